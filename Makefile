@@ -260,10 +260,12 @@ check-unit-libraries: $(UNIT_LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and 
 check-unit check-unit-libraries:
 	@rc=0; for t in $^; do $(EMULATOR) $$t $(if $T,'$T') || rc=1; done; exit $$rc
 
+# What fuzzers write is in memory where it can be: they flush all of it.
+FUZZ_TMP = TMPDIR=$(or $(TMPDIR),$(wildcard /dev/shm),/tmp)
 check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
 	@set -e; for f in $(FUZZ); do \
 		seeds=tests/fuzz/seeds/$$f; [ -d $$seeds ] || seeds=; \
-		$B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),3) tests/fuzz/corpus tests/malformed \
+		$(FUZZ_TMP) $B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),3) tests/fuzz/corpus tests/malformed \
 			$$seeds; done
 
 check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
@@ -319,7 +321,7 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted, or for FUZZ_SECON
 	@mkdir -p build/fuzz/found/$(FUZZER)
 	$(MAKE) $(PARALLEL) CC=clang SAN=$(SANITIZERS) CFLAGS='-O1 -g -fsanitize=fuzzer-no-link' \
 		ENGINE=-fsanitize=fuzzer B=build/fuzz build/fuzz/tests/fuzz/$(FUZZER)
-	build/fuzz/tests/fuzz/$(FUZZER) $(if $(FUZZ_SECONDS),-max_total_time=$(FUZZ_SECONDS)) \
+	$(FUZZ_TMP) build/fuzz/tests/fuzz/$(FUZZER) $(if $(FUZZ_SECONDS),-max_total_time=$(FUZZ_SECONDS)) \
 		-max_len=65536 -dict=$(FUZZ_DICT) -artifact_prefix=build/fuzz/$(FUZZER)- \
 		build/fuzz/found/$(FUZZER) tests/fuzz/corpus tests/malformed \
 		$(wildcard tests/fuzz/seeds/$(FUZZER))

@@ -107,9 +107,10 @@ same_origin() {
 		answer '403 Forbidden' 'Pages of other sites can change nothing here.'
 }
 
-# Is the client's connection established, both ways?
+# Is the client's connection established, both ways? Of one by --socket the kernel does not tell.
 is_connected() {
 	local row
+	[ "$REMOTE_PORT" != 0 ] || return 0
 	printf -v row ':%04X [0-9A-F]*:%04X 01 ' "$SERVER_PORT" "$REMOTE_PORT"
 	[ ! -r /proc/net/tcp ] || grep -qs "$row" /proc/net/tcp /proc/net/tcp6
 }

@@ -143,10 +143,10 @@ _organfs_serve() {
 	case $prev,$cur in
 	--listen,*) _organfs_words '127.0.0.1 ::1 0.0.0.0 ::' ;;
 	--output,* | --models,*) _filedir -d ;;
-	--password,* | --token,* | --cert,* | --key,*) _organfs_files ;;
+	--socket,* | --password,* | --token,* | --cert,* | --key,*) _organfs_files ;;
 	*,-*)
-		_organfs_words '--listen --password --token --no-token --cert --key --output --models
-			--read-only -h --help -V --version'
+		_organfs_words '--listen --socket --password --token --no-token --cert --key --output
+			--models --read-only -h --help -V --version'
 		;;
 	*) _organfs_mounts ;;
 	esac

@@ -125,6 +125,7 @@ complete -c organfs-umount -s t -x -d 'type'
 
 complete -c organ-serve -f -a '(__organfs_mounts)'
 complete -c organ-serve -l listen -x -a '127.0.0.1 ::1 0.0.0.0 ::' -d 'address'
+complete -c organ-serve -l socket -r -F -d 'listen at a socket for its owner alone'
 complete -c organ-serve -l password -r -F -d 'whom to let in'
 complete -c organ-serve -l token -r -F -d 'keep the token in a file'
 complete -c organ-serve -l no-token -d 'let in every user of this machine'

@@ -111,6 +111,7 @@ organfs-umount)
 organ-serve)
 	_arguments -S $_organfs_help_option \
 		'--listen=[address]:address:(127.0.0.1 \:\:1 0.0.0.0 \:\:)' \
+		'(--listen --cert --key)--socket=[listen at a socket for its owner alone]:file:_files' \
 		'(--token --no-token)--password=[whom to let in]:file:_files' \
 		'(--password --no-token)--token=[keep the token in a file]:file:_files' \
 		'(--password --token)--no-token[let in every user of this machine]' \

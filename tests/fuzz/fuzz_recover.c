@@ -88,10 +88,12 @@ static struct path file_of(struct fuzz *f)
 	struct layer_files files = { .n = 0 };
 	const uint8_t kind = byte(f);
 
-	list_directory(f->layer, "organs", &files);
-	list_directory(f->layer, "metadata", &files);
-	list_directory(f->layer, "", &files);
-	if (kind >= 96 || files.n == 0)
+	if (kind < 96) {
+		list_directory(f->layer, "organs", &files);
+		list_directory(f->layer, "metadata", &files);
+		list_directory(f->layer, "", &files);
+	}
+	if (files.n == 0)
 		return path_in(f->layer, names[kind % ARRAY_LENGTH(names)]);
 	return path_in(f->layer, files.path[kind % files.n]);
 }

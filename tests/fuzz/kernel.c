@@ -151,14 +151,18 @@ static ssize_t write_answer(int fd, struct iovec *iov, int count, void *userdata
 {
 	struct fuzz_kernel *k = the_kernel;
 	struct fuse_out_header head;
-	uint8_t *bytes = malloc(ANSWER_MAX);
-	size_t n = 0;
+	size_t size = 0, n = 0;
+	uint8_t *bytes;
 
 	(void)fd;
 	(void)userdata;
+	for (int i = 0; i < count; i++) {
+		require(iov[i].iov_len <= ANSWER_MAX - size);
+		size += iov[i].iov_len;
+	}
+	bytes = malloc(size + 1);
 	require(bytes != NULL);
 	for (int i = 0; i < count; i++) {
-		require(iov[i].iov_len <= ANSWER_MAX - n);
 		memcpy(bytes + n, iov[i].iov_base, iov[i].iov_len);
 		n += iov[i].iov_len;
 	}

@@ -11,7 +11,15 @@ files that fit BASE, and style.gguf, an adapter. WORK is an empty directory. The
 mount's private one, or one that is named. COUNT states are looked at, without it all of them.
 
 What a disk has of a file or directory, each by itself, is what that was at some time between its
-last fsync() and now: now ("all"), then ("flushed") or a time in between (the others).
+last fsync() and now: now ("all"), then ("flushed") or a time in between ("some", "another").
+
+A disk with a journal has all directories as they were at one time since the last fsync() of
+anything: so have ext4 and XFS, where that time may be now while the files have only what was
+flushed ("renamed"), or anything since ("journal"), as data follow later. With data=ordered of ext4
+they do not: then all of the disk is as it was at that time ("ordered").
+
+In the session the model is assembled too, into out/model.gguf of that disk: that file is what it was
+before or what it became, and the next assembly leaves nothing else there.
 """
 import bisect
 import concurrent.futures
@@ -27,7 +35,7 @@ import threading
 import time
 
 SECONDS = 60
-VARIANTS = ("all", "flushed", "some", "another", "third")
+VARIANTS = ("all", "flushed", "some", "another", "renamed", "journal", "ordered")
 
 
 def wait_for(condition, what):
@@ -36,6 +44,14 @@ def wait_for(condition, what):
         if time.monotonic() > end:
             raise AssertionError(f"{what}: not after {SECONDS} s")
         time.sleep(0.005)
+
+
+def hash_of(path):
+    """Empty: there is no such file."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
 
 
 class Mount:
@@ -64,8 +80,7 @@ class Mount:
 
     def shown(self):
         """What the model is, and where that comes from, without times."""
-        with open(self.path("model.gguf"), "rb") as f:
-            model = hashlib.sha256(f.read()).hexdigest()
+        model = hash_of(self.path("model.gguf"))
         lines = [line.split("\t") for line in self.text(".grafts").splitlines()]
         return (model, "\n".join(sorted("\t".join(f[:6] + f[7:]) for f in lines)))
 
@@ -86,6 +101,10 @@ class Mount:
                 return True
         return False
 
+    def assemble(self, target):
+        with open(self.path(".assemble"), "w", encoding="utf-8") as f:
+            f.write(target)
+
     def kill(self):
         self.daemon.kill()
         self.daemon.wait()
@@ -104,8 +123,12 @@ class Session:
         self.server = subprocess.Popen([disk, "-r", self.record, "-c", self.control,
                                         self.work + "/back", self.disk])
         wait_for(lambda: os.path.ismount(self.disk), "disk")
+        os.mkdir(self.disk + "/out")
+        root = os.open(self.disk, os.O_RDONLY)
+        os.fsync(root)
+        os.close(root)
         self.mount = None
-        self.states, self.older = [], []
+        self.states, self.older, self.targets = [], [], [""]
         self.again()
         self.mark("ended")
 
@@ -115,10 +138,11 @@ class Session:
         self.mount = Mount(self.organfs, self.base, self.work + "/session", self.disk, self.kind)
         self.states.append(self.mount.shown())
 
-    def mark(self, what, *more):
+    def mark(self, what, *more, targets=()):
         """Allowed from here on: the last state, those in more, and what a removal left that may
-        wait for the next change."""
-        text = json.dumps([what, [self.states[-1], *more, *self.older]]).encode()
+        wait for the next change; of the assembled file what it may be, or one of targets."""
+        text = json.dumps([what, [self.states[-1], *more, *self.older],
+                           [*self.targets, *targets]]).encode()
         with open(self.record, "ab", buffering=0) as f:
             f.write(b"mark\t%d\n%s" % (len(text), text))
 
@@ -162,24 +186,38 @@ class Session:
         assert done.returncode != 0, command
         assert self.mount.shown() == self.states[-1], command
 
+    def assemble(self):
+        self.mark("began")
+        self.mount.assemble(self.disk + "/out/model.gguf")
+        self.targets = [hash_of(self.disk + "/out/model.gguf")]
+        assert self.targets == [self.states[-1][0]], self.mount.text(".assemble")
+        self.mark("ended")
+
     def write(self, name, text):
         self.do("sh", "-c", 'printf %s "$1" > "$2"', "sh", text, self.path(name))
 
-    def cut(self, outcome, after, *command):
+    def cut(self, outcome, after, *command, target=None):
         """The daemon is killed at the change of the disk after so many; then it is mounted again.
-        False: it came to its end."""
+        False: it came to its end. target: what the assembled file becomes."""
         before = self.states[-1]
-        self.mark("began", outcome)
+        targets = [target] if target else []
+        self.mark("began", outcome, targets=targets)
         self.set_control(f"change kill {after}\n")
         done = self.run(*command)
         self.set_control("")
         if done.returncode == 0 and self.mount.daemon.poll() is None:
             self.states.append(self.mount.shown())
             assert self.states[-1] == outcome, command
+            self.targets = targets or self.targets
             self.mark("ended")
             return False
         self.again()
         assert self.states[-1] in (before, outcome), (command, after)
+        found = hash_of(self.disk + "/out/model.gguf")
+        assert found in (*self.targets, target), (command, after)
+        # The name may not have been flushed.
+        if found == target:
+            self.targets.append(found)
         self.mark("ended")
         return True
 
@@ -212,6 +250,7 @@ class Session:
 
     def session(self):
         self.edits()
+        self.assemble()
         full = self.states[-1]
         recipe = self.work + "/recipe.yml"
         shutil.copy(self.path(".recipe"), recipe)
@@ -240,6 +279,13 @@ class Session:
                 self.write(".undo", "all\n")
                 self.do("cp", f"{self.donor}/blk_0_ffn_up.bin", source, outcome=before)
             self.cut(moved, after, "mv", source, target)
+        # Over the other model, where the daemon may end at each step.
+        for after in (1, 2, 4, 6, 8, 10, 12, 14):
+            if not self.cut(self.states[-1], after, "sh", "-c", 'echo "$1" >"$2"', "sh",
+                            self.disk + "/out/model.gguf", self.path(".assemble"),
+                            target=self.states[-1][0]):
+                break
+        self.assemble()
         self.mount.kill()
         subprocess.run(["fusermount3", "-u", self.disk], check=True)
         self.server.wait()
@@ -273,6 +319,8 @@ class Record:
 
     def __init__(self, path):
         self.inodes, self.root, self.marks, self.n = {}, None, [], 0
+        self.flushed = [0]
+        self.hashes = {}
         with open(path, "rb") as f:
             for line in f:
                 fields = line.decode().rstrip("\n").split("\t")
@@ -326,46 +374,74 @@ class Record:
             inode.change(k, None, tuple(fields[1:]))
         elif what == "sync":
             inode.flushed.append(k)
+            self.flushed.append(k)
         else:
             raise AssertionError(what)
 
     def allow(self):
-        """allowed[k]: the states that there may be after k operations. Until a command has ended
-        it may be what it will be."""
-        self.allowed = [set() for _ in range(self.n + 1)]
-        for i, (at, (_, states)) in enumerate(self.marks):
-            end, later = self.n, []
-            if i + 1 < len(self.marks):
-                end, (what, later) = self.marks[i + 1]
-                later = later if what == "ended" else []
+        """allowed[k], targets[k]: the states that there may be after k operations, and those of the
+        assembled file."""
+        self.allowed = self.allowed_of([(at, what, {tuple(s) for s in states})
+                                        for at, (what, states, _) in self.marks])
+        self.targets = self.allowed_of([(at, what, set(targets))
+                                        for at, (what, _, targets) in self.marks])
+
+    def allowed_of(self, marks):
+        """Until a command has ended it may be what it will be."""
+        allowed = [set() for _ in range(self.n + 1)]
+        for i, (at, began, states) in enumerate(marks):
+            end, later = self.n, set()
+            if i + 1 < len(marks):
+                end, what, later = marks[i + 1]
+                later = later if what == "ended" else set()
             # What was asked for between two operations is in neither.
             for k in range(at, end + 1):
-                self.allowed[k] |= {tuple(s) for s in states}
-                if self.marks[i][1][0] == "began":
-                    self.allowed[k] |= {tuple(s) for s in later}
+                allowed[k] |= states
+                if began == "began":
+                    allowed[k] |= later
         # At the operation at which a command ended, it has ended.
-        for at, (what, states) in self.marks:
+        for at, what, states in marks:
             if what == "ended":
-                self.allowed[at] = {tuple(s) for s in states}
+                allowed[at] = set(states)
             else:
-                self.allowed[at] |= {tuple(s) for s in states}
+                allowed[at] |= states
+        return allowed
+
+    def hash_of(self, content):
+        """Of a state's, which is there as long as this is."""
+        if id(content) not in self.hashes:
+            self.hashes[id(content)] = hashlib.sha256(content).digest()
+        return self.hashes[id(content)]
+
+    def flushed_at(self, k):
+        """When anything was flushed last."""
+        return self.flushed[bisect.bisect_right(self.flushed, k) - 1]
 
 
 class Disk:
     """What is on the disk after k operations."""
 
     def __init__(self, record, k, variant):
-        self.k, self.variant = k, variant
+        self.record, self.k, self.variant = record, k, variant
         self.random = random.Random(f"{k} {variant}")
+        self.time = self.random.randint(record.flushed_at(k), k)  # of the journal
         self.chosen = {}
         self.digest = hashlib.sha256()
         self.look(record.root, "")
 
+    def time_of(self, inode):
+        flushed, now = inode.flushed_at(self.k), self.k
+        if self.variant in ("all", "flushed"):
+            return now if self.variant == "all" else flushed
+        if self.variant == "ordered" or (self.variant == "journal" and inode.kind == stat.S_IFDIR):
+            return self.time
+        if self.variant == "renamed":
+            return now if inode.kind == stat.S_IFDIR else flushed
+        return self.random.randint(flushed, now)
+
     def state(self, inode):
         if inode not in self.chosen:
-            flushed = inode.flushed_at(self.k)
-            k = {"all": self.k, "flushed": flushed}.get(self.variant)
-            self.chosen[inode] = inode.at(self.random.randint(flushed, self.k) if k is None else k)
+            self.chosen[inode] = inode.at(self.time_of(inode))
         return self.chosen[inode]
 
     def look(self, inode, path):
@@ -375,7 +451,7 @@ class Disk:
             for name in sorted(content):
                 self.look(content[name], f"{path}/{name.decode()}")
         else:
-            self.digest.update(f"{len(content)}\0".encode() + content)
+            self.digest.update(self.record.hash_of(content))
 
     def make(self, inode, path):
         content, attributes = self.state(inode)
@@ -405,14 +481,24 @@ class Check:
             self.local.place = f"{self.work}/cut{next(self.counter)}"
         return self.local.place
 
+    def check_target(self, mount, directory, targets):
+        """targets None: it is assembled again."""
+        target = directory + "/model.gguf"
+        if targets is None:
+            mount.assemble(target)
+            if hash_of(target) != mount.shown()[0] or os.listdir(directory) != ["model.gguf"]:
+                raise AssertionError(f"assembled: {os.listdir(directory)}, {mount.text('.log')}")
+        elif hash_of(target) not in targets:
+            raise AssertionError(f"the assembled file is {hash_of(target)}, not of {targets}")
+
     def check(self, todo):
-        disk, allowed = todo
+        disk, allowed, targets = todo
         place = self.place()
         shutil.rmtree(place + ".disk", ignore_errors=True)
         disk.make(self.record.root, place + ".disk")
         shutil.copytree(place + ".disk", place + ".was", symlinks=True, dirs_exist_ok=True)
         try:
-            for _ in range(2):
+            for again in range(2):
                 mount = Mount(self.organfs, self.base, place, place + ".disk", self.kind)
                 try:
                     if not mount.shows(allowed):
@@ -420,6 +506,7 @@ class Check:
                             ["shows", *mount.shown(), "allowed",
                              *(text for state in sorted(allowed) for text in state),
                              mount.text(".log")]))
+                    self.check_target(mount, place + ".disk/out", targets if not again else None)
                 finally:
                     mount.kill()
         except (AssertionError, OSError) as error:
@@ -438,8 +525,9 @@ def states_of(record):
     for k in range(record.marks[0][0], record.n + 1):
         for variant in VARIANTS:
             disk = Disk(record, k, variant)
-            key = (disk.digest.digest(), frozenset(record.allowed[k]))
-            found.setdefault(key, (disk, record.allowed[k]))
+            key = (disk.digest.digest(), frozenset(record.allowed[k]),
+                   frozenset(record.targets[k]))
+            found.setdefault(key, (disk, record.allowed[k], record.targets[k]))
     return list(found.values())
 
 

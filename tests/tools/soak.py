@@ -4,8 +4,9 @@
 
 Threads of it read, graft, remove, rename, link, undo, assemble, list, ask for xattrs and edit
 metadata, of all at once; with URL, the address of organ-serve, also over HTTP. Meanwhile the memory,
-descriptors and threads of the daemon, which is process PID, are sampled: a line each, "SECOND KiB
-DESCRIPTORS THREADS", on standard output. What was done how often is on standard error. DIR is for
+descriptors and threads of the daemon, which is process PID, are sampled, and how many inodes the
+kernel holds of all FUSE filesystems, for each of which the daemon has one too; 0 where it does not
+tell: a line each, "SECOND KiB DESCRIPTORS THREADS INODES", on standard output. What was done how often is on standard error. DIR is for
 what is assembled. The exit status is 1 where a call fails with an error that what others do at the
 same time does not explain, or where a thread did nothing at all."""
 import collections
@@ -206,7 +207,15 @@ def sample(pid):
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         status = dict(line.split(":", 1) for line in file)
     return (int(status["RssAnon"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")),
-            int(status["Threads"]))
+            int(status["Threads"]), inodes())
+
+
+def inodes():
+    try:
+        with open("/proc/slabinfo", encoding="utf-8") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("fuse_inode ")), 0)
+    except PermissionError:
+        return 0
 
 
 if __name__ == "__main__":

@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: MIT
 # stranger.py MOUNTPOINT UID SECRET OWNERS - every kind of change, tried as that user in a mount in
 # which the mode bits allow nearly all: an empty line for each that is refused with EPERM, or by the
-# mode bits where these refuse it to all, and else a line that says what came of it. SECRET is an organ that only the daemon's user may read, OWNERS a file
-# that only he may write. For root.
+# mode bits where these refuse it to all, and else a line that says what came of it. SECRET is an
+# organ that only the daemon's user may read, OWNERS a file that only he may write. For root.
 import errno
 import os
 import sys
 
 mnt, uid, secret, owners = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-# The daemon's user made these before: $MNT/organs/.scratch and adapters/style.gguf.
+# The daemon's user made these before: $MNT/organs/.scratch, adapters/style.gguf and .diff/link.gguf.
 WRITABLE = [
     "organs/blk_0_ffn_up.bin", "organs/blk_0_ffn_up.theta", "organs/.theta", "organs/.scratch",
     "model.gguf", "header.gguf", "manifest.json", "theta.svg", "checksums.xxh128", ".theta",
     ".table", ".report.json", ".check", ".grafts", ".log", ".assemble", ".undo", ".recipe",
     "metadata/general.name", "metadata/general.architecture", "adapters/style.scale",
     ".base/organs/blk_0_ffn_up.bin", ".base/metadata/general.name",
-    ".views/npy/organs/blk_0_ffn_up.npy", ".views/fractal/organs/blk_0_ffn_up.bin",
+    ".views/npy/organs/blk_0_ffn_up.npy", ".views/npy/organs/blk_1_ffn_up.npy",
+    ".views/fractal/organs/blk_0_ffn_up.bin", ".diff/base", ".diff/base.tsv", ".diff/link.tsv",
 ]
 
 
@@ -41,7 +42,8 @@ def attempts():
         yield f"touch {name}", lambda n=name: os.utime(n)
         yield f"setxattr {name}", lambda n=name: os.setxattr(n, "user.organfs.type", b"uint32")
         yield f"removexattr {name}", lambda n=name: os.removexattr(n, "user.organfs.type")
-    for where in ("", "organs/", "metadata/", "adapters/", ".base/organs/", ".views/npy/organs/"):
+    for where in ("", "organs/", "metadata/", "adapters/", ".base/organs/", ".views/npy/organs/",
+                  ".diff/"):
         yield f"create in {where}", lambda w=where: os.close(os.open(w + "new", os.O_CREAT))
         yield f"mknod in {where}", lambda w=where: os.mknod(w + "new")
         yield f"mkdir in {where}", lambda w=where: os.mkdir(w + "new")
@@ -55,6 +57,9 @@ def attempts():
     yield "rename aside", lambda: os.rename(slot, "organs/old~")
     yield "unlink", lambda: os.unlink(slot)
     yield "unlink an adapter", lambda: os.unlink("adapters/style.gguf")
+    yield "another link to compare with", lambda: os.symlink(owners, ".diff/new.gguf")
+    yield "unlink a link to compare with", lambda: os.unlink(".diff/link.gguf")
+    yield "rename a link to compare with", lambda: os.rename(".diff/link.gguf", ".diff/new.gguf")
     yield "unlink a key", lambda: os.unlink("metadata/general.name")
     yield "unlink a scratch file", lambda: os.unlink("organs/.scratch")
     yield "rmdir", lambda: os.rmdir("norm")
@@ -65,7 +70,7 @@ def attempts():
     yield "recipe", lambda: control(".recipe", b"recipe: 1\n")
 
 
-FIXED = (".base/", ".views/")
+FIXED = (".base/", ".views/fractal/", " in .views/npy/", ".diff/base", ".diff/link.tsv")
 
 
 def outcome(what, attempt):

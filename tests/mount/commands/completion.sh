@@ -117,8 +117,8 @@ try_shell() {
 	offers 'organ-dissect -o ro,sa' samples
 	offers 'organ-stream ' text.txt
 	offers 'organfs-open --' --unmount
-	offers 'organ-serve --' --listen --password --token --no-token --cert --key --output \
-		--models --read-only
+	offers 'organ-serve --' --listen --socket --password --token --no-token --cert --key \
+		--output --models --read-only
 	offers 'organfs-umount ' 'n'
 	offers 'organfs-umount /' 'n'
 	grep -Eq "$TMP/m(\\\\)? n" "$TMP/answer" || fail "$shell: $(cat "$TMP/answer")"

@@ -74,6 +74,7 @@ absent "$m/tokenizer.ggml.seperator_token_id"
 mv "$m/tokenizer.ggml.padding_token_id" "$m/pad"
 equal "$(type_of "$m/pad")" uint32
 echo text >"$m/zz.added"
+absent "$MNT/.base/metadata/zz.added"
 edits+=(tokenizer.ggml.seperator_token_id= tokenizer.ggml.padding_token_id=
 	pad=uint32:4294967295 zz.added=string:text)
 changed "${edits[@]}"

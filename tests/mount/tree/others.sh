@@ -14,12 +14,13 @@ home=$TMP/home
 mnt=$home/mnt
 base=$home/stories260K.gguf
 cp "$MODELS/stories260K.gguf" "$base"
+cp "$MODELS/stories260K-donor.gguf" "$home/donor.gguf"
 "$LORA" make "$base" "$home/style.gguf" blk.0.attn_q.weight
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$home/secret.bin"
 echo "the owner's" >"$home/owners.gguf"
 chown -R "$ORDINARY:$ORDINARY" "$home"
 chmod 755 "$home"
-chmod 600 "$home/secret.bin" "$home/owners.gguf" "$base"
+chmod 600 "$home/secret.bin" "$home/owners.gguf" "$home/donor.gguf" "$base"
 as_other() {
 	setpriv --reuid $OTHER --regid $OTHER --clear-groups "$@"
 }
@@ -31,6 +32,7 @@ as_user organfs -o "noassemble,allow_other,uid=$OTHER,gid=$OTHER,umask=0" "$base
 	</dev/null || fail 'the user cannot mount'
 as_user ln -s "$home/style.gguf" "$mnt/adapters/"
 as_user cp "$home/secret.bin" "$mnt/organs/.scratch"
+as_user ln -s "$home/donor.gguf" "$mnt/.diff/link.gguf"
 as_user cat "$mnt/model.gguf" >"$TMP/model" && as_user cat "$mnt/.grafts" >"$TMP/grafts"
 
 # Root is another user too.
@@ -41,6 +43,10 @@ for uid in $OTHER 0; do
 	! grep . "$TMP/tried" || fail "user $uid was not refused all that"
 	[ "$(wc -l <"$TMP/tried")" -gt 150 ] || fail "only $(wc -l <"$TMP/tried") were tried"
 	[ $(($(lines $uid) - before)) -ge 100 ] || fail "lines of user $uid: $(lines $uid)"
+	for name in new.gguf link.gguf; do
+		as_user grep -q "$name: refused: user $uid can only read" "$mnt/.log" ||
+			fail "no line for .diff/$name"
+	done
 done
 as_user tail -n 1 "$mnt/.log" | grep -q "refused: user 0 can only read here: this daemon has the" ||
 	fail "the log: $(as_user tail -n 1 "$mnt/.log")"
@@ -53,8 +59,23 @@ absent "$mnt/organs/blk_9_ffn_up.bin"
 as_other cmp "$mnt/model.gguf" "$TMP/model"
 as_other cat "$mnt/organs/blk_0_ffn_up.bin" "$mnt/.theta" "$mnt/metadata/general.name" >"$TMP/read"
 [ -s "$TMP/read" ] || fail 'nothing is read'
+# Also what is beside the model, and what a link of its user leads to that is closed to them.
+expect_fail 'permission denied' as_other cat "$home/donor.gguf"
+equal "$(as_other ls -A "$mnt/.diff" | wc -l)" 7
+as_other grep -q '^mean  all' "$mnt/.diff/base" || fail '.diff/base is not read'
+as_other awk -F '\t' '$7 == "no"' "$mnt/.diff/link.tsv" >"$TMP/differ"
+[ -s "$TMP/differ" ] || fail '.diff/link.tsv is not read'
+before=$(lines $OTHER)
+expect_fail 'not permitted' as_other dd if=/dev/zero bs=1 count=1 conv=notrunc status=none \
+	of="$mnt/.views/npy/organs/blk_0_ffn_up.npy"
+equal "$(lines $OTHER)" $((before + 1)) 'lines of a write to .views/npy'
+as_other cat "$mnt/.views/npy/organs/blk_0_ffn_up.npy" >"$TMP/npy"
+as_user cmp "$mnt/.views/npy/organs/blk_0_ffn_up.npy" "$TMP/npy"
 
 # Its user may change what he likes.
+as_user cp "$TMP/npy" "$mnt/.views/npy/organs/blk_4_ffn_up.npy"
+as_user cut -f 1 "$mnt/.grafts" | grep -qx organs/blk_4_ffn_up.bin || fail 'no graft by .npy'
+as_user rm "$mnt/.diff/link.gguf"
 as_user cp "$home/secret.bin" "$mnt/organs/blk_2_ffn_up.bin"
 as_user sh -c "echo '$home/owners.gguf' >'$mnt/.assemble'"
 differ "$home/owners.gguf" "$base"

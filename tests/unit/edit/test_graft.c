@@ -368,4 +368,269 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 	close_model(&o);
 }
 
+#define UP "blk_0_ffn_up"
+
+/* Does the layer say that of where an organ came from? */
+static bool origin_says(struct opened *o, const char *name, const char *words)
+{
+	struct path path = path_in(layer_path(o->model->layer), "organs/");
+	char *text = NULL;
+	bool says;
+
+	strcat(strcat(path.text, name), ".bin.from");
+	if (exists(path.text))
+		text = read_whole(path.text, &(size_t){ 0 });
+	says = text && strstr(text, words);
+
+	free(text);
+	return says;
+}
+
+/* Fill SMALL_UP as from that donor, which is used up. */
+static void fill_from(struct opened *o, struct donor *donor)
+{
+	struct stage *stage = stage_over(o->model, SMALL_UP);
+	struct organ_file up = up_with(50);
+
+	assert_non_null(donor);
+	assert_int_equal(stage_truncate(stage, 0), 0);
+	assert_int_equal(stage_write(stage, up.bytes, up.size, 0), 0);
+	assert_int_equal(graft_fill_any(o->model, SMALL_UP, stage, donor), 0);
+	assert_organ(o->model, SMALL_UP, &up);
+	stage_free(stage);
+	donor_unref(donor);
+	free(up.bytes);
+}
+
+static struct donor *donor_at(const char *path, const char *fingerprint)
+{
+	return donor_from_record(path, fingerprint, "x", 1);
+}
+
+/* A donor that has not said which GGUF it is of is asked. */
+static void whose_the_donors_gguf_is_is_kept_with_the_graft(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct backing *other;
+	struct error err;
+
+	mkgguf_tensor(m, "x", GGML_F32, 1, small_row);
+	file = mkgguf_finish(m);
+	save(state, "other.gguf", &file);
+	mk_file_free(&file);
+	other = backing_open(in_temp(state, "other.gguf").text, &err);
+	assert_non_null(other);
+
+	fill_from(&o, donor_from_backing(o.model->base, "x", 1));
+	assert_true(origin_says(&o, UP, "of base\n"));
+	assert_true(origin_says(&o, UP, model_fingerprint(o.model)));
+	fill_from(&o, donor_from_backing(other, "x", 1));
+	assert_true(origin_says(&o, UP, "of another\n"));
+	assert_true(origin_says(&o, UP, "\nfingerprint "));
+	assert_false(origin_says(&o, UP, model_fingerprint(o.model)));
+	backing_unref(other);
+	close_model(&o);
+}
+
+/* Which is of the base where it has the base's path and its fingerprint. */
+static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	const char *base = backing_path(o.model->base), *own = model_fingerprint(o.model);
+	char *fingerprint = strdup(own);
+
+	assert_non_null(fingerprint);
+	fingerprint[0] = fingerprint[0] == '0' ? '1' : '0';
+	fill_from(&o, donor_at(base, own));
+	assert_true(origin_says(&o, UP, "of base\n") && origin_says(&o, UP, own));
+	fill_from(&o, donor_at(base, fingerprint));
+	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, fingerprint));
+	fill_from(&o, donor_at(in_temp(state, "other.gguf").text, own));
+	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, own));
+	free(fingerprint);
+	close_model(&o);
+}
+
+/* Of a file that is no GGUF nothing is known that would find it again. */
+static void a_donor_that_is_no_gguf_is_not_kept(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct backing *junk;
+	struct error err;
+
+	write_text(in_temp(state, "junk").text, "no GGUF at all, but long enough for a header");
+	junk = backing_open(in_temp(state, "junk").text, &err);
+	assert_non_null(junk);
+	fill_from(&o, donor_from_backing(junk, "x", 1));
+	assert_false(origin_says(&o, UP, ""));
+	backing_unref(junk);
+	close_model(&o);
+}
+
+static bool is_graft(struct opened *o, uint32_t tensor)
+{
+	struct content *content = slots_get(o->model->slots, tensor);
+
+	content_unref(content);
+	return content != NULL;
+}
+
+/* Five MiB, of which one is compared at a time, and some bytes. */
+static const uint64_t long_row[1] = { ((uint64_t)5 << 18) + 3 };
+
+/* What the base has is no graft and ends one: the whole organ, wherever another one differs. */
+static void a_long_organ_is_the_bases_if_every_byte_is(void **state)
+{
+	const size_t bytes = long_row[0] * sizeof(float), mib = (size_t)1 << 20;
+	const size_t others[] = { bytes, bytes - mib, bytes - mib + 1, 5000, 1 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+	size_t size;
+	char *organ;
+
+	mkgguf_tensor(m, "first", GGML_F32, 1, small_row);
+	mkgguf_tensor(m, "blk.0.ffn_norm.weight", GGML_F32, 1, long_row);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	organ = read_organ(o.model, 1, &size);
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+		char *other = organ + (size - others[i]);
+
+		*other ^= 1;
+		assert_int_equal(fill(o.model, 1, organ, size), 0);
+		assert_true(is_graft(&o, 1));
+		*other ^= 1;
+		assert_int_equal(fill(o.model, 1, organ, size), 0);
+		assert_false(is_graft(&o, 1));
+	}
+	free(organ);
+	close_model(&o);
+}
+
+/* An organ with that name in its header, of a form that SMALL_UP has, under a file name. */
+static int fill_name(struct opened *o, const char *name, const char *tensor, uint32_t seed)
+{
+	struct organ_file organ = mk_organ(tensor, GGML_F32, 2, small_ne, seed);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(o->model->layer, empty);
+	int rc;
+
+	assert_non_null(stage);
+	view_unref(empty);
+	assert_int_equal(stage_write(stage, organ.bytes, organ.size, 0), 0);
+	rc = graft_fill_name(o->model, CLASS_ORGANS, name, stage);
+	stage_free(stage);
+	free(organ.bytes);
+	return rc;
+}
+
+/* What has the name of an added slot is that, as long as it is there. */
+static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
+{
+	const char *name = "blk_1_ffn_up";
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 50), -EINVAL);
+	assert_true(log_says(o.log, "cannot be added under it"));
+	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 50), 0);
+	assert_true(is_graft(&o, SMALL_TENSORS));
+	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 51), 0);
+	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_int_equal(graft_remove(o.model, SMALL_TENSORS), 0);
+	assert_int_equal(fill_name(&o, name, "token_embd.weight", 52), -EINVAL);
+	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 53), 0);
+	close_model(&o);
+}
+
+/* Two tensors whose short names are one have files with their exact names. */
+static void a_tensor_that_is_there_is_not_added_under_another_name(void **state)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, small_ne);
+	mkgguf_tensor(m, "blk.0.ffn.up.weight", GGML_F32, 2, small_ne);
+	file = mkgguf_finish(m);
+	save(state, "base.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "base.gguf");
+	assert_int_equal(fill_name(&o, "blk_0_ffn_up", "blk.0.ffn_up.weight", 50), -EINVAL);
+	assert_true(log_says(o.log, "has the tensor blk.0.ffn_up.weight under another file name"));
+	assert_int_equal(fill_name(&o, "blk.0.ffn_up.weight", "blk.0.ffn_up.weight", 50), 0);
+	close_model(&o);
+}
+
+/* The base's own bytes with its time are no graft; with another time they are. */
+static void the_bases_organ_with_another_time_is_a_graft(void **state)
+{
+	static const struct timespec later[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+	struct opened o = open_small(state, "base.gguf");
+	size_t size;
+	char *base = read_organ(o.model, SMALL_UP, &size);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(later); i++) {
+		struct timespec mtime = model_time(o.model);
+		struct stage *stage = stage_over(o.model, SMALL_UP);
+
+		mtime.tv_sec += later[i].tv_sec;
+		mtime.tv_nsec ^= later[i].tv_nsec;
+		assert_int_equal(stage_truncate(stage, 0), 0);
+		assert_int_equal(stage_write(stage, base, size, 0), 0);
+		stage_set_mtime(stage, &mtime);
+		assert_int_equal(graft_fill(o.model, SMALL_UP, stage), 0);
+		assert_int_equal(is_graft(&o, SMALL_UP), i > 0);
+		stage_free(stage);
+	}
+	free(base);
+	close_model(&o);
+}
+
+/* The base's data with another header. */
+static void the_bases_bytes_in_another_form_are_a_graft(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t type, dims;
+		uint64_t ne[3];
+		bool graft;
+	} cases[] = {
+		{ "blk.0.ffn_up.weight", GGML_F32, 2, { 8, 4 }, false },
+		{ "blk.0.ffn_up.bias", GGML_F32, 2, { 8, 4 }, true },
+		{ "blk.0.ffn_up.weigh", GGML_F32, 2, { 8, 4 }, true },
+		{ "blk.0.ffn_xx.weight", GGML_F32, 2, { 8, 4 }, true },
+		{ "blk.0.ffn_up.weight", GGML_I32, 2, { 8, 4 }, true },
+		{ "blk.0.ffn_up.weight", GGML_F32, 2, { 4, 8 }, true },
+		{ "blk.0.ffn_up.weight", GGML_F32, 1, { 32 }, true },
+		{ "blk.0.ffn_up.weight", GGML_F32, 3, { 8, 4, 1 }, true },
+	};
+	const struct model_options options = { .any_shape = true };
+	struct opened o;
+	size_t size;
+	char *base;
+
+	save_small(state, "base.gguf");
+	o = open_with(state, "base.gguf", &options);
+	base = read_organ(o.model, SMALL_UP, &size);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct organ_file organ =
+			mk_organ(cases[i].name, cases[i].type, cases[i].dims, cases[i].ne, 1);
+
+		memcpy(organ.bytes + organ.data_at, base + size - 128, 128);
+		assert_int_equal(fill(o.model, SMALL_UP, organ.bytes, organ.size), 0);
+		if (is_graft(&o, SMALL_UP) != cases[i].graft)
+			fail_msg("case %zu", i);
+		assert_organ(o.model, SMALL_UP, &organ);
+		free(organ.bytes);
+	}
+	free(base);
+	close_model(&o);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

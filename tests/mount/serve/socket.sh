@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# organ-serve at a socket: its user comes in without a token, another user and the network do not,
+# and what is there before is not replaced unless it is a socket that no server has.
+. "${0%/*}/../lib.sh"
+
+not_sanitized
+need lighttpd curl
+[ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
+mount_model -o noassemble "$(use stories260K)"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
+at=http://localhost
+up=organs/blk_3_ffn_up.bin
+mkdir "$TMP/run"
+socket=$TMP/'run/a "b" $c'
+command=$here/../../mount-helpers/organ-serve
+
+serve_at() {
+	: >"$LOGS/served"
+	"$command" "$@" >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
+	SERVER=$!
+	until_true 60 is_served || fail "not served after 60 s"
+	equal "$(cat "$LOGS/served")" "$socket" "$(cat "$LOGS/serve")"
+}
+end_server() {
+	kill "$SERVER"
+	wait "$SERVER" || true
+	absent "$socket"
+	no_server
+}
+refused() {
+	local expected=$1 pattern=$2 status=0
+	shift 2
+	timeout 60 "$command" "$@" >"$TMP/.said" 2>&1 </dev/null || status=$?
+	equal $status "$expected" "exit status of organ-serve $*: $(cat "$TMP/.said")"
+	grep -Eq -- "$pattern" "$TMP/.said" || fail "organ-serve $* says: $(cat "$TMP/.said")"
+}
+# A relative name is that of the directory it is started in.
+by() {
+	status "$1" --unix-socket "$socket" "${@:2}"
+}
+cd "$TMP/run"
+umask 022
+serve_at --socket "${socket##*/}" "$MNT"
+cd "$TMP"
+[ -S "$socket" ] || fail 'there is no socket'
+equal "$(stat -c %a "$socket")" 600
+by 200 $at/
+by 200 $at/.grafts
+by 403 -H 'Host: evil.example' $at/.grafts
+by 204 -T "$TMP/organ" $at/$up
+same "$MNT/$up" "$TMP/organ"
+by 204 -X COPY -H "Destination: $at/$up" $at/.base/$up
+equal "$(cat "$MNT/.grafts")" ''
+by 409 -T "$TMP/organ" $at/nowhere/x
+by 422 -T "$here/lib.sh" $at/$up
+# A class takes longer, and what it looks at is whether the client is still there.
+by 200 -X COPY -H "Destination: $at/norm" $at/.base/norm
+# Nothing listens at a port, and another user does not come in where the directory is open.
+if [ "$(id -u)" = 0 ] && command -v ss setpriv >/dev/null; then
+	ss -Hltnp >"$TMP/ports"
+	for pid in $(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve"); do
+		! grep "pid=$pid," "$TMP/ports" || fail 'a port is open'
+	done
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP" "$TMP/run"
+	! setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -m 10 \
+		--unix-socket "$socket" $at/ >"$TMP/answer" || fail 'another user comes in'
+fi
+refused 1 'still in use' --socket "$socket" "$MNT"
+by 200 $at/.grafts
+end_server
+
+# What a server left that was killed is replaced; a file is not.
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
+serve_at --read-only --socket="$socket" "$MNT"
+by 200 $at/.grafts
+by 403 -T "$TMP/organ" $at/$up
+end_server
+echo kept >"$TMP/file"
+refused 1 'file is no socket, and is not replaced' --socket "$TMP/file" "$MNT"
+equal "$(cat "$TMP/file")" kept
+ln -s loop "$TMP/loop"
+refused 1 'loop' --socket "$TMP/loop" "$MNT"
+refused 1 'cannot be made' --socket "$TMP/no/socket" "$MNT"
+refused 1 'at most 107 bytes' --socket "$TMP/$(printf %0108d 1)" "$MNT"
+refused 1 'under such a name' --socket "$TMP/x\\" "$MNT"
+refused 2 'no ADDRESS' --socket "$socket" "$MNT" 8765
+refused 2 'no ADDRESS' --socket "$socket" --listen ::1 "$MNT"
+refused 2 'needs a value' --socket= "$MNT"
+
+# A token is asked for where one is given, and it ends with the mount.
+serve_at --socket "$socket" --token "$TMP/key" "$MNT"
+by 401 $at/.grafts
+token=$(awk '{ print $6; exit }' "$TMP/key")
+by 200 -u "organfs:$token" $at/.grafts
+unmount_served
+absent "$socket"
