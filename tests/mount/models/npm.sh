@@ -106,6 +106,62 @@ for form in spectral fractal; do
 	rm -rf "$XDG_STATE_HOME"
 done
 
+# Configurations of mergekit as they are published, with the names of these models.
+cat >"$TMP/slerp.yml" <<END
+slices:
+  - sources:
+      - model: $base
+        layer_range: [0, 6]
+      - model: $donor
+        layer_range: [0, 6]
+merge_method: slerp
+base_model: $base
+parameters:
+  t:
+    - filter: self_attn
+      value: [0, 0.5, 0.3, 0.7, 1]
+    - filter: mlp
+      value: [1, 0.5, 0.7, 0.3, 0]
+    - value: 0.5 # fallback for rest of tensors
+dtype: bfloat16
+END
+cat >"$TMP/dare_ties.yml" <<END
+models:
+  - model: $base
+    # No parameters necessary for base model
+  - model: $donor
+    parameters:
+      density: 0.53
+      weight: 0.4
+  - model: $TMP/base.grafted.gguf
+    parameters:
+      density: 0.53
+      weight: 0.3
+merge_method: dare_ties
+base_model: $base
+parameters:
+  int8_mask: true
+dtype: float16
+END
+cat >"$TMP/passthrough.yml" <<END
+slices:
+- sources:
+  - model: $base
+    layer_range: [0, 4]
+- sources:
+  - model: $donor
+    layer_range: [2, 6]
+merge_method: passthrough
+END
+for method in slerp dare_ties passthrough; do
+	mount_model -o ro "$TMP/$method.yml"
+	case $method in
+	passthrough) check "$MNT/model.gguf" 75 8 ;;
+	*) check "$MNT/model.gguf" ;;
+	esac
+	kill_daemon
+done
+
 # Experts with other numbers are the same model; one less is another that runs.
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
 order() {
