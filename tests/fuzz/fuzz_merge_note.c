@@ -12,8 +12,8 @@ static int read_text(char *text, struct merge_note *note)
 	struct error err = { 0 };
 	const int rc = merge_note_read(text, note, &err);
 
-	require(rc == 0 || (rc == -EBADMSG && err.code == EBADMSG &&
-			    strncmp(err.text, "line ", 5) == 0));
+	require(rc == 0 ||
+		(rc == -EBADMSG && err.code == EBADMSG && strncmp(err.text, "line ", 5) == 0));
 	return rc;
 }
 

@@ -94,8 +94,8 @@ static void nuslerp_of_opposite_vectors_is_their_average(void **state)
 	for (unsigned k = 0; k < 1000; k++) {
 		float base[64] = { 0.0f }, a[64], b[64], result[64];
 		const struct merge_models models = { base, { a, b } };
-		const double t = rule.inputs[1].weight /
-				 (rule.inputs[0].weight + rule.inputs[1].weight);
+		const double t =
+			rule.inputs[1].weight / (rule.inputs[0].weight + rule.inputs[1].weight);
 
 		rule.columns = k % 2 ? 1 : 64;
 		for (unsigned i = 0; i < rule.columns; i++) {
