@@ -11,6 +11,11 @@
 /* Sums of weights below this are not divided by. */
 #define LEAST_SUM 1e-8
 
+/* So small is the sine of the angle between vectors that are parallel or opposite but for rounding:
+ * one ulp of a cosine of -1 makes it 1.5e-8. At such an angle an arc between parallel ones is the
+ * average too, in double precision; between opposite ones it is rounding, divided by the sine. */
+#define LEAST_SINE 1e-6
+
 /* A term that is not finite is left out. */
 static half_lanes product(const double *a, const double *b)
 {
@@ -138,7 +143,7 @@ static void nuslerp(const struct merge_rule *rule, double aa, double bb, double 
 	const double t = fabs(sum) < 1e-6 ? 0.5 : rule->inputs[1].weight / sum;
 	const double angle = acos(within_1(ab / fmax(sqrt(aa), 1e-7) / fmax(sqrt(bb), 1e-7)));
 
-	if (fabs(sin(angle)) < 1e-8) {
+	if (fabs(sin(angle)) < LEAST_SINE) {
 		*first = 1.0 - t;
 		*second = t;
 	} else {

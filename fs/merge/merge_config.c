@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_config.c - see merge_config.h: what a method needs, and what it has no use for. */
 #include "fs/merge/merge_config.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,19 @@ const char *merge_config_form(const struct merge_config *config)
 	if (config->base_model)
 		return config->base_model;
 	return config->n && config->slices[0].n ? config->slices[0].sources[0].model : NULL;
+}
+
+struct merge_shown merge_config_shown(const char *written)
+{
+	char *url = url_is_remote(written) ? url_shown(written) : NULL;
+	struct merge_shown shown;
+
+	snprintf(shown.text, sizeof(shown.text), "%.60s",
+		 url			  ? url
+		 : url_is_remote(written) ? "a URL"
+					  : written);
+	free(url);
+	return shown;
 }
 
 bool merge_config_needs_base(const struct merge_config *config)
@@ -140,10 +155,11 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 
 	for (size_t j = 0; j < i; j++)
 		if (strcmp(slice->sources[j].model, source->model) == 0)
-			return refuse(err, source, "\"%.60s\" is there twice", source->model);
+			return refuse(err, source, "\"%s\" is there twice",
+				      merge_config_shown(source->model).text);
 	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
-		return refuse(err, source, "its layers are not as many as those of \"%.60s\"",
-			      slice->sources[0].model);
+		return refuse(err, source, "its layers are not as many as those of \"%s\"",
+			      merge_config_shown(slice->sources[0].model).text);
 	if (config->base_model && strcmp(config->base_model, source->model) == 0)
 		slice->base = i;
 	if (slice->base == i && merge_config_needs_base(config))
@@ -176,8 +192,8 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 	if (config->method == MERGE_SLERP)
 		return check_slerp(config, slice, err);
 	if (based && config->sliced && slice->base == MERGE_CONFIG_NO_SOURCE)
-		return refuse(err, slice, "\"%.60s\", the base model, is no source of this slice",
-			      config->base_model);
+		return refuse(err, slice, "\"%s\", the base model, is no source of this slice",
+			      merge_config_shown(config->base_model).text);
 	if (config->method == MERGE_PASSTHROUGH)
 		most = 1;
 	if (config->method == MERGE_NUSLERP)

@@ -126,6 +126,12 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
  * NULL: the configuration is empty, which merge_config_read() gives none. */
 const char *merge_config_form(const struct merge_config *config);
 
+/* How a sentence names a model, or the start of that: of a URL without what may grant access. */
+struct merge_shown {
+	char text[64];
+};
+struct merge_shown merge_config_shown(const char *written);
+
 /* Does the method merge differences from the base? */
 bool merge_config_needs_base(const struct merge_config *config);
 

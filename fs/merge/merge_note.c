@@ -27,11 +27,14 @@ bool merge_note_organ(const char *name, uint32_t length, uint32_t type, uint32_t
 	return true;
 }
 
+/* "-" alone is an empty one. */
 static void print_word(FILE *out, const char *bytes, size_t n)
 {
 	fputc(' ', out);
 	if (n == 0)
 		fputc('-', out);
+	else if (n == 1 && *bytes == '-')
+		fputs("%2D", out);
 	else
 		paths_print(bytes, n, out);
 }

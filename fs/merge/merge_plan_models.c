@@ -213,7 +213,7 @@ static int check_ranges(const struct planner *planner)
 				return plan_refuse(planner, source,
 						   "\"%.60s\" has %" PRIu64
 						   " blocks, none with number %" PRIu64,
-						   source->model, model->blocks, source->to - 1);
+						   model->name, model->blocks, source->to - 1);
 		}
 	return 0;
 }

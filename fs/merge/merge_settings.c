@@ -212,8 +212,9 @@ static int fill_input(const struct lookup *lookup, const struct merge_source *so
 	if (!get(lookup, source, passes ? MERGE_SCALE : MERGE_WEIGHT, &input->weight) && !passes &&
 	    merge_config_takes(lookup->config->method, MERGE_WEIGHT))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "line %zu, column %zu: \"%.60s\" has no \"weight\" for %.80s",
-				 source->line, source->column, source->model, lookup->name);
+				 "line %zu, column %zu: \"%s\" has no \"weight\" for %.80s",
+				 source->line, source->column,
+				 merge_config_shown(source->model).text, lookup->name);
 	return 0;
 }
 

@@ -6,9 +6,9 @@ and two models in F16, which are merged and become F16 again.
     merge_numpy.py make COLUMNS ROWS BASE MODEL MODEL       random weights, as files
     merge_numpy.py check COLUMNS ROWS BASE MODEL MODEL RESULT-PREFIX
 
-The latter prints a line for each method: its name, and the microseconds that it takes, the least of three. It
-fails where the rows that merge.c wrote are other ones. dare_ties has its random numbers beforehand:
-those are this project's own.
+The latter prints a line for each method: its name, and the microseconds that it takes, the least of
+three. It fails where the rows that merge.c wrote are other ones. dare_ties has its random numbers
+beforehand: those are this project's own.
 """
 import sys
 import time

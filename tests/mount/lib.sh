@@ -212,11 +212,15 @@ work() {
 	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
 }
 
+# Known as soon as it has worked for more than 5 ticks; that it has not, after 0.3 s.
 is_working() {
 	local before
 	before=$(work)
-	sleep 0.3
-	[ "$(work)" -gt $((before + 5)) ]
+	for _ in {1..6}; do
+		sleep 0.05
+		[ "$(work)" -le $((before + 5)) ] || return 0
+	done
+	return 1
 }
 
 is_idle() {

@@ -216,7 +216,7 @@ static void bend(const struct merge_rule *rule, double *a, const double *b, size
 	bool straight;
 
 	c = c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c;
-	straight = nu ? fabs(sin(acos(c))) < 1e-8 : fabs(c) > 0.9995;
+	straight = nu ? fabs(sin(acos(c))) < 1e-6 : fabs(c) > 0.9995;
 	for (size_t i = 0; i < n; i++) {
 		const double x = a[i * step], y = b[i * step], angle = acos(c);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a configuration in .merge makes of two models, beside the formulas in NumPy; the same bytes
-# whether they are read as an organ, as part of model.gguf, or from the file that .assemble writes.
+# What a configuration in .merge makes of two models, beside the formulas in NumPy, and every method
+# with random parameters, gradients and filters of small tensors; the same bytes whether they are
+# read as an organ, as part of model.gguf, or from the file that .assemble writes.
 . "${0%/*}/../lib.sh"
 
 PYTHON=/usr/bin/python3
@@ -52,4 +53,9 @@ mount_model -o ro,fresh written.gguf
 for organ in organs/*.bin; do
 	same "$organ" "$MNT/$organ"
 done
+unmount_and_wait
+
+$PYTHON "$here/../tools/merge_random.py" models .
+mount_model -o noassemble base.gguf
+$PYTHON "$here/../tools/merge_random.py" check "$MNT"
 unmount_and_wait

@@ -82,6 +82,37 @@ static void nuslerp_of_rows_and_columns_is_that_of_each(void **state)
 	check_shapes(rule);
 }
 
+/* Rounding leaves the cosine of opposite vectors a little above -1: the sine of such an angle must
+ * not be divided by. */
+static void nuslerp_of_opposite_vectors_is_their_average(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_NUSLERP, 2, 1, 64, "w");
+	uint32_t random = 1;
+
+	(void)state;
+	rule.has_base = true;
+	for (unsigned k = 0; k < 1000; k++) {
+		float base[64] = { 0.0f }, a[64], b[64], result[64];
+		const struct merge_models models = { base, { a, b } };
+		const double t =
+			rule.inputs[1].weight / (rule.inputs[0].weight + rule.inputs[1].weight);
+
+		rule.columns = k % 2 ? 1 : 64;
+		for (unsigned i = 0; i < rule.columns; i++) {
+			random = random * 1664525u + 1013904223u;
+			base[i] = rule.columns == 1 ? (float)(random >> 16) / 65537.0f : 0.0f;
+			a[i] = base[i] + (float)(random >> 18) / 16383.0f;
+			b[i] = base[i] - 3.0f * (a[i] - base[i]);
+		}
+		merge_all(&rule, &models, 1, result);
+		for (unsigned i = 0; i < rule.columns; i++) {
+			const double expected = (1.0 - t) * a[i] + t * b[i];
+
+			assert_true(fabs(result[i] - expected) < 1e-5);
+		}
+	}
+}
+
 static void each_input_has_its_own_density(void **state)
 {
 	static const double densities[] = { 0.0, 1.0, 0.3, 1e-9, 0.999 };

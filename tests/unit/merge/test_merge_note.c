@@ -47,6 +47,33 @@ static void what_is_printed_is_read(void **state)
 	merge_note_release(&again);
 }
 
+/* "-" is how a text says that a name is empty. */
+static void a_name_that_is_a_hyphen_is_read(void **state)
+{
+	char hyphen[] = "-";
+	struct merge_note_model model = { hyphen, hyphen };
+	struct merge_note_tensor tensors[2] = { { .gone = false }, { .gone = true } };
+	struct merge_note note = {
+		.n_models = 1, .n = 2, .models = &model, .tensors = tensors, .text = ""
+	};
+	struct merge_note again;
+	struct error err = { 0 };
+	char *text;
+
+	(void)state;
+	assert_true(merge_note_organ("-", 1, 8, 2, square, &tensors[0].organ));
+	tensors[1].organ = tensors[0].organ;
+	text = merge_note_print(&note);
+	assert_non_null(text);
+	assert_int_equal(merge_note_read(text, &again, &err), 0);
+	assert_string_equal(again.models[0].written, "-");
+	assert_string_equal(again.models[0].path, "-");
+	assert_string_equal(again.tensors[0].organ.name, "-");
+	assert_int_equal(again.tensors[0].organ.name_length, 1);
+	assert_string_equal(again.tensors[1].organ.name, "-");
+	merge_note_release(&again);
+}
+
 #define BEGIN "organfs merge 1\n"
 #define END   "config 0\n"
 

@@ -685,6 +685,47 @@ static void a_name_that_would_be_too_long_is_refused(void **state)
 	free(name);
 }
 
+#define SECRET_URL "https://me:secret@example.org/donor.gguf?token=secret"
+
+static int open_the_form(void *context, const char *written, struct base *base, char **path,
+			 struct error *err)
+{
+	(void)written;
+	return merge_open_by_path(context, "form.gguf", base, path, err);
+}
+
+static void assert_no_secret(void **state, const char *text, const char *says)
+{
+	struct planned p = { 0 };
+	struct merge_plan_params params = { .open = open_the_form,
+					    .context = ((struct temp *)*state)->dir };
+
+	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
+	params.form = p.form.file;
+	params.gguf = p.form.gguf;
+	if (merge_config_read(text, strlen(text), &p.config, &p.err) == 0)
+		assert_null(merge_plan_new(&p.config, &params, &p.err));
+	if (!strstr(p.err.text, says) || strstr(p.err.text, "secret"))
+		fail_msg("\"%s\"", p.err.text);
+	release(&p);
+}
+
+static void what_grants_access_to_a_url_is_in_no_sentence(void **state)
+{
+	static const char *const refused[][2] = {
+		{ STACK PART(SECRET_URL, 0, 9), "donor.gguf\" has 3 blocks" },
+		{ "merge_method: linear\nmodels: [{model: \"" SECRET_URL "\"}]\n",
+		  "donor.gguf\" has no \"weight\"" },
+		{ "merge_method: linear\nparameters: {weight: 1}\nmodels: [{model: \"" SECRET_URL
+		  "\"}, {model: \"" SECRET_URL "\"}]\n",
+		  "donor.gguf\" is there twice" },
+	};
+
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	for (size_t i = 0; i < ARRAY_LENGTH(refused); i++)
+		assert_no_secret(state, refused[i][0], refused[i][1]);
+}
+
 /* It is gone as soon as it is open. */
 static int open_and_truncate(void *context, const char *written, struct base *base, char **path,
 			     struct error *err)
