@@ -230,9 +230,16 @@ static void another_merge_shows_what_was_removed_of_one_before(void **state)
 	close_scene(scene);
 }
 
-static void *end_merge(void *model)
+struct publishing {
+	struct model *model;
+	struct merge_ready *ready;
+};
+
+static void *publish(void *context)
 {
-	assert_int_equal(merge_edit_end(model), 0);
+	const struct publishing *publishing = context;
+
+	merge_force_publish(publishing->model, publishing->ready);
 	return NULL;
 }
 
@@ -242,13 +249,17 @@ static void a_generation_begins_with_its_merge(void **state)
 	struct scene *scene = open_scene(state);
 	struct model *model = scene->o.model;
 	const struct timespec moment = { .tv_nsec = 100000000 };
+	struct publishing publishing = { .model = model };
+	struct error err = { 0 };
 	pthread_t thread;
 	uint64_t before;
 
 	assert_int_equal(merge(state, scene, doubled), 0);
+	publishing.ready = merge_ready_new_none(model, &err);
+	must(publishing.ready);
 	before = model_generation(model);
 	pthread_mutex_lock(&model->names);
-	must(pthread_create(&thread, NULL, end_merge, model) == 0);
+	must(pthread_create(&thread, NULL, publish, &publishing) == 0);
 	nanosleep(&moment, NULL);
 	assert_int_equal(model_generation(model), before);
 	pthread_mutex_unlock(&model->names);
