@@ -5,6 +5,7 @@
 #include "fs/edit/journal.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_merge.h"
+#include "fs/layer/layer_open.h"
 #include "fs/merge/merge_models.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
@@ -302,12 +303,33 @@ static void publish(struct model *model, struct merge_ready *ready)
 	adapters_refresh(model);
 }
 
+/* With the commit lock held: removals by users of slots that only the merge had which was in force
+ * say nothing without it, and a merge to come shows its own there. What the disk refuses is left:
+ * the next mount says so. */
+static void forget_removals(struct model *model)
+{
+	const uint32_t n = slots_count(model->slots);
+
+	for (uint32_t i = model->gguf->n_tensors; i < n; i++) {
+		const struct organ_place *place = &model->places[i];
+		struct content *own = slots_own(model->slots, i);
+		struct content *beneath = slots_beneath(model->slots, i);
+
+		if (content_is_whiteout(beneath) && content_is_graft(own) &&
+		    content_is_whiteout(own))
+			layer_revert(model->layer, place->klass, place->name);
+		content_unref(beneath);
+		content_unref(own);
+	}
+}
+
 /* With the commit lock held. */
 static int put(struct merging *merging)
 {
 	struct model *model = merging->model;
 	const struct merge_request_state of = request_state(merging);
 	struct merge_ready *ready;
+	bool kept;
 	int rc = merging->again ? 0 : journal_finish_pending(model);
 
 	if (rc < 0)
@@ -316,13 +338,17 @@ static int put(struct merging *merging)
 	if (!ready)
 		return -merging->err.code;
 	/* The layer has the note of one whose models are opened again. */
-	if (!merging->again && !merging->request->passing)
+	kept = !merging->again && !merging->request->passing;
+	if (kept)
 		rc = keep(model, ready, of.uid, of.gid);
-	if (rc == 0)
-		publish(model, ready);
-	else
+	if (rc < 0) {
 		merge_ready_free(ready);
-	return rc;
+		return rc;
+	}
+	publish(model, ready);
+	if (kept)
+		forget_removals(model);
+	return 0;
 }
 
 static void release(struct merging *merging)
@@ -384,23 +410,6 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 	return rc;
 }
 
-/* With the commit lock held: removals by users of slots that only the merge had say nothing without
- * it. What the disk refuses is left: the next mount says so. */
-static void forget_removals(struct model *model)
-{
-	const uint32_t n = slots_count(model->slots);
-
-	for (uint32_t i = model->gguf->n_tensors; i < n; i++) {
-		const struct organ_place *place = &model->places[i];
-		struct content *own = slots_own(model->slots, i);
-
-		if (slots_has_beneath(model->slots, i) && content_is_graft(own) &&
-		    content_is_whiteout(own))
-			layer_revert(model->layer, place->klass, place->name);
-		content_unref(own);
-	}
-}
-
 /* With the commit lock held. */
 static int end(struct model *model)
 {
@@ -415,8 +424,8 @@ static int end(struct model *model)
 	if (rc == 0)
 		rc = layer_drop_merge(model->layer);
 	if (rc == 0) {
-		forget_removals(model);
 		publish(model, ready);
+		forget_removals(model);
 		ready = NULL;
 	}
 	merge_ready_free(ready);
@@ -453,22 +462,27 @@ static int recover_note(struct model *model, char *note, const struct stat *stat
 	return 0;
 }
 
-int merge_edit_recover(struct model *model)
+int merge_edit_recover(struct model *model, struct error *err)
 {
-	struct error err = { 0 };
+	struct error why = { 0 };
 	struct stat stat;
-	char text[320];
+	char text[200];
 	int rc;
 	char *note = layer_read_merge(model->layer, &stat, &rc);
 
 	if (note)
-		rc = recover_note(model, note, &stat, &err);
-	if (rc < 0)
-		log_add(model->log,
-			"%s/MERGE: left alone: %s; the model is shown without its merge",
-			layer_path(model->layer),
-			err.code ? error_describe(&err, text, sizeof(text)) : strerror(-rc));
-	return rc;
+		rc = recover_note(model, note, &stat, &why);
+	if (rc == 0)
+		return 0;
+	if (rc == -ENOMEM)
+		return out_of_memory(err);
+	return error_set(err, -rc, ERROR_NO_OFFSET,
+			 "the merge in its layer cannot be read: %.100s; to go on without it "
+			 "remove %s/MERGE",
+			 why.code	  ? error_describe(&why, text, sizeof(text))
+			 : rc == -EBADMSG ? "this is no text"
+					  : layer_open_error(rc),
+			 layer_path(model->layer));
 }
 
 /* With the commit lock held: it stays broken, for another reason. */

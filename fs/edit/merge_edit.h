@@ -33,8 +33,9 @@ int merge_edit_write(struct model *model, const struct merge_request *request);
 int merge_edit_end(struct model *model);
 
 /* Put in force what the layer holds: broken, until merge_edit_refresh() opens the models when the
- * mount is there. Returns 0, or -errno: it cannot be told whether there is one. */
-int merge_edit_recover(struct model *model);
+ * mount is there. Returns 0, or -errno with err set: it cannot be told what it has for which slot,
+ * so that none can be shown. */
+int merge_edit_recover(struct model *model, struct error *err);
 
 /* Try again to open the models of a merge that is broken. Returns whether there was no answer from
  * some. */

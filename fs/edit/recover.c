@@ -17,16 +17,21 @@ static void check_listed(struct model *model, int rc)
 		layer_path(model->layer));
 }
 
-void recover(struct model *model, const char *mountpoint)
+int recover(struct model *model, const char *mountpoint, struct error *err)
 {
+	int rc;
+
 	if (!model->layer)
-		return;
+		return 0;
 	undo_finish(model);
 	check_listed(model, metadata_edit_recover(model));
 	/* Beneath the grafts: it may have the slots that they fill. */
-	check_listed(model, merge_edit_recover(model));
+	rc = merge_edit_recover(model, err);
+	if (rc < 0)
+		return rc;
 	check_listed(model, graft_recover(model, mountpoint));
 	graft_finish_move(model);
 	check_listed(model, adapter_edit_recover(model));
 	undo_recover(model);
+	return 0;
 }

@@ -272,8 +272,12 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	const bool kept_out = assembly->confined && err->code == EACCES;
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
-	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "";
+	const uint32_t merged = snapshot_merged(snapshot, assembly->model->gguf->n_tensors),
+		       grafts = snapshot->grafts - merged;
+	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "", of_merge[32] = "";
 
+	if (merged)
+		snprintf(of_merge, sizeof(of_merge), ", %" PRIu32 " merged", merged);
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
 	if (err->code)
@@ -285,9 +289,9 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	else
 		snprintf(text, sizeof(text),
 			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
-			      " graft%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
+			      " graft%s%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
 			      " copied, %" PRIu64 " written",
-			 path, size, shards, snapshot->grafts, plural(snapshot->grafts), seconds,
+			 path, size, shards, grafts, plural(grafts), of_merge, seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),

@@ -98,7 +98,9 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	async->computes = slow;
 	async->offset = (uint64_t)offset;
 	if (slow) {
-		async_submit(async, fs->computed_reads);
+		async_submit(async, view_has_rows(view, size, (uint64_t)offset)
+					    ? fs->computed_rows
+					    : fs->computed_reads);
 	} else if (!(from && backing_is_remote(from)) && read_threads_try_enter(fs->read_threads)) {
 		/* Its handle may be gone once it is answered. */
 		trail = page_trail_ref(trail);

@@ -107,6 +107,9 @@ static int find_slot(struct merge_preparation *preparing, const char *tensor, ui
 		anatomy_file_name(tensor, length, NAME_EXACT, name);
 		found = model_find_slot(model, klass, name, strlen(name), slot);
 	}
+	if (found && is_others(model, *slot, tensor, length))
+		return error_set(preparing->err, EINVAL, ERROR_NO_OFFSET,
+				 "\"%.100s\" is the name of another tensor's file here", name);
 	if (found)
 		return 0;
 	nothing = content_new_blend_whiteout();
@@ -473,13 +476,15 @@ void merge_force_publish(struct model *model, struct merge_ready *ready)
 {
 	struct merge_state *before;
 
-	slots_set_beneath(model->slots, ready->puts, ready->n);
-	/* The contents are the slots' now, and those that were there are released. */
-	ready->n = 0;
+	/* Before the generation moves: what a thread makes meanwhile of the new one, for the
+	 * generation that was, is made again. */
 	pthread_mutex_lock(&model->names);
 	before = model->merge;
 	model->merge = ready->state;
 	pthread_mutex_unlock(&model->names);
+	slots_set_beneath(model->slots, ready->puts, ready->n);
+	/* The contents are the slots' now, and those that were there are released. */
+	ready->n = 0;
 	ready->state = before;
 	merge_ready_free(ready);
 }

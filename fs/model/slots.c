@@ -488,6 +488,18 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 	return snapshot->content ? 0 : -ENOMEM;
 }
 
+uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base)
+{
+	uint32_t merged = 0;
+
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *own = content_own(snapshot->content[i]);
+
+		merged += own && own->beneath && (i < base || !content_is_whiteout(own));
+	}
+	return merged;
+}
+
 void snapshot_release(struct snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->n; i++)

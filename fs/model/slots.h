@@ -261,4 +261,7 @@ struct snapshot {
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
 
+/* How many of the grafts are none, but of a merge of models; the base has so many slots. */
+uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base);
+
 #endif

@@ -130,8 +130,10 @@ static struct model *open_and_recover(const struct models *models, const char *n
 	params->layer = layer;
 	model = model_open(&of_models, path, params, err);
 	free(layer);
-	if (model)
-		recover(model, options->mountpoint);
+	if (model && recover(model, options->mountpoint, err) < 0) {
+		model_close(model);
+		model = NULL;
+	}
 	return model;
 }
 

@@ -14,6 +14,9 @@ static const struct mount_pool {
 } pools[] = {
 	/* Readers of θ and hashes, which wait for the measurers and the hashers. */
 	{ offsetof(struct mount, computed_reads), 32 },
+	/* Readers of tensors that are merged, purified or in another form. What these are made of
+	 * may lie on a disk that hangs. */
+	{ offsetof(struct mount, computed_rows), 32 },
 	/* First writes to a stage. Each looks at the processes that may have written it. */
 	{ offsetof(struct mount, first_writes), 4 },
 	/* Writers of .assemble. One assembles at a time (assembly_lock), and the others can be

@@ -44,6 +44,7 @@ struct mount {
 	struct pool *measurers;	 /* threads that measure */
 	struct pool *hashers;	 /* threads that hash */
 	struct pool *computed_reads; /* reads that wait for them */
+	struct pool *computed_rows;  /* reads of tensors that are made of others */
 	struct stop_flags *stop_reads; /* of those that run */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* writes to .assemble */

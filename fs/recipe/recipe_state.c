@@ -462,19 +462,6 @@ static int add_base(struct maker *maker)
 		       : rc;
 }
 
-/* Is something there of a merge of models? */
-static bool is_merge(const struct model *model, const struct snapshot *snapshot)
-{
-	for (uint32_t i = 0; i < snapshot->n; i++) {
-		const struct content *own = content_own(snapshot->content[i]);
-
-		if (own && own->beneath &&
-		    (i < model->gguf->n_tensors || !content_is_whiteout(own)))
-			return true;
-	}
-	return false;
-}
-
 int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
 		    struct recipe *recipe, struct error *err)
@@ -483,7 +470,7 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 	int rc;
 
 	*recipe = (struct recipe){ 0 };
-	if (is_merge(model, snapshot))
+	if (snapshot_merged(snapshot, model->gguf->n_tensors))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "models are merged, which a recipe does not tell of; .merge has "
 				 "the configuration");

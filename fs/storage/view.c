@@ -10,12 +10,12 @@ struct view {
 	atomic_uint refs;
 	void *owned;
 	struct view_generator *generator; /* NULL: nothing has to be computed */
-	struct view *instead; /* NULL: there is no other way to the bytes */
-	struct view *other;   /* whose memory this one shows; NULL: none */
+	struct view *instead;		  /* NULL: there is no other way to the bytes */
+	struct view *other;		  /* whose memory this one shows; NULL: none */
 	uint64_t size;
 	size_t n;
 	struct view_piece {
-		uint64_t start; /* in the view */
+		uint64_t start;	 /* in the view */
 		size_t computed; /* segments before it that have to be computed */
 		struct segment segment;
 	} pieces[];
@@ -224,6 +224,18 @@ bool view_is_slow(const struct view *view, size_t n, uint64_t offset)
 	return slow;
 }
 
+bool view_has_rows(const struct view *view, size_t n, uint64_t offset)
+{
+	bool has = false;
+
+	for (size_t i = find_piece(view, offset); !has && is_within(view, i, n, offset); i++) {
+		const struct segment *segment = &view->pieces[i].segment;
+
+		has = segment->kind == SEGMENT_EXTENT && backing_is_computed(segment->backing);
+	}
+	return has;
+}
+
 struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offset)
 {
 	for (size_t i = find_piece(view, offset); is_within(view, i, n, offset); i++) {
@@ -273,8 +285,8 @@ static int read_piece(struct view *view, unsigned flags, const struct view_piece
 	case SEGMENT_EXTENT:
 		break;
 	}
-	return backing_read_cancellable(segment->backing, flags, bytes, n,
-					segment->offset + offset, stop);
+	return backing_read_cancellable(segment->backing, flags, bytes, n, segment->offset + offset,
+					stop);
 }
 
 /* Tell the generator what it will be asked for, from that piece on. */

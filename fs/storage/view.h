@@ -87,6 +87,9 @@ bool view_is_computed(const struct view *view);
  * file has to be looked at first? */
 bool view_is_slow(const struct view *view, size_t n, uint64_t offset);
 
+/* Does it read from a file that is computed, of other files that may lie anywhere? */
+bool view_has_rows(const struct view *view, size_t n, uint64_t offset);
+
 /* The first file that a read of n bytes at offset reads from, borrowed. NULL: there is none. */
 struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offset);
 

@@ -9,12 +9,13 @@ import os
 import sys
 
 mnt, uid, secret, owners = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-# The daemon's user made these before: $MNT/organs/.scratch, adapters/style.gguf and .diff/link.gguf.
+# The daemon's user made these before: $MNT/organs/.scratch, adapters/style.gguf,
+# .diff/link.gguf and .merge.
 WRITABLE = [
     "organs/blk_0_ffn_up.bin", "organs/blk_0_ffn_up.theta", "organs/.theta", "organs/.scratch",
     "model.gguf", "header.gguf", "manifest.json", "theta.svg", "checksums.xxh128", ".theta",
     ".table", ".report.json", ".check", ".grafts", ".log", ".assemble", ".undo", ".recipe",
-    "metadata/general.name", "metadata/general.architecture", "adapters/style.scale",
+    ".merge", "metadata/general.name", "metadata/general.architecture", "adapters/style.scale",
     ".base/organs/blk_0_ffn_up.bin", ".base/metadata/general.name",
     ".views/npy/organs/blk_0_ffn_up.npy", ".views/npy/organs/blk_1_ffn_up.npy",
     ".views/fractal/organs/blk_0_ffn_up.bin", ".diff/base", ".diff/base.tsv", ".diff/link.tsv",
@@ -68,6 +69,8 @@ def attempts():
     yield "assemble", lambda: control(".assemble", os.fsencode(owners))
     yield "undo", lambda: control(".undo", b"all")
     yield "recipe", lambda: control(".recipe", b"recipe: 1\n")
+    yield "merge", lambda: control(".merge", b"merge_method: linear\n")
+    yield "unlink a merge", lambda: os.unlink(".merge")
 
 
 FIXED = (".base/", ".views/fractal/", " in .views/npy/", ".diff/base", ".diff/link.tsv")

@@ -11,8 +11,10 @@ struct opened open_at(void **state, const char *name, const char *layer,
 
 	must(o.log && o.cache);
 	o.model = model_open(options, path.text, &site, &o.err);
-	if (o.model)
-		recover(o.model, NULL);
+	if (o.model && recover(o.model, NULL, &o.err) < 0) {
+		model_close(o.model);
+		o.model = NULL;
+	}
 	return o;
 }
 

@@ -47,6 +47,7 @@ same ties.yml "$MNT/.merge"
 cp "$MNT/model.gguf" whole.gguf
 echo written.gguf >"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
 same whole.gguf written.gguf
+assembly_says ' 0 grafts, 57 merged, '
 cp -r "$MNT/organs" organs
 unmount_and_wait
 mount_model -o ro,fresh written.gguf

@@ -81,7 +81,32 @@ mv m.yml "$MNT/.merge"
 absent m.yml
 same "$MNT/model.gguf" merged.gguf
 rm "$MNT/.merge"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+cp "$MNT/.recipe" recipe.yml
+echo all >"$MNT/.undo"
+printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/.merge"
+# A recipe tells of no merge, so it is not done over one.
+expect_fail 'invalid argument' cp recipe.yml "$MNT/.recipe"
+log_says '\.recipe: .*models are merged'
+rm "$MNT/.merge"
 unmount_and_wait
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$base"
+unmount_and_wait
+
+# What the layer keeps of a merge is damaged: never the base in its place.
+mount_model -o "noassemble,layer=$TMP/layer" "$base"
+printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/.merge"
+unmount_and_wait
+cp "$TMP/layer/MERGE" kept
+sed -i 's/^config .*/config 9/' "$TMP/layer/MERGE"
+expect_refusal "$base" "noassemble,layer=$TMP/layer"
+status=0
+"$ORGANFS" -o "ro,layer=$TMP/layer" "$base" "$MNT" 2>said || status=$?
+equal $status 1 "$(cat said)"
+grep -q "line [0-9]* is none of a merge; to go on without it remove $TMP/layer/MERGE" said ||
+	fail "$(cat said)"
+mv kept "$TMP/layer/MERGE"
+mount_model -o "ro,layer=$TMP/layer" "$base"
+same "$MNT/organs/blk_0_ffn_up.bin" <("$GGUF" organ "$donor" blk.0.ffn_up.weight /dev/stdout)
 unmount_and_wait

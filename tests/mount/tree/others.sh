@@ -33,6 +33,8 @@ as_user organfs -o "noassemble,allow_other,uid=$OTHER,gid=$OTHER,umask=0" "$base
 as_user ln -s "$home/style.gguf" "$mnt/adapters/"
 as_user cp "$home/secret.bin" "$mnt/organs/.scratch"
 as_user ln -s "$home/donor.gguf" "$mnt/.diff/link.gguf"
+echo "{merge_method: passthrough, models: [{model: $home/donor.gguf}]}" >"$TMP/merge.yml"
+as_user sh -c "cat >'$mnt/.merge'" <"$TMP/merge.yml"
 as_user cat "$mnt/model.gguf" >"$TMP/model" && as_user cat "$mnt/.grafts" >"$TMP/grafts"
 
 # Root is another user too.

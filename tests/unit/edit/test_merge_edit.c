@@ -8,6 +8,8 @@
 #include "tests/unit/open_model.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 /* All tensors doubled. */
@@ -179,15 +181,90 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	close_scene(scene);
 }
 
-static void a_damaged_note_is_left_alone(void **state)
+/* Without its merge the model would be another one. */
+static void a_damaged_note_opens_no_model(void **state)
+{
+	static const char *const notes[] = {
+		"none\n",
+		/* In the way of a tensor of the base. */
+		"organfs merge 1\ntensor 0 4 blk.0.ffn_up\n"
+		"tensor 0 4 blk_0_ffn_up\nconfig 0\n",
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct scene *scene = open_scene(state);
+		struct layer *layer = scene->o.model->layer;
+		char path[PATH_MAX];
+
+		must(layer_write_merge(layer, notes[i], getuid(), getgid(), NULL) == 0);
+		must(layer_directory(layer, path));
+		symlinks_free(scene->links);
+		close_model(&scene->o);
+		scene->o = try_model(state, "base.gguf");
+		assert_null(scene->o.model);
+		assert_non_null(strstr(scene->o.err.text, i ? "\"blk_0_ffn_up\" is the name of"
+							    : "line 1 is none of a merge"));
+		assert_non_null(strstr(scene->o.err.text, "to go on without it remove "));
+		strcat(path, "/MERGE");
+		assert_int_equal(unlink(path), 0);
+		close_model(&scene->o);
+		free(scene);
+	}
+}
+
+/* Of a slot that a merge does not have, it is not known to the next one either. */
+static void another_merge_shows_what_was_removed_of_one_before(void **state)
 {
 	struct scene *scene = open_scene(state);
+	struct model *model = scene->o.model;
 
-	must(layer_write_merge(scene->o.model->layer, "none\n", getuid(), getgid(), NULL) == 0);
+	assert_int_equal(merge(state, scene, stacked), 0);
+	assert_int_equal(graft_remove(model, slot_of(model, "blk_1_ffn_up")), 0);
+	assert_int_equal(merge(state, scene, doubled), 0);
+	assert_int_equal(merge(state, scene, stacked), 0);
+	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_up")), "blend");
 	reopen(state, scene);
-	assert_true(log_says(scene->o.log, "line 1 is none of a merge"));
-	assert_true(scene->o.model->keep_layer);
-	assert_text(scene->o.model, NULL);
+	model = scene->o.model;
+	assert_false(merge_edit_refresh(model, false));
+	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_up")), "blend");
+	close_scene(scene);
+}
+
+struct publishing {
+	struct model *model;
+	struct merge_ready *ready;
+};
+
+static void *publish(void *context)
+{
+	const struct publishing *publishing = context;
+
+	merge_force_publish(publishing->model, publishing->ready);
+	return NULL;
+}
+
+/* A file that is made between the two steps is made again: its generation comes with the second. */
+static void a_generation_begins_with_its_merge(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct model *model = scene->o.model;
+	const struct timespec moment = { .tv_nsec = 100000000 };
+	struct publishing publishing = { .model = model };
+	struct error err = { 0 };
+	pthread_t thread;
+	uint64_t before;
+
+	assert_int_equal(merge(state, scene, doubled), 0);
+	publishing.ready = merge_ready_new_none(model, &err);
+	must(publishing.ready);
+	before = model_generation(model);
+	pthread_mutex_lock(&model->names);
+	must(pthread_create(&thread, NULL, publish, &publishing) == 0);
+	nanosleep(&moment, NULL);
+	assert_int_equal(model_generation(model), before);
+	pthread_mutex_unlock(&model->names);
+	must(pthread_join(thread, NULL) == 0);
+	assert_true(model_generation(model) > before);
 	close_scene(scene);
 }
 

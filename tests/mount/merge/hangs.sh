@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# timeout: 180
+# A model of a merge is cut off while it is read, or lies in a mount whose daemon stops: readers of
+# what is merged get an error or wait, no other process does, and no other bytes are read.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M)
+use clerk-Q4_K_M >"$TMP/said"
+cd "$TMP"
+cp clerk-Q4_K_M.gguf whole.gguf
+other=$TMP/other
+
+# MODEL: both in equal parts.
+config() {
+	printf 'merge_method: linear\nparameters: {weight: 1}\nmodels:\n'
+	printf -- '- model: %s\n' scribe-Q4_K_M "$1"
+}
+
+# Cut off amid a read, by a process that has the file open.
+mount_model -o noassemble "$base"
+config clerk-Q4_K_M >"$MNT/.merge"
+cp "$MNT/model.gguf" merged.gguf
+exec 3<"$MNT/model.gguf"
+head -c 300000 <&3 | cmp -n 300000 - merged.gguf
+truncate -s 100000 clerk-Q4_K_M.gguf
+# What the kernel has of it in memory does not change.
+expect_fail 'input/output error' dd of=read bs=64K iflag=direct <&3
+expect_fail 'input/output error' cat "$MNT/organs/blk_0_ffn_up.bin"
+expect_fail 'i/o error' sh -c "echo x.gguf >'$MNT/.assemble'"
+log_says 'clerk-Q4_K_M\.gguf'
+cmp -n "$(stat -c %s read)" read merged.gguf
+timeout 20 cat "$MNT/.base/organs/blk_0_ffn_up.bin" >read || fail 'the base cannot be read'
+exec 3<&-
+rm "$MNT/.merge"
+same "$MNT/model.gguf" "$base"
+cp whole.gguf clerk-Q4_K_M.gguf
+
+# Another mount, which stops: what is asked of it waits for some seconds and is refused.
+mount_model -o noassemble clerk-Q4_K_M.gguf "$other"
+cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
+config "$other/model.gguf" >hanging.yml
+cp hanging.yml "$MNT/.merge"
+timeout 60 cat "$MNT/organs/blk_0_ffn_up.bin" >organ
+kill -STOP "${DAEMON[$other]}"
+pids=()
+for organ in "$MNT"/*/blk_[1-5]_*.bin; do
+	timeout -s KILL 100 cat "$organ" >/dev/null 2>&1 &
+	pids+=($!)
+done
+timeout -s KILL 30 cp hanging.yml "$MNT/.merge" >said 2>&1 &
+writer=$!
+sleep 0.5
+timeout -k 1 20 ls -lR "$MNT" >list || fail 'ls waits'
+timeout -k 1 20 cat "$MNT/.base/organs/blk_3_ffn_up.bin" >read || fail 'readers of the base wait'
+timeout -k 1 20 cat "$MNT/.grafts" "$MNT/.merge" >read || fail 'lists wait'
+timeout -k 1 20 cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
+timeout -k 1 20 cat "$MNT/organs/blk_3_ffn_up.theta" >read || fail 'measuring waits'
+! wait $writer || fail 'a configuration is in force whose model gives no answer'
+log_says '\.merge: refused: .*other/model\.gguf.*; nothing is changed'
+same hanging.yml "$MNT/.merge"
+kill -CONT "${DAEMON[$other]}"
+for pid in "${pids[@]}"; do
+	wait "$pid" || fail 'a reader does not go on'
+done
+same organ "$MNT/organs/blk_0_ffn_up.bin"
+rm "$MNT/.merge"
+# What the kernel still knows of the merge keeps files of the other mount open.
+unmount_and_wait
+unmount_and_wait "$other"
