@@ -15,13 +15,16 @@
 #define STRIP_HALVES 4u
 #define STRIP	     (STRIP_HALVES * LANES / 2)
 
-/* Rows that are read at once. No sum depends on it. */
+/* Rows that are read at once, where they are multiplied. No sum depends on it. */
 #define BLOCK_ROWS   16u
 #define BLOCK_VALUES ((size_t)1 << 18)
 
 /* A square of a singular value that is less than this part of the largest is nothing but errors of
  * rounding. */
 #define NOISE 1e-14
+
+/* Rows of a and b between two questions whether they are wanted. */
+#define WANTED_ROWS 16u
 
 #define SEED 0x6f7267616e667321u
 
@@ -82,7 +85,9 @@ static bool begin_search(struct low_rank_search *s, const struct low_rank_source
 	*s = (struct low_rank_search){ .source = source,
 				       .rank = least(rank, full),
 				       .result = result };
-	s->block = source->columns ? least(BLOCK_ROWS, BLOCK_VALUES / source->columns) : 1;
+	s->block = source->columns ? BLOCK_VALUES / source->columns : 1;
+	if (s->rank)
+		s->block = least(s->block, BLOCK_ROWS);
 	s->block += s->block == 0;
 	s->rows = array(s->block, source->columns, sizeof(*s->rows));
 	if (s->rank == 0)
@@ -297,34 +302,40 @@ static void turn(const struct low_rank_search *s, const double *row, double *out
 }
 
 /* D is near to (D q V) (q V)', of which the columns of the first have the length of the singular
- * values. The root of it goes to each of the two. */
-static void fill_a(const struct low_rank_search *s, const double *roots)
+ * values. The root of it goes to each of the two. False: it is not wanted any more. */
+static bool fill_a(const struct low_rank_search *s, const double *roots)
 {
 	const size_t columns = s->source->columns;
 	double *out = s->scratch;
 
 	for (size_t i = 0; i < columns; i++) {
+		if (i % WANTED_ROWS == 0 && !is_wanted(s))
+			return false;
 		turn(s, s->q + i * s->stride, out);
 		for (size_t k = 0; k < s->rank; k++)
 			s->result->a[k * columns + i] = (float)(out[k] * roots[k]);
 	}
+	return true;
 }
 
 /* In place: a row of b is not longer than one of y. */
-static void fill_b(const struct low_rank_search *s, const double *roots)
+static bool fill_b(const struct low_rank_search *s, const double *roots)
 {
 	double *out = s->scratch, *row = out + s->stride;
 
 	for (size_t i = 0; i < s->source->rows; i++) {
+		if (i % WANTED_ROWS == 0 && !is_wanted(s))
+			return false;
 		for (size_t j = 0; j < s->width; j++)
 			row[j] = s->length * (double)s->y[i * s->stride + j];
 		turn(s, row, out);
 		for (size_t k = 0; k < s->rank; k++)
 			s->y[i * s->rank + k] = roots[k] > 0 ? (float)(out[k] / roots[k]) : 0.0f;
 	}
+	return true;
 }
 
-static void fill(struct low_rank_search *s)
+static bool fill(struct low_rank_search *s)
 {
 	double *roots = s->values;
 
@@ -335,8 +346,7 @@ static void fill(struct low_rank_search *s)
 	}
 	for (size_t k = 0; k < s->rank; k++)
 		roots[k] = sqrt(sqrt(s->result->squares[k]));
-	fill_a(s, roots);
-	fill_b(s, roots);
+	return fill_a(s, roots) && fill_b(s, roots);
 }
 
 static int search(struct low_rank_search *s)
@@ -356,9 +366,9 @@ static int search(struct low_rank_search *s)
 	if (rc < 0)
 		return rc;
 	if (!jacobi_eigen(s->gram, s->width, s->values, s->vectors, s->order, s->source->wanted,
-			  s->source->context))
+			  s->source->context) ||
+	    !fill(s))
 		return -EINTR;
-	fill(s);
 	return 0;
 }
 
