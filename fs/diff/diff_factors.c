@@ -98,8 +98,8 @@ static struct kept_factor **find_kept(struct diff_factors *factors,
 /* Of one that is found, with what malloc() adds to each of its parts. */
 static size_t size_of(const struct kept_factor *kept)
 {
-	return kept->factor.sizes[0] + kept->factor.sizes[1] +
-	       kept->matrix.rank * sizeof(double) + sizeof(*kept) + 4 * 2 * sizeof(void *);
+	return kept->factor.sizes[0] + kept->factor.sizes[1] + kept->matrix.rank * sizeof(double) +
+	       sizeof(*kept) + 4 * 2 * sizeof(void *);
 }
 
 /* With the lock held: forget what was asked for longest ago, but for the last one and for what

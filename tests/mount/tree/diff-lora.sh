@@ -33,7 +33,8 @@ exact "$D/other.lora-3.tsv"
 equal "$(stat -c %i "$D/other.lora-3.gguf")" "$(stat -c %i "$D/other.lora-3.gguf")"
 for name in other.lora-0.gguf other.lora-257.gguf other.lora-03.gguf other.lora-.gguf \
 	other.lora-3 other.lora-3.svg other.lora-3x.gguf nothing.lora-3.gguf \
-	other.lora-99999999999.gguf; do
+	other.lora-99999999999.gguf other.lora-3.gguf.tsv other.lora-3.tsv.gguf other.lora-+3.gguf \
+	other.lora--1.gguf .lora-3.gguf; do
 	absent "$D/$name"
 done
 exists "$D/other.lora-256.tsv"
