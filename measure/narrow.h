@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* narrow.h - rows of floats times a narrow matrix of doubles, which is in memory: it has whole
- * strips of columns. Each sum is made in the order of what is summed, whatever the blocks of rows are. */
+ * strips of columns. Each sum is made in the order of what is summed, whatever the blocks of rows
+ * are. */
 #ifndef MEASURE_NARROW_H
 #define MEASURE_NARROW_H
 
