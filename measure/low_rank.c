@@ -3,25 +3,25 @@
 #include "low_rank.h"
 
 #include "jacobi.h"
-#include "lanes.h"
 #include "merge_random.h"
+#include "narrow.h"
 #include "orthonormal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of Q that are worked on at once, of which it has whole strips. */
-#define STRIP_HALVES 4u
-#define STRIP	     (STRIP_HALVES * LANES / 2)
-
-/* Rows that are read at once. No sum depends on it. */
+/* Rows that are read at once, where they are multiplied. No sum depends on it. */
 #define BLOCK_ROWS   16u
 #define BLOCK_VALUES ((size_t)1 << 18)
 
 /* A square of a singular value that is less than this part of the largest is nothing but errors of
  * rounding. */
 #define NOISE 1e-14
+
+/* Rows of a and b between two questions whether they are wanted. */
+#define WANTED_ROWS 16u
 
 #define SEED 0x6f7267616e667321u
 
@@ -82,14 +82,17 @@ static bool begin_search(struct low_rank_search *s, const struct low_rank_source
 	*s = (struct low_rank_search){ .source = source,
 				       .rank = least(rank, full),
 				       .result = result };
-	s->block = source->columns ? least(BLOCK_ROWS, BLOCK_VALUES / source->columns) : 1;
+	s->block = source->columns ? BLOCK_VALUES / source->columns : 1;
+	if (s->rank)
+		s->block = least(s->block, BLOCK_ROWS);
 	s->block += s->block == 0;
 	s->rows = array(s->block, source->columns, sizeof(*s->rows));
 	if (s->rank == 0)
 		return s->rows;
-	s->stride = (s->rank + LOW_RANK_OVERSAMPLING + STRIP - 1) / STRIP * STRIP;
+	s->stride =
+		(s->rank + LOW_RANK_OVERSAMPLING + NARROW_STRIP - 1) / NARROW_STRIP * NARROW_STRIP;
 	s->width = least(s->stride, full);
-	s->stride = (s->width + STRIP - 1) / STRIP * STRIP;
+	s->stride = (s->width + NARROW_STRIP - 1) / NARROW_STRIP * NARROW_STRIP;
 	s->q = array(source->columns, s->stride, sizeof(*s->q));
 	s->next = array(source->columns, s->stride, sizeof(*s->next));
 	s->part = array(s->block, s->stride, sizeof(*s->part));
@@ -116,69 +119,6 @@ static void draw(struct low_rank_search *s)
 			s->q[i * s->stride + k] =
 				all ? i == k : (chance + 0.5) / (MERGE_RANDOM_END / 2) - 1;
 		}
-}
-
-static half_lanes both(double value)
-{
-	return (half_lanes){ value, value };
-}
-
-/* A strip of row times q. */
-static void project_strip(const float *row, size_t columns, const double *q, size_t stride,
-			  double *out)
-{
-	half_lanes sums[STRIP_HALVES] = { 0 };
-
-	for (size_t i = 0; i < columns; i++, q += stride) {
-		const half_lanes value = both((double)row[i]);
-
-#pragma GCC unroll 4
-		for (size_t h = 0; h < STRIP_HALVES; h++)
-			sums[h] += value * half_lanes_load(q + 2 * h);
-	}
-	for (size_t h = 0; h < STRIP_HALVES; h++)
-		half_lanes_store(out + 2 * h, sums[h]);
-}
-
-/* Part becomes D q of n rows. */
-static void project(struct low_rank_search *s, size_t n)
-{
-	const size_t columns = s->source->columns;
-
-	for (size_t at = 0; at < s->stride; at += STRIP)
-		for (size_t r = 0; r < n; r++)
-			project_strip(s->rows + r * columns, columns, s->q + at, s->stride,
-				      s->part + r * s->stride + at);
-}
-
-/* What one column of n rows adds to a strip of next. */
-static void back_strip(const float *rows, size_t columns, size_t n, const double *part,
-		       size_t stride, double *next)
-{
-	half_lanes sums[STRIP_HALVES];
-
-	for (size_t h = 0; h < STRIP_HALVES; h++)
-		sums[h] = half_lanes_load(next + 2 * h);
-	for (size_t r = 0; r < n; r++, part += stride) {
-		const half_lanes value = both((double)rows[r * columns]);
-
-#pragma GCC unroll 4
-		for (size_t h = 0; h < STRIP_HALVES; h++)
-			sums[h] += value * half_lanes_load(part + 2 * h);
-	}
-	for (size_t h = 0; h < STRIP_HALVES; h++)
-		half_lanes_store(next + 2 * h, sums[h]);
-}
-
-/* D' part of n rows is added to next. */
-static void project_back(struct low_rank_search *s, size_t n)
-{
-	const size_t columns = s->source->columns;
-
-	for (size_t i = 0; i < columns; i++)
-		for (size_t at = 0; at < s->stride; at += STRIP)
-			back_strip(s->rows + i, columns, n, s->part + at, s->stride,
-				   s->next + i * s->stride + at);
 }
 
 /* The products of the columns of part, to those of all rows before. */
@@ -226,11 +166,17 @@ static void use_none(struct low_rank_search *s, size_t first, size_t n)
 	(void)n;
 }
 
+/* Part becomes D q of n rows. */
+static void project(struct low_rank_search *s, size_t n)
+{
+	narrow_multiply(s->rows, n, s->source->columns, s->q, s->stride, s->part);
+}
+
 static void use_power(struct low_rank_search *s, size_t first, size_t n)
 {
 	(void)first;
 	project(s, n);
-	project_back(s, n);
+	narrow_add_back(s->rows, n, s->source->columns, s->part, s->stride, s->next);
 }
 
 static void use_last(struct low_rank_search *s, size_t first, size_t n)
@@ -297,34 +243,40 @@ static void turn(const struct low_rank_search *s, const double *row, double *out
 }
 
 /* D is near to (D q V) (q V)', of which the columns of the first have the length of the singular
- * values. The root of it goes to each of the two. */
-static void fill_a(const struct low_rank_search *s, const double *roots)
+ * values. The root of it goes to each of the two. False: it is not wanted any more. */
+static bool fill_a(const struct low_rank_search *s, const double *roots)
 {
 	const size_t columns = s->source->columns;
 	double *out = s->scratch;
 
 	for (size_t i = 0; i < columns; i++) {
+		if (i % WANTED_ROWS == 0 && !is_wanted(s))
+			return false;
 		turn(s, s->q + i * s->stride, out);
 		for (size_t k = 0; k < s->rank; k++)
 			s->result->a[k * columns + i] = (float)(out[k] * roots[k]);
 	}
+	return true;
 }
 
 /* In place: a row of b is not longer than one of y. */
-static void fill_b(const struct low_rank_search *s, const double *roots)
+static bool fill_b(const struct low_rank_search *s, const double *roots)
 {
 	double *out = s->scratch, *row = out + s->stride;
 
 	for (size_t i = 0; i < s->source->rows; i++) {
+		if (i % WANTED_ROWS == 0 && !is_wanted(s))
+			return false;
 		for (size_t j = 0; j < s->width; j++)
 			row[j] = s->length * (double)s->y[i * s->stride + j];
 		turn(s, row, out);
 		for (size_t k = 0; k < s->rank; k++)
 			s->y[i * s->rank + k] = roots[k] > 0 ? (float)(out[k] / roots[k]) : 0.0f;
 	}
+	return true;
 }
 
-static void fill(struct low_rank_search *s)
+static bool fill(struct low_rank_search *s)
 {
 	double *roots = s->values;
 
@@ -335,8 +287,7 @@ static void fill(struct low_rank_search *s)
 	}
 	for (size_t k = 0; k < s->rank; k++)
 		roots[k] = sqrt(sqrt(s->result->squares[k]));
-	fill_a(s, roots);
-	fill_b(s, roots);
+	return fill_a(s, roots) && fill_b(s, roots);
 }
 
 static int search(struct low_rank_search *s)
@@ -356,9 +307,9 @@ static int search(struct low_rank_search *s)
 	if (rc < 0)
 		return rc;
 	if (!jacobi_eigen(s->gram, s->width, s->values, s->vectors, s->order, s->source->wanted,
-			  s->source->context))
+			  s->source->context) ||
+	    !fill(s))
 		return -EINTR;
-	fill(s);
 	return 0;
 }
 

@@ -95,6 +95,13 @@ static struct kept_factor **find_kept(struct diff_factors *factors,
 	return link;
 }
 
+/* Of one that is found, with what malloc() adds to each of its parts. */
+static size_t size_of(const struct kept_factor *kept)
+{
+	return kept->factor.sizes[0] + kept->factor.sizes[1] + kept->matrix.rank * sizeof(double) +
+	       sizeof(*kept) + 4 * 2 * sizeof(void *);
+}
+
 /* With the lock held: forget what was asked for longest ago, but for the last one and for what
  * readers have. */
 static void forget(struct diff_factors *factors)
@@ -104,16 +111,14 @@ static void forget(struct diff_factors *factors)
 
 	while (*link) {
 		struct kept_factor *factor = *link;
-		const size_t size = factor->factor.sizes[0] + factor->factor.sizes[1];
+		const size_t size = factor->readers ? 0 : size_of(factor);
 
-		if (factor->readers == 0 && kept &&
-		    (kept > factors->room || size > factors->room - kept)) {
+		if (size && kept && (kept > factors->room || size > factors->room - kept)) {
 			*link = factor->next;
 			free_factor(factor);
 			continue;
 		}
-		if (factor->readers == 0)
-			kept += size;
+		kept += size;
 		link = &factor->next;
 	}
 }

@@ -7,6 +7,12 @@
 
 #include <string.h>
 
+/* What measure/low_rank.h needs for a column is as much as for so many rows; and the most that both
+ * may count together, four times what the largest known vocabulary has: about 1.2 GB at rank 256,
+ * and the result. */
+#define COLUMN_ROWS 4u
+#define SIDES_MOST  ((uint64_t)1 << 20)
+
 const char *diff_low_rank_word(enum diff_low_rank status)
 {
 	static const char *const words[DIFF_LOW_RANK_STATUSES] = {
@@ -40,7 +46,8 @@ static bool fits(const struct diff *diff, const struct diff_pair *pair)
 	struct organ a, b;
 
 	return organ->name_length <= ADAPTER_TARGET_MOST && organ->ne[3] == 1 &&
-	       organ->ne[2] <= UINT32_MAX && organ->ne[1] <= SIZE_MAX / sizeof(double) &&
+	       organ->ne[2] <= UINT32_MAX && organ->ne[0] <= SIDES_MOST / COLUMN_ROWS &&
+	       organ->ne[1] <= SIDES_MOST - COLUMN_ROWS * organ->ne[0] &&
 	       diff_side_tensor(diff->here, organ->name, organ->name_length) == pair->here &&
 	       pair_of_rank(organ, diff_low_rank_rank(pair, DIFF_RANK_MOST), &a, &b) &&
 	       pair_fits(organ, &a, &b, NULL) == 0;

@@ -17,7 +17,8 @@ enum diff_low_rank {
 	 * if it did not stand the other way round, and ends (llm_graph_context::build_lora_mm()) */
 	DIFF_LOW_RANK_TIED,
 	DIFF_LOW_RANK_LEFT_OUT,	 /* llama.cpp or pair_fits() take no such pair: the name is too
-				 * long, or there twice, or there are four axes */
+				 * long, or there twice, or there are four axes; or the search
+				 * would take too much memory */
 	DIFF_LOW_RANK_UNDECODED, /* the values of one of the types are not known */
 	DIFF_LOW_RANK_MISSING,	 /* one of them is in a file that is gone */
 	DIFF_LOW_RANK_SHAPE,

@@ -14,6 +14,7 @@
 struct difference_rows {
 	const struct tensor_factors *of;
 	const struct halt *halt;
+	uint64_t row; /* values of a row of what is searched */
 	struct sampling here, there;
 	uint8_t *scratch; /* DECODE_SCRATCH bytes */
 	float *values;	  /* DECODED of those that are here */
@@ -29,12 +30,13 @@ static int decode(const struct difference_rows *rows, const struct sampling *fro
 			   count / block, rows->scratch, values, rows->halt->reader);
 }
 
-/* A row is whole blocks, so that each part of it that begins at a multiple of DECODED is too. */
+/* A row is whole blocks, so that each part of it that begins at a multiple of DECODED is too; and
+ * rows of one block are read in multiples of DECODED. */
 static int read_rows(void *context, size_t first, size_t n, float *values)
 {
 	const struct difference_rows *rows = context;
-	const uint64_t row = rows->of->here->organ.ne[0], end = n * row;
-	const uint64_t start = (rows->of->first + first) * row;
+	const uint64_t end = n * rows->row;
+	const uint64_t start = rows->of->first * rows->of->here->organ.ne[0] + first * rows->row;
 	int rc = 0;
 
 	if (rows->of->same) {
@@ -71,9 +73,15 @@ static int check(const struct difference_rows *rows)
 int tensor_factors(const struct tensor_factors *of, const struct halt *halt,
 		   struct low_rank *result)
 {
-	struct difference_rows rows = { .of = of, .halt = halt };
-	const struct low_rank_source source = { (size_t)of->rows, (size_t)of->here->organ.ne[0],
-						read_rows, is_wanted, &rows };
+	const struct organ *organ = &of->here->organ;
+	/* Where they are not multiplied, rows may be short: a tensor may be one row. */
+	struct difference_rows rows = {
+		.of = of,
+		.halt = halt,
+		.row = of->rank ? organ->ne[0] : type_find(organ->type)->block_elements,
+	};
+	const struct low_rank_source source = { (size_t)(of->rows * (organ->ne[0] / rows.row)),
+						(size_t)rows.row, read_rows, is_wanted, &rows };
 	int rc = -ENOMEM;
 
 	if (!of->same &&

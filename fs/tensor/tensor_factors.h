@@ -12,7 +12,7 @@ struct tensor_factors {
 	/* Of one shape, and of types that dequant_supported(). */
 	const struct organ_location *here, *there;
 	uint64_t first, rows; /* rows of ne[0] values, of the matrix */
-	size_t rank;	      /* 0: how far they are apart alone is found */
+	size_t rank;	      /* 0: how far they are apart alone is found, in bounded memory */
 	bool same;	      /* known without reading */
 };
 

@@ -23,6 +23,7 @@ before or what it became, and the next assembly leaves nothing else there.
 """
 import bisect
 import concurrent.futures
+import errno
 import hashlib
 import json
 import os
@@ -83,6 +84,15 @@ class Mount:
         model = hash_of(self.path("model.gguf"))
         lines = [line.split("\t") for line in self.text(".grafts").splitlines()]
         return (model, "\n".join(sorted("\t".join(f[:6] + f[7:]) for f in lines)))
+
+    def shown_if_there(self):
+        """None: the daemon has ended, perhaps after it answered, or meanwhile."""
+        try:
+            return self.shown()
+        except OSError as e:
+            if e.errno not in (errno.ENOTCONN, errno.ECONNABORTED):
+                raise
+            return None
 
     def shows(self, allowed):
         """Is it one of those? Where a copy came from may have been lost."""
@@ -205,9 +215,10 @@ class Session:
         self.set_control(f"change kill {after}\n")
         done = self.run(*command)
         self.set_control("")
-        if done.returncode == 0 and self.mount.daemon.poll() is None:
-            self.states.append(self.mount.shown())
-            assert self.states[-1] == outcome, command
+        shown = self.mount.shown_if_there() if done.returncode == 0 else None
+        if shown:
+            self.states.append(shown)
+            assert shown == outcome, command
             self.targets = targets or self.targets
             self.mark("ended")
             return False

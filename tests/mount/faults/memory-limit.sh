@@ -38,13 +38,20 @@ mount_with() {
 }
 
 base=$(use stories260K)
-for block in 0 1 2 3 4; do
-	"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.$block.ffn_up.weight "$TMP/new_$block"
-	"$GGUF" organ "$base" blk.$block.ffn_up.weight "$TMP/old_$block"
-done
 slot() {
 	echo "$MNT/organs/blk_$1_ffn_up.bin"
 }
+# save_organs MODEL NAME
+save_organs() {
+	mount_model -o ro "$1"
+	for block in 0 1 2 3 4; do
+		cp "$(slot $block)" "$TMP/$2_$block"
+	done
+	unmount_and_wait
+}
+save_organs "$MODELS/stories260K-donor.gguf" new
+save_organs "$base" old
+! cmp -s "$TMP/new_0" "$TMP/old_0" || fail 'the donor is the base'
 make_group
 trap 'until_true 20 rmdir "$GROUP" 2>/dev/null || true' EXIT
 cat >"$TMP/organfs" <<END

@@ -76,6 +76,38 @@ serve_at --read-only --socket="$socket" "$MNT"
 by 200 $at/.grafts
 by 403 -T "$TMP/organ" $at/$up
 end_server
+# Of one that is killed both processes are gone, and the socket is left.
+serve_at --socket "$socket" "$MNT"
+server=$(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve")
+kill -9 "$SERVER" $server
+wait "$SERVER" 2>/dev/null || true
+until_true 20 no_lighttpd || fail 'lighttpd is still there'
+rm -r "$TMPDIR"/organ-serve.*
+[ -S "$socket" ] || fail 'no socket was left'
+serve_at --socket "$socket" "$MNT"
+by 200 $at/.grafts
+# What another server has put there since is not removed at the end.
+rm "$socket"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
+kill "$SERVER"
+wait "$SERVER" || true
+[ -S "$socket" ] || fail 'the socket of another server is gone'
+no_server
+rm "$socket"
+# A link may be another user's, and other users may write in a directory.
+ln -s "$TMP/elsewhere" "$TMP/link"
+refused 1 'link is a symbolic link' --socket "$TMP/link" "$MNT"
+[ -L "$TMP/link" ] || fail 'the link is gone'
+absent "$TMP/elsewhere"
+mkdir -p "$TMP/open/own"
+chmod 777 "$TMP/open"
+refused 1 'open: other users may write there' --socket "$TMP/open/x" "$MNT"
+refused 1 'open: other users may write there' --socket "$TMP/open/own/x" "$MNT"
+chmod 1777 "$TMP/open"
+socket=$TMP/open/x
+serve_at --socket "$socket" "$MNT"
+end_server
+socket=$TMP/'run/a "b" $c'
 echo kept >"$TMP/file"
 refused 1 'file is no socket, and is not replaced' --socket "$TMP/file" "$MNT"
 equal "$(cat "$TMP/file")" kept

@@ -33,7 +33,8 @@ exact "$D/other.lora-3.tsv"
 equal "$(stat -c %i "$D/other.lora-3.gguf")" "$(stat -c %i "$D/other.lora-3.gguf")"
 for name in other.lora-0.gguf other.lora-257.gguf other.lora-03.gguf other.lora-.gguf \
 	other.lora-3 other.lora-3.svg other.lora-3x.gguf nothing.lora-3.gguf \
-	other.lora-99999999999.gguf; do
+	other.lora-99999999999.gguf other.lora-3.gguf.tsv other.lora-3.tsv.gguf other.lora-+3.gguf \
+	other.lora--1.gguf .lora-3.gguf; do
 	absent "$D/$name"
 done
 exists "$D/other.lora-256.tsv"
@@ -111,7 +112,7 @@ unmount_and_wait
 python3 - "$TMP" <<'EOF'
 import os, struct, sys
 for name in "ab":
-    n = 4096
+    n = 2048
     rows = [struct.pack("<e32s", 0.01, os.urandom(32)) * (n // 32) for _ in range(64)]
     tensor = b"blk.0.attn_q.weight"
     head = struct.pack("<4sIQQ", b"GGUF", 3, 1, 0)
@@ -124,6 +125,13 @@ mount_model -o noassemble "$TMP/a.gguf"
 ln -s "$TMP/b.gguf" "$D/"
 equal "$(timeout -s INT -k 20 0.3 cat "$D/b.lora-256.gguf" >/dev/null; echo $?)" 124
 equal "$(timeout -k 20 0.3 cat "$D/b.lora-256.tsv" >/dev/null; echo $?)" 124
-timeout 60 head -c 20000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
-equal "$(wc -c <"$TMP/head")" 20000
+timeout 60 head -c 16000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
+equal "$(wc -c <"$TMP/head")" 16000
+# So does the end of a link what reads its adapter, which is an error then.
+cat "$D/b.lora-256.gguf" >"$TMP/part" 2>"$TMP/said" &
+reader=$!
+until_true 20 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || fail 'it is not read'
+rm "$D/b.gguf"
+! wait $reader || fail 'all of an adapter whose link is gone'
+grep -q 'Input/output error' "$TMP/said" || fail "$(cat "$TMP/said")"
 unmount_and_wait

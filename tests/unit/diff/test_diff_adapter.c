@@ -289,6 +289,40 @@ static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 	diff_factors_unref(factors);
 }
 
+/* As if the file had such a tensor: its values are not looked at. */
+static void set_shape(const struct diff_tensor *tensor, uint64_t columns, uint64_t rows)
+{
+	struct organ *organ = &((struct diff_tensor *)(uintptr_t)tensor)->at.organ;
+
+	organ->ne[0] = columns;
+	organ->ne[1] = rows;
+}
+
+static void what_would_take_too_much_memory_is_left_out(void **state)
+{
+	static const struct {
+		uint64_t columns, rows;
+		enum diff_low_rank expected;
+	} cases[] = {
+		{ 8192, 262144, DIFF_LOW_RANK_OK },
+		{ 65536, 16384, DIFF_LOW_RANK_OK },
+		{ 4, (1 << 20) - 16, DIFF_LOW_RANK_OK },
+		{ 4, (1 << 20) - 15, DIFF_LOW_RANK_LEFT_OUT },
+		{ (1 << 18) + 1, 2, DIFF_LOW_RANK_LEFT_OUT },
+		{ 2, (uint64_t)1 << 40, DIFF_LOW_RANK_LEFT_OUT },
+		{ (uint64_t)1 << 40, 2, DIFF_LOW_RANK_LEFT_OUT },
+	};
+	struct diff_factors *factors = factors_of(state, TENSORS);
+	const struct diff *diff = diff_factors_diff(factors);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		set_shape(diff->pairs[QUERY].here, cases[i].columns, cases[i].rows);
+		set_shape(diff->pairs[QUERY].there, cases[i].columns, cases[i].rows);
+		assert_int_equal(diff_low_rank(diff, QUERY), cases[i].expected);
+	}
+	diff_factors_unref(factors);
+}
+
 static void where_nothing_differs_a_pair_of_zeros_is_there(void **state)
 {
 	struct diff_factors *factors;
@@ -473,7 +507,9 @@ static void what_was_asked_for_long_ago_is_forgotten(void **state)
 		size_t room;
 		bool has[3];
 	} cases[] = { { 0, { false, false, true } },
-		      { (16 + 40 + 16 + 24) * 2 * sizeof(float), { false, true, true } },
+		      /* What keeps them counts too. */
+		      { (16 + 40 + 16 + 24) * 2 * sizeof(float), { false, false, true } },
+		      { (16 + 40 + 16 + 24) * 2 * sizeof(float) + 512, { false, true, true } },
 		      { KEPT_ALL, { true, true, true } } };
 
 	save_model(state, "here", TENSORS, false);

@@ -365,6 +365,34 @@ static void it_ends_when_it_is_not_wanted(void **state)
 	free(m.values);
 }
 
+static bool is_counted(void *context)
+{
+	++*(unsigned *)context;
+	return true;
+}
+
+static int read_zeros_but_one(void *context, size_t first, size_t n, float *values)
+{
+	(void)context;
+	memset(values, 0, 2 * n * sizeof(*values));
+	values[0] = first == 0;
+	return 0;
+}
+
+/* A matrix of many rows and two columns is read twice, of which nothing is left to be found. */
+static void rows_of_the_result_can_be_interrupted_as_reads_can(void **state)
+{
+	enum { BLOCKS = 100, ROWS = 16 * BLOCKS };
+	unsigned asked = 0;
+	const struct low_rank_source source = { ROWS, 2, read_zeros_but_one, is_counted, &asked };
+	struct low_rank result;
+
+	(void)state;
+	assert_int_equal(low_rank_find(&source, 2, &result), 0);
+	assert_true(asked >= 3 * BLOCKS);
+	low_rank_release(&result);
+}
+
 static void memory_that_runs_out_is_an_error(void **state)
 {
 	struct matrix m;

@@ -72,6 +72,45 @@ static void factors_are_those_of_the_decoded_values(void **state)
 	}
 }
 
+static void of_rank_zero_a_row_is_read_in_parts(void **state)
+{
+	static const uint64_t ne[] = { (1 << 20) + 256, 1 };
+	static const uint32_t types[] = { GGML_F32, GGML_Q4_K };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		struct tensor_file here = tensor_named(state, "here", types[i], ne);
+		struct tensor_file there = tensor_named(state, "there", GGML_F32, ne);
+		const struct tensor_factors of = { &here.located, &there.located, 0, 1, 0, false };
+		struct low_rank result;
+		double energy = 0;
+
+		assert_int_equal(tensor_factors(&of, &no_halt, &result), 0);
+		for (size_t k = 0; k < ne[0]; k++) {
+			const double change = (double)(there.values[k] - here.values[k]);
+
+			energy += change * change;
+		}
+		assert_true(result.energy == energy && result.rank == 0);
+		low_rank_release(&result);
+		free_tensor(&here);
+		free_tensor(&there);
+	}
+}
+
+/* Longer than there are addresses: it would be an error to ask for memory for it. */
+static void of_rank_zero_a_row_may_be_of_any_length(void **state)
+{
+	static const uint64_t ne[] = { 64, 1 };
+	const atomic_bool stop = true;
+	struct tensor_file here = tensor_named(state, "here", GGML_F32, ne);
+	const struct tensor_factors of = { &here.located, &here.located, 0, 1, 0, false };
+	struct low_rank result;
+
+	here.located.organ.ne[0] = (uint64_t)1 << 45;
+	assert_int_equal(tensor_factors(&of, &(struct halt){ &stop, NULL }, &result), -EINTR);
+	free_tensor(&here);
+}
+
 static void what_is_the_same_is_not_read(void **state)
 {
 	static const uint64_t ne[] = { 64, 17 };
