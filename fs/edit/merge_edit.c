@@ -365,9 +365,10 @@ static void report_done(const struct merging *merging)
 		return;
 	say(merging,
 	    ".merge: %s of %zu model%s is in force: %" PRIu32 " tensor%s %s made as they are "
-	    "read, %" PRIu32 " %s one model's as they are",
+	    "read, %" PRIu32 " of them in another type than the base's; %" PRIu32
+	    " %s one model's as they are",
 	    state->method, state->n_models, plural(state->n_models), state->made,
-	    plural(state->made), state->made == 1 ? "is" : "are", state->passed,
+	    plural(state->made), state->made == 1 ? "is" : "are", state->converted, state->passed,
 	    state->passed == 1 ? "is" : "are");
 	if (state->tokenizer)
 		say(merging,

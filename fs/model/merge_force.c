@@ -248,12 +248,22 @@ static uint32_t axes_of(const struct model *model, const struct merge_plan_tenso
 	return dims;
 }
 
-static void count(struct merge_state *state, const struct merge_note_tensor *noted,
-		  enum merge_made made)
+/* Has the base a tensor of that name, of another type? */
+static bool is_converted(const struct model *model, const struct organ *organ)
+{
+	const struct gguf_tensor *tensor =
+		gguf_tensor(model->gguf, organ->name, organ->name_length);
+
+	return tensor && tensor->type != organ->type;
+}
+
+static void count(const struct model *model, struct merge_state *state,
+		  const struct merge_note_tensor *noted, enum merge_made made)
 {
 	state->gone += noted->gone;
 	state->passed += made == MERGE_AS_MODEL;
 	state->made += made == MERGE_OF_ROWS;
+	state->converted += made == MERGE_OF_ROWS && is_converted(model, &noted->organ);
 	if (!noted->gone)
 		state->bytes += noted->organ.data_size;
 }
@@ -303,7 +313,7 @@ static int add_planned(struct merge_preparation *preparing, const struct merge_p
 			      : make_content(preparing, tensor, &noted->organ);
 	if (content)
 		content->mtime = preparing->ready->state->mtime;
-	count(preparing->ready->state, noted, tensor->made);
+	count(model, preparing->ready->state, noted, tensor->made);
 	note->n++;
 	return set(preparing, slot, content);
 }
@@ -410,7 +420,7 @@ static int add_noted(struct merge_preparation *preparing, const struct merge_not
 	content = noted->gone ? content_new_blend_whiteout() : make_broken(preparing, organ, why);
 	if (content)
 		content->mtime = preparing->ready->state->mtime;
-	count(preparing->ready->state, noted, noted->gone ? MERGE_GONE : MERGE_OF_ROWS);
+	count(model, preparing->ready->state, noted, noted->gone ? MERGE_GONE : MERGE_OF_ROWS);
 	return set(preparing, slot, content);
 }
 

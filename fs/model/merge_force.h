@@ -24,6 +24,7 @@ struct merge_state {
 	struct merge_note_model *models;
 	struct base *bases; /* of these, open; file NULL: the model's own base, or it is broken */
 	uint32_t made;	    /* tensors that are made when they are read */
+	uint32_t converted; /* of these, of another type than the base's */
 	uint32_t passed;    /* that are one model's, as they are */
 	uint32_t gone;	    /* that the result has not */
 	uint64_t bytes;	    /* of the first two */
