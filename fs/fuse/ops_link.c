@@ -37,6 +37,8 @@ static ssize_t link_node(struct async_request *async)
 			return -EXDEV;
 		if (n || adapter)
 			return tree_fill(inode, directory->ino, linking->name);
+		if (tree_is_dropped(&fs->tree, directory, linking->name))
+			return 0;
 		return scratch_files_add(fs->scratches, directory->ino, linking->name, inode);
 	}
 	if (adapter)

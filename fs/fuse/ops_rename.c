@@ -100,32 +100,14 @@ static ssize_t set_key_aside(struct async_request *async)
 	return rc;
 }
 
-static bool is_theta_name(const char *name)
-{
-	const size_t n = strlen(name);
-
-	return n >= 6 && strcmp(name + n - 6, ".theta") == 0;
-}
-
 /* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
 static int rename_scratch(struct mount *fs, const struct renaming *names)
 {
 	const struct inode *to = &names->to;
-	struct inode *target;
-	bool drops;
-	int rc;
 
-	if (is_theta_name(names->new_name)) {
-		if (scratch_files_find(fs->scratches, to->ino, names->new_name, NULL) ==
-		    SCRATCH_HIDDEN)
-			scratch_files_remove(fs->scratches, to->ino, names->new_name);
-		target = tree_find(&fs->tree, to, names->new_name, &rc);
-		drops = target && family_of(target)->write == WRITE_DROPPED;
-		inodes_put(fs->inodes, target);
-		if (drops) {
-			scratch_files_remove(fs->scratches, names->from, names->name);
-			return 0;
-		}
+	if (tree_is_dropped(&fs->tree, to, names->new_name)) {
+		scratch_files_remove(fs->scratches, names->from, names->name);
+		return 0;
 	}
 	return scratch_files_rename(fs->scratches, names->from, names->name, to->ino,
 				    names->new_name);
@@ -163,6 +145,8 @@ static void rename_node(fuse_req_t req, struct inode *inode, const struct renami
 
 	if (rc == 0 && scratch && !named)
 		rc = rename_scratch(fs, names);
+	else if (rc == 0 && !named && tree_is_dropped(&fs->tree, &names->to, names->new_name))
+		rc = -EPERM; /* a slot's content is not dropped */
 	if (rc < 0 || (scratch && !named)) {
 		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);

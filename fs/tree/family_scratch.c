@@ -11,14 +11,37 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Without a name it is nowhere. */
+static bool is_theta_name(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n >= 6 && strcmp(name + n - 6, ".theta") == 0;
+}
+
+bool tree_is_dropped(const struct tree *tree, const struct inode *directory, const char *name)
+{
+	struct inode *there;
+	bool drops;
+	int rc;
+
+	if (!is_theta_name(name))
+		return false;
+	if (scratch_files_find(tree->scratches, directory->ino, name, NULL) == SCRATCH_HIDDEN)
+		scratch_files_remove(tree->scratches, directory->ino, name);
+	there = tree_find(tree, directory, name, &rc);
+	drops = there && family_of(there)->write == WRITE_DROPPED;
+	inodes_put(tree->inodes, there);
+	return drops;
+}
+
+/* Without a name, or with one under which everything is dropped, it is nowhere. */
 static struct inode *add_scratch(const struct tree *tree, const struct inode *directory,
 				 const char *name, const struct inode *made, int *rc)
 {
 	struct inode *inode = inodes_add(tree->inodes, made);
 
 	*rc = inode ? 0 : -ENOMEM;
-	if (inode && name) {
+	if (inode && name && !tree_is_dropped(tree, directory, name)) {
 		scratch_files_remove(tree->scratches, directory->ino, name);
 		*rc = scratch_files_add(tree->scratches, directory->ino, name, inode);
 	}

@@ -66,6 +66,10 @@ struct inode *tree_make_sink(const struct tree *tree, struct model *model);
 struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
 			      const struct inode *over, struct view *view);
 
+/* Is the name in that directory a θ file's, under which all that comes is dropped? One that was
+ * removed is there again then. */
+bool tree_is_dropped(const struct tree *tree, const struct inode *directory, const char *name);
+
 /* The inode of a new scratch file that shows view, which is released, entered under a name in a
  * directory; to release. NULL with *rc set. view NULL: out of memory. */
 struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,

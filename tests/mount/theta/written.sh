@@ -41,6 +41,31 @@ echo again >"$theta"
 : >"$MNT/organs/.theta"
 equal "$(cat "$theta")" "$value"
 equal "$(ls -A "$MNT/organs" | wc -l)" "$count" 'names'
+# However something else gets the name of one, it is dropped, but for an organ, and no name is there
+# twice.
+ORGANS=$MNT/organs
+up=$ORGANS/blk_1_ffn_up.bin
+names=$(ls -A "$ORGANS" | wc -l)
+expect_fail 'Operation not permitted' mv "$up" "$theta"
+exists "$up"
+rm "$theta"
+expect_fail 'Operation not permitted' mv "$up" "$theta"
+exists "$up"
+rm "$theta"
+ln -s nowhere "$theta"
+echo text >"$ORGANS/text~"
+rm "$theta"
+ln "$ORGANS/text~" "$theta"
+rm "$theta"
+ln "$up" "$theta"
+rm "$theta"
+mv "$ORGANS/text~" "$theta"
+equal "$(cat "$theta")" "$value"
+equal "$(ls -A "$ORGANS" | wc -l)" "$names" 'names'
+cp -rs --remove-destination "$TMP/donor/organs" "$MNT"
+equal "$(ls -A "$ORGANS" | wc -l)" "$names" 'names'
+rm -r "$ORGANS"
+equal "$(ls -A "$ORGANS")" .theta 'names'
 expect_fail 'read-only' eval ': >"$TMP/donor/organs/blk_0_ffn_up.theta"'
 unmount_and_wait "$TMP/donor"
 unmount_and_wait
