@@ -64,6 +64,43 @@ static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t of
 	reply_buffers_put(fs->buffers, buffer);
 }
 
+/* On the thread that waits for requests too: of a base on a disk of this machine what is in memory.
+ * False: more has to be read. */
+static bool read_at_once(fuse_req_t req, struct open_file *handle, size_t size, uint64_t offset)
+{
+	struct mount *fs = mount_of(req);
+	/* The handle may be gone once it is answered. */
+	struct page_trail *trail = page_trail_ref(handle->trail);
+	char *buffer = reply_buffers_get(fs->buffers);
+	ssize_t got = -EAGAIN;
+
+	if (buffer) {
+		const unsigned flags = page_trail_begin(trail, size, offset) | BACKING_AT_ONCE;
+
+		got = view_read_with(handle->view, flags, buffer, size, offset, NULL);
+		page_trail_done(trail, offset);
+	}
+	if (got == -EAGAIN) {
+		page_trail_unref(trail);
+	} else {
+		reply_bytes(req, buffer, got);
+		page_trail_move(trail);
+	}
+	reply_buffers_put(fs->buffers, buffer);
+	return got != -EAGAIN;
+}
+
+/* On this thread, which is one of several that take requests. */
+static void read_here(struct async_request *async)
+{
+	struct mount *fs = async->fs;
+	struct page_trail *trail = page_trail_ref(async->trail);
+
+	async_run_now(async);
+	page_trail_move(trail);
+	read_threads_leave(fs->read_threads);
+}
+
 /* What may take long is done on other threads than those that answer requests; what waits for a
  * disk, on those that read_threads.h says. A view outlives its handle where the reader is gone; a
  * stage, whose reader waits for the answer, does not have to. */
@@ -72,10 +109,9 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	struct mount *fs = mount_of(req);
 	struct open_file *handle = open_file_of(fi);
 	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
-	struct page_trail *trail = view ? handle->trail : NULL;
 	struct backing *from;
 	struct async_request *async;
-	bool slow;
+	bool slow, enters;
 
 	(void)ino;
 	if (size > REPLY_BUFFER_SIZE)
@@ -86,31 +122,33 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		read_now(req, view, size, (uint64_t)offset);
 		return;
 	}
-	async = async_new(req, NULL, run_read, NULL, 0);
-	if (!async)
+	enters = !slow && !(from && backing_is_remote(from)) &&
+		 read_threads_try_enter(fs->read_threads);
+	if (view && !slow && !enters && read_at_once(req, handle, size, (uint64_t)offset))
 		return;
+	async = async_new(req, NULL, run_read, NULL, 0);
+	if (!async) {
+		if (enters)
+			read_threads_leave(fs->read_threads);
+		return;
+	}
 	async->reply = reply_read;
 	async->drop = view ? drop_read : NULL;
 	async->view = view ? view_ref(view) : NULL;
-	async->trail = page_trail_ref(trail);
+	async->trail = page_trail_ref(view ? handle->trail : NULL);
 	async->handle = handle;
 	async->size = size;
 	async->computes = slow;
 	async->offset = (uint64_t)offset;
-	if (slow) {
+	if (enters)
+		read_here(async);
+	else if (slow)
 		async_submit(async, view_has_rows(view, size, (uint64_t)offset)
 					    ? fs->computed_rows
 					    : fs->computed_reads);
-	} else if (!(from && backing_is_remote(from)) && read_threads_try_enter(fs->read_threads)) {
-		/* Its handle may be gone once it is answered. */
-		trail = page_trail_ref(trail);
-		async_run_now(async);
-		page_trail_move(trail);
-		read_threads_leave(fs->read_threads);
-	} else {
+	else
 		async_submit(async, read_threads_for_device(fs->read_threads,
 							    from ? backing_stat(from)->st_dev : 0));
-	}
 }
 
 /* One answer tells of no more. */

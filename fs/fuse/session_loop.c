@@ -42,6 +42,8 @@ struct loop {
 	int error;
 	struct waiting_request *first, **last; /* while every other thread is at work */
 	unsigned idle, started, most;
+	/* Of the thread that waits for requests: the last read, and where it ended. */
+	uint64_t read_of, read_end;
 	pthread_t threads[];
 };
 
@@ -131,6 +133,37 @@ static bool is_quick(const struct fuse_buf *request)
 	}
 }
 
+/* A read of so little is made sooner than another thread is woken, where its bytes are in memory. */
+#define AT_ONCE_MOST ((uint32_t)128 << 10)
+
+/* So is a larger one of one process that reads on: those of several are for several threads. Behind
+ * the 40 bytes come the number of the open file and the offset as u64, and the size as u32. */
+static bool is_read_at_once(struct loop *loop, const struct fuse_buf *request)
+{
+	const uint8_t *bytes = request->mem;
+	uint64_t of, offset;
+	uint32_t size;
+	bool goes_on;
+
+	if (kind_of(request) != READ || request->size < 60)
+		return false;
+	of = load_u64(bytes + 40);
+	offset = load_u64(bytes + 48);
+	size = load_u32(bytes + 56);
+	goes_on = of == loop->read_of && offset == loop->read_end;
+	loop->read_of = of;
+	loop->read_end = offset + size;
+	return size <= AT_ONCE_MOST || goes_on;
+}
+
+/* Reads are not to wait for a disk on the thread that calls this (read_threads.h). */
+static void answer_without_waiting(struct loop *loop, const struct fuse_buf *request)
+{
+	read_threads_set_alone(loop->read_threads, true);
+	fuse_session_process_buf(loop->session, request);
+	read_threads_set_alone(loop->read_threads, false);
+}
+
 static void *work(void *argument);
 
 /* Another thread is to wait for requests. False: all others are at work, or are about to answer
@@ -202,9 +235,7 @@ static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 	}
 	if (is_put_by)
 		return;
-	read_threads_set_alone(loop->read_threads, true);
-	fuse_session_process_buf(loop->session, request);
-	read_threads_set_alone(loop->read_threads, false);
+	answer_without_waiting(loop, request);
 }
 
 /* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
@@ -230,6 +261,8 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 			fuse_session_process_buf(loop->session, request);
 			if (kind_of(request) == INIT)
 				loop->connected(loop->context);
+		} else if (is_read_at_once(loop, request)) {
+			answer_without_waiting(loop, request);
 		} else if (pass_on(loop)) {
 			return true;
 		} else {

@@ -671,24 +671,33 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 		     uint64_t offset)
 {
 	const bool passing = flags & BACKING_PASSING && passes(backing);
+	const bool at_once = flags & BACKING_AT_ONCE;
 	const char *why;
+	bool alone;
 	ssize_t got;
 	int fd;
 
 	if (offset > INT64_MAX - n)
 		return -EIO;
+	if (at_once && !page_cache_is_local(&backing->pages))
+		return -EAGAIN;
 	/* Where pages are kept the kernel reads ahead as it likes. */
 	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
 	fd = get_fd(backing, flags, &why);
 	if (fd < 0)
 		return fail(backing, why);
-	got = passing ? page_cache_read(&backing->pages, fd, bytes, n, offset,
-					flags & BACKING_SPANS && !(flags & BACKING_NOTED))
-		      : io_read(fd, bytes, n, offset);
+	alone = passing && flags & BACKING_SPANS && !(flags & BACKING_NOTED);
+	if (at_once)
+		got = page_cache_read_present(&backing->pages, fd, bytes, n, offset, alone);
+	else
+		got = passing ? page_cache_read(&backing->pages, fd, bytes, n, offset, alone)
+			      : io_read(fd, bytes, n, offset);
 	put_fd(backing, flags);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
+	if (at_once && got == -EAGAIN)
+		return -EAGAIN;
 	/* It was as long as that when it was opened. */
 	return fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
@@ -700,12 +709,14 @@ static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t
 {
 	if (!backing->ops.read)
 		return read_file(backing, flags, bytes, n, offset);
+	if (flags & BACKING_AT_ONCE && !backing->ops.part)
+		return -EAGAIN;
 	/* What is computed asks for a page more than once, and a server keeps no pages here. */
 	if (flags & BACKING_PASSING && !backing->ops.part)
 		flags &= ~(unsigned)(BACKING_PASSING | BACKING_SPANS | BACKING_NOTED);
 	/* Other backings are checked read by read. */
 	if (backing->composed)
-		flags &= BACKING_PASSING | BACKING_SPANS | BACKING_NOTED;
+		flags &= BACKING_PASSING | BACKING_SPANS | BACKING_NOTED | BACKING_AT_ONCE;
 	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);
 }
 

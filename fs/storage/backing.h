@@ -73,6 +73,9 @@ enum backing_flags {
 	BACKING_PASSING = 8,
 	/* With both of them: that reader has asked too, and drops the pages. */
 	BACKING_NOTED = 16,
+	/* With BACKING_PASSING: only what is in memory, of bases on disks of this machine. -EAGAIN,
+	 * which is no failure of the file, where more has to be read. */
+	BACKING_AT_ONCE = 32,
 };
 
 /* How bytes are read that do not lie in one file as they are: shards, frames, computed rows. A

@@ -99,6 +99,20 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 	return got;
 }
 
+/* The kernel begins to read what is absent: of a read that is alone that goes with it, or is not
+ * begun. */
+ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
+				uint64_t offset, bool alone)
+{
+	const bool uncached = alone || atomic_load(&pages->blind);
+	ssize_t got;
+
+	if (uncached && atomic_load(&pages->no_uncached))
+		return -EAGAIN;
+	got = io_read_with(fd, RWF_NOWAIT | (uncached ? RWF_DONTCACHE : 0), bytes, n, offset);
+	return got == -EOPNOTSUPP || got == -EINVAL ? -EAGAIN : got;
+}
+
 /* How many of these pages are in memory. -1: the kernel does not say. Source: cachestat(2). */
 static int64_t count_present(int fd, const struct page_range *range)
 {

@@ -58,6 +58,16 @@ static inline bool page_cache_passes(const struct page_cache *pages)
 ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n, uint64_t offset,
 			bool alone);
 
+/* The same of what is in memory, on disks of this machine: -EAGAIN where some of it is not, or the
+ * filesystem cannot tell. It waits for nothing. */
+ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
+				uint64_t offset, bool alone);
+
+static inline bool page_cache_is_local(const struct page_cache *pages)
+{
+	return pages->local;
+}
+
 /* Whole pages. */
 struct page_range {
 	uint64_t offset, n;

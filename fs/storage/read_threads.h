@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* read_threads.h - on which thread bytes are read from a disk that may not answer.
+/* read_threads.h - on which thread bytes are read from a disk that may not answer. What is in memory
+ * of a base on a disk of this machine any thread may read (BACKING_AT_ONCE).
  *
  * A read is quickest on the thread that takes the request. But a server that is gone keeps each
  * thread that reads from it. So that names, attributes and what is in memory are still answered:
@@ -34,7 +35,7 @@ void read_threads_free(struct read_threads *read_threads);
 bool read_threads_try_enter(struct read_threads *read_threads);
 void read_threads_leave(struct read_threads *read_threads);
 
-/* The thread that takes requests is the only one that could, or not any more. */
+/* The thread that takes requests is the only one that does for now, or not any more. */
 void read_threads_set_alone(struct read_threads *read_threads, bool alone);
 
 /* The threads that read from the filesystem with that device number. NULL: out of memory. */

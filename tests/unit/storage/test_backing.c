@@ -338,6 +338,31 @@ static void only_parts_of_files_are_read_without_leaving_pages(void **state)
 	ops.part = no_part;
 	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS),
 			 BACKING_PASSING | BACKING_SPANS);
+	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_AT_ONCE),
+			 BACKING_PASSING | BACKING_AT_ONCE);
+}
+
+/* What may wait is not begun, and is no failure. */
+static void of_no_base_anything_is_at_hand(void **state)
+{
+	struct backing *backing = open_ten(state);
+	const struct stat stat = { .st_size = 10 };
+	unsigned flags = 0;
+	const struct backing_ops ops = { .read = keep_flags,
+					 .release = release_nothing,
+					 .context = &flags };
+	struct backing *made = backing_from_ops(&ops, "made", &stat);
+	const unsigned at_once = BACKING_PASSING | BACKING_AT_ONCE;
+	char byte;
+
+	assert_non_null(made);
+	assert_int_equal(backing_read_with(backing, at_once, &byte, 1, 0), -EAGAIN);
+	assert_int_equal(backing_read_with(made, at_once, &byte, 1, 0), -EAGAIN);
+	assert_int_equal(flags, 0);
+	assert_false(backing_has_failed(backing));
+	assert_int_equal(backing_read(backing, &byte, 1, 0), 0);
+	backing_unref(made);
+	backing_unref(backing);
 }
 
 /* ## files of frames */

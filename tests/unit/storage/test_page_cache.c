@@ -199,6 +199,44 @@ static void an_error_of_the_disk_is_told(void **state)
 	close(opened.fd);
 }
 
+static ssize_t read_present(struct opened *opened, uint64_t page, bool alone)
+{
+	uint8_t bytes[2 * PAGE];
+	const ssize_t got = page_cache_read_present(&opened->pages, opened->fd, bytes,
+						    sizeof(bytes), page * PAGE, alone);
+
+	for (size_t i = 0; got > 0 && i < sizeof(bytes); i++)
+		assert_int_equal(bytes[i], PAGES_BYTE(page * PAGE + i));
+	return got;
+}
+
+static void what_is_in_memory_is_read_without_waiting(void **state)
+{
+	struct opened opened = open_pages(state);
+
+	touch_pages(opened.path.text, 4, 3);
+	for (int alone = 0; alone < 2; alone++) {
+		assert_int_equal(read_present(&opened, 4, alone), 2 * PAGE);
+		assert_int_equal(read_present(&opened, 5, alone), 2 * PAGE);
+	}
+	/* Of which one is there, and none. */
+	assert_int_equal(read_present(&opened, 6, true), -EAGAIN);
+	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);
+	assert_int_equal(read_present(&opened, 30, false), -EAGAIN);
+	/* A filesystem that knows no such reads, and one that cannot let pages go. */
+	kernel.uncached = EOPNOTSUPP;
+	assert_int_equal(read_present(&opened, 4, false), -EAGAIN);
+	assert_int_equal(read_present(&opened, 4, true), -EAGAIN);
+	assert_false(opened.pages.no_uncached);
+	kernel.uncached = 0;
+	opened.pages.no_uncached = true;
+	assert_int_equal(read_present(&opened, 4, true), -EAGAIN);
+	assert_int_equal(read_present(&opened, 4, false), 2 * PAGE);
+	kernel.uncached = EIO;
+	assert_int_equal(read_present(&opened, 4, false), -EIO);
+	close(opened.fd);
+}
+
 static void what_is_absent_is_told_in_ranges_of_pages(void **state)
 {
 	struct opened opened = open_pages(state);
