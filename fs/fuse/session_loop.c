@@ -133,7 +133,7 @@ static bool is_quick(const struct fuse_buf *request)
 	}
 }
 
-/* A read of so little is made sooner than another thread is woken, where its bytes are in memory. */
+/* A read of so little is made sooner than another thread is woken, if its bytes are in memory. */
 #define AT_ONCE_MOST ((uint32_t)128 << 10)
 
 /* So is a larger one of one process that reads on: those of several are for several threads. Behind

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* read_threads.h - on which thread bytes are read from a disk that may not answer. What is in memory
- * of a base on a disk of this machine any thread may read (BACKING_AT_ONCE).
+/* read_threads.h - on which thread bytes are read from a disk that may not answer. What is in
+ * memory of a base on a disk of this machine any thread may read (BACKING_AT_ONCE).
  *
  * A read is quickest on the thread that takes the request. But a server that is gone keeps each
  * thread that reads from it. So that names, attributes and what is in memory are still answered:
