@@ -31,6 +31,8 @@ static const struct mount_pool {
 	{ offsetof(struct mount, shard_checks), 1 },
 	/* Grafts being made durable, which wait for the disk and not for a processor. */
 	{ offsetof(struct mount, commits), 8 },
+	/* Matrices of .diff take minutes, and what a link leads to may lie on a disk that hangs. */
+	{ offsetof(struct mount, differs), 0 },
 	/* What the processors compute. θ takes moments, and is not to wait behind the hashes of
 	 * organs of gigabytes. */
 	{ offsetof(struct mount, measurers), 0 },
@@ -71,6 +73,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 		.inodes = fs->inodes,
 		.measurers = fs->measurers,
 		.hashers = fs->hashers,
+		.differs = fs->differs,
 	};
 
 	model->links = fs->links;

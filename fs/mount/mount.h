@@ -43,6 +43,7 @@ struct mount {
 	struct read_threads *read_threads; /* threads that read from disks */
 	struct pool *measurers;	 /* threads that measure */
 	struct pool *hashers;	 /* threads that hash */
+	struct pool *differs;	 /* threads that help readers of .diff */
 	struct pool *computed_reads; /* reads that wait for them */
 	struct pool *computed_rows;  /* reads of tensors that are made of others */
 	struct stop_flags *stop_reads; /* of those that run */

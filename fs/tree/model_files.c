@@ -164,7 +164,7 @@ int model_files_init(struct model_files *files, struct model *model,
 	const struct diffs_params diffs = { .model = model,
 					    .inodes = params->inodes,
 					    .samples = params->samples,
-					    .pool = params->measurers,
+					    .pool = params->differs,
 					    .ending = &files->ending };
 
 	*files = (struct model_files){ .model = model };

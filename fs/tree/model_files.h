@@ -33,7 +33,8 @@ struct model_files_params {
 	bool confined;			/* as assembly_set_confined() */
 	bool keep;			/* the assembled file stays open (assembly_keep()) */
 	struct inodes *inodes;
-	struct pool *measurers, *hashers; /* threads to measure and to hash with */
+	/* Threads to measure and to hash with, and those that help readers of .diff. */
+	struct pool *measurers, *hashers, *differs;
 };
 
 /* What there is of a model alone. Returns 0 or -ENOMEM; model_files_release() is due either way. */

@@ -8,27 +8,49 @@
 
 D=$MNT/.diff
 other=$TMP/other
-base=$(use scribe-Q4_K_M)
-mount_model -o noassemble "$base"
-cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/clerk.gguf"
-mount_model -o noassemble "$TMP/clerk.gguf" "$other"
-cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
-ln -s "$other" "$D/x.gguf"
-
-# Parsed, and not in memory any more: the summary has to read values.
+# Parsed, and not in memory any more: that command has to read values.
 hang() {
 	stat "$D/x.tsv" >"$TMP/stat"
 	dd if="$other/model.gguf" iflag=nocache count=0 status=none
 	kill -STOP "${DAEMON[$other]}"
-	timeout -s KILL 1 stat "$D/x" >"$TMP/stat" 2>&1 || return 0
+	timeout -s KILL 1 "$@" >"$TMP/stat" 2>&1 || return 0
 	kill -CONT "${DAEMON[$other]}"
 	return 1
 }
-for ((try = 0; try < 5; try++)); do
-	! hang || break
-	sleep 2.1
+hang_at_last() {
+	local try
+	for ((try = 0; try < 5; try++)); do
+		! hang "$@" || return 0
+		sleep 2.1
+	done
+	skip 'what the other daemon said is still in memory'
+}
+
+# mount_both MODEL OTHER: a link leads to the other mount, and not to a file on disk.
+mount_both() {
+	mount_model -o noassemble,fresh "$1"
+	mount_model -o noassemble,fresh "$2" "$other"
+	cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
+	ln -s "$other" "$D/x.gguf"
+}
+
+# Who helps readers of a table measures no θ.
+mount_both "$(use stories260K)" "$(use stories260K-q8_0)"
+hang_at_last cat "$D/x.tsv"
+readers=()
+for ((i = 0; i < 2; i++)); do
+	timeout -s KILL 60 cat "$D/x.tsv" >"$TMP/table" 2>&1 &
+	readers+=($!)
 done
-[ "$try" -lt 5 ] || skip 'what the other daemon said is still in memory'
+sleep 0.5
+timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'readers of .diff keep θ'
+kill -CONT "${DAEMON[$other]}"
+wait "${readers[@]}" || true
+unmount_and_wait
+unmount_and_wait "$other"
+
+mount_both "$(use scribe-Q4_K_M)" "$(use clerk-Q4_K_M)"
+hang_at_last stat "$D/x"
 # More processes that give up than there are threads for them.
 for ((i = 0; i < 40; i++)); do
 	timeout -s KILL 0.2 stat "$D/x" >"$TMP/stat" 2>&1 || true
@@ -36,7 +58,7 @@ done 2>"$TMP/killed"
 timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'the mount hangs'
 timeout -k 1 15 rm "$D/x.gguf" || fail 'the link cannot be removed'
 timeout -k 1 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
-ln -s "$TMP/clerk.gguf" "$D/x.gguf"
+ln -s "$TMP/clerk-Q4_K_M.gguf" "$D/x.gguf"
 timeout -k 1 20 grep -q '^mean  all' "$D/x" || fail 'a new link of the name'
 kill -CONT "${DAEMON[$other]}"
 rm "$D/x.gguf"
