@@ -11,7 +11,7 @@
 
 #include "fs/diff/diff_low_rank.h"
 
-/* The room of a model of a mount: factors of rank 8 of about a hundred matrices of 8192 x 8192. */
+/* The room for each other model: factors of rank 8 of about a hundred matrices of 8192 x 8192. */
 #define DIFF_FACTORS_ROOM ((size_t)64 << 20)
 
 /* One matrix of a pair for which diff_low_rank() is OK, or would be if it was not the same. */
