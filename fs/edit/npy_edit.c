@@ -50,6 +50,12 @@ static bool find_type(const struct organ *slot, uint32_t values, uint32_t *type)
 	return is_real(values) && slot->type != GGML_F64 && !is_integer(slot->type);
 }
 
+/* Does the slot's own file have values of that type in that order? */
+static bool is_mapped_alike(const struct npy_array *array, const struct organ *slot)
+{
+	return array->type == npy_values(slot->type) && !(array->fortran && slot->dims > 1);
+}
+
 static int check(struct conversion *c, const struct organ *slot)
 {
 	char shapes[2][NPY_SHAPE_TEXT], scratch[TYPE_NAME_MAX];
@@ -66,8 +72,12 @@ static int check(struct conversion *c, const struct organ *slot)
 				 npy_type_word(c->array.type), type_name(slot->type, scratch));
 	if (type_size(c->organ.type, c->organ.ne, &c->organ.data_size) != TYPE_SIZE_OK)
 		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET, "the organ would be too large");
-	if (!c->array.has_values && c->array.type != npy_values(slot->type))
-		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET, "there are no values in it");
+	/* Who wrote a header alone maps the file next, and gets the slot's own bytes. */
+	if (!c->array.has_values && !is_mapped_alike(&c->array, slot))
+		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
+				 "there are no values in it, and the slot is mapped as %s in C "
+				 "order",
+				 npy_type_word(npy_values(slot->type)));
 	if (c->array.fortran && (slot->dims > 2 || slot->ne[0] > PART))
 		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
 				 "its axes are in Fortran order: save numpy.ascontiguousarray() "

@@ -57,6 +57,19 @@ mapped[:] = before + 1
 del mapped
 shows(before + 1)
 
+# A header alone would have the slot's own file mapped, which is in C order.
+kept = np.load(path)
+for wrong in dict(dtype="<f4", fortran_order=True), dict(dtype="<f8"):
+    try:
+        mapped = np.lib.format.open_memmap(path, mode="w+", shape=before.shape, **wrong)
+        mapped[:] = before
+        del mapped
+    except OSError as error:
+        assert error.errno == 22, error
+    else:
+        raise AssertionError("another order or type was mapped")
+    shows(kept)
+
 refused(before.T)
 refused(before[:-1])
 refused(before.astype(np.int32))
