@@ -4,7 +4,7 @@
 #include "fs/edit/npy_edit.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
-#include "fs/tensor/organ_views.h"
+#include "fs/tensor/npy.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>
@@ -106,10 +106,17 @@ static struct organ formed_organ(const struct inode *inode)
 	return organ_view_organ(inode->part, &stack.organ);
 }
 
-/* What is purified is not written to. */
+/* What is purified is not written to. Nor is what adapters show with another type of values: of a
+ * map, header and values would come from two files. */
 static bool formed_is_fixed(const struct inode *inode)
 {
-	return inode->part != ORGAN_VIEW_NPY;
+	struct organ shown, own;
+
+	if (inode->part != ORGAN_VIEW_NPY)
+		return true;
+	shown = tree_locate(inode).organ;
+	own = model_organ(inode->model, inode->index, content_own(inode->content));
+	return npy_values(own.type) != npy_values(shown.type);
 }
 
 static uint64_t formed_number(const struct inode *inode)

@@ -132,3 +132,28 @@ END
 equal "$(cut -f 3 "$MNT/.grafts")" F16
 expect_fail 'Permission denied' bash -c "echo x >'$MNT/.views/spectral/organs/blk_0_ffn_up.bin'"
 unmount_and_wait
+
+# What adapters show with values of another type: the header of one and the values of the other
+# would be mapped.
+base=$(use stories260K-q8_0)
+"$LORA" make "$base" "$TMP/adapter.gguf" blk.0.ffn_up.weight
+for as in own f16; do
+	mount_model -o "noassemble,fresh,merged=$as" "$base"
+	npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
+	ln -s "$TMP/adapter.gguf" "$MNT/adapters/"
+	"$python3" - "$npy" $as <<'END' || fail "merged=$as: a map of what is merged"
+import sys
+
+import numpy as np
+
+try:
+    np.load(sys.argv[1], mmap_mode="r+")
+    assert sys.argv[2] == "own"
+except PermissionError:
+    assert sys.argv[2] == "f16"
+END
+	rm "$MNT/adapters/adapter.gguf"
+	cp "$npy" "$TMP/copy.npy"
+	cp "$TMP/copy.npy" "$npy"
+	unmount_and_wait
+done
