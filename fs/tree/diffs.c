@@ -274,11 +274,16 @@ static struct content *link_to_mount(const struct content *link)
 static bool make_revocable(struct backing *file)
 {
 	struct fd_cache *set = fd_cache_new(2);
+	uint8_t byte;
 
-	if (set)
-		backing_join_cache(file, set);
+	if (!set)
+		return false;
+	backing_join_cache(file, set);
+	/* A descriptor is opened with the set locked, and the disk may hang then: the second one is
+	 * opened before any other thread knows the file, for backing_revoke() not to wait. */
+	backing_read_with(file, BACKING_SPANS | BACKING_UNCHECKED, &byte, sizeof(byte), 0);
 	fd_cache_unref(set);
-	return set != NULL;
+	return true;
 }
 
 /* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */

@@ -34,7 +34,8 @@ mount_both() {
 	ln -s "$other" "$D/x.gguf"
 }
 
-# Who helps readers of a table measures no θ.
+# Who helps readers of a table measures no θ, and the link can be removed also while the first
+# sample is read: no tensor is of one type in both.
 mount_both "$(use stories260K)" "$(use stories260K-q8_0)"
 hang_at_last cat "$D/x.tsv"
 readers=()
@@ -44,6 +45,8 @@ for ((i = 0; i < 2; i++)); do
 done
 sleep 0.5
 timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'readers of .diff keep θ'
+timeout -k 1 15 rm "$D/x.gguf" || fail 'the link cannot be removed while its table is read'
+timeout -k 1 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
 kill -CONT "${DAEMON[$other]}"
 wait "${readers[@]}" || true
 unmount_and_wait
