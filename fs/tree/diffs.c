@@ -17,8 +17,10 @@
 #include "fs/storage/fd_cache.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/text_escape.h"
+#include "gguf/shard.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,6 +288,23 @@ static bool make_revocable(struct backing *file)
 	return true;
 }
 
+/* A file just opened, to be compared with. Returns 0 or -errno with err set. */
+static int prepare(struct backing *file, const struct gguf *gguf, struct log *log,
+		   struct error *err)
+{
+	struct split split;
+
+	if (gguf_split(gguf, &split))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "it is one of %" PRIu64 " shards: mount the model, and link the "
+				 "mount",
+				 split.count);
+	if (!make_revocable(file))
+		return -ENOMEM;
+	backing_set_log(file, log);
+	return 0;
+}
+
 /* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */
 static int follow(struct diffs *diffs, struct content *link, bool silent, struct backing **file,
 		  struct gguf **gguf, struct error *err)
@@ -304,13 +323,15 @@ static int follow(struct diffs *diffs, struct content *link, bool silent, struct
 			rc = -err->code;
 	}
 	content_unref(inside);
-	if (rc == 0 && !make_revocable(*file)) {
-		backing_unref(*file);
-		gguf_free(*gguf);
-		return -ENOMEM;
-	}
+	if (rc < 0)
+		return rc;
+	rc = prepare(*file, *gguf, model->log, err);
 	if (rc == 0)
-		backing_set_log(*file, model->log);
+		return 0;
+	backing_unref(*file);
+	gguf_free(*gguf);
+	*file = NULL;
+	*gguf = NULL;
 	return rc;
 }
 

@@ -95,6 +95,16 @@ timeout 20 grep -q '^# there is nothing' "$D/loop" || fail 'a link to itself'
 timeout 20 grep -q '^# there is nothing' "$D/fifo" || fail 'a FIFO'
 timeout 30 ls -l "$D" >/dev/null || fail 'the listing has errors'
 rm "$D/self.gguf" "$D/none.gguf" "$D/text.gguf" "$D/loop.gguf" "$D/fifo.gguf"
+# A shard is not the model, which its mount is.
+cp "$MODELS"/stories260K-split-*.gguf "$TMP"
+ln -s "$TMP/stories260K-split-00001-of-00003.gguf" "$D/shard.gguf"
+says "$D/shard" '^# there is nothing .*: it is one of 3 shards: mount the model, and link the mount'
+absent "$D/shard.lora-3.gguf"
+mount_model -o noassemble "$TMP/stories260K-split-00001-of-00003.gguf" "$TMP/mnt"
+ln -s "$TMP/mnt" "$D/shards.gguf"
+says "$D/shards" '^there .*/mnt, 48 tensors$'
+rm "$D/shard.gguf" "$D/shards.gguf"
+unmount_and_wait "$TMP/mnt"
 expect_fail 'not permitted' ln -s "$TMP/clerk.gguf" "$D/new"
 expect_fail 'File exists' ln -s "$TMP/clerk.gguf" "$D/base.gguf"
 log_says 'there is another model called base'
