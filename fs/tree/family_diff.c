@@ -17,13 +17,16 @@ static struct diffs *diffs_of(const struct tree *tree, const struct inode *direc
 	return tree->model_files[directory->model->number].diffs;
 }
 
-/* Number i of the models of the mount as it is now. NULL: it is the directory's own. */
+/* Number i of the models of the mount as it is now. NULL: it is the directory's own, or has the
+ * name that the base has here. */
 static struct model *model_beside(const struct tree *tree, const struct inode *directory,
 				  uint32_t i)
 {
 	struct model *model = model_files_current(tree->model_files, i)->model;
 
-	return model->first == directory->model->first ? NULL : model;
+	return model->first == directory->model->first || strcmp(model->shown, BASE_NAME) == 0
+		       ? NULL
+		       : model;
 }
 
 /* The other model of that name among those that no link leads to. False: there is none. */

@@ -152,3 +152,14 @@ cp "$MNT/clerk-Q4_K_M/organs/blk_1_ffn_up.bin" "$MNT/scribe-Q4_K_M/organs/"
 equal "$(awk -F '\t' '$7 == "yes" { print $4 }' "$MNT/clerk-Q4_K_M/.diff/scribe-Q4_K_M.tsv")" \
 	blk.1.ffn_up.weight
 unmount_and_wait
+# One with the name of the base is not listed in its place; a link has another name for it.
+mv "$TMP/models/clerk-Q4_K_M.gguf" "$TMP/models/base.gguf"
+mount_model -o noassemble,fresh "$TMP/models"
+D=$MNT/scribe-Q4_K_M/.diff
+equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.svg base.tsv '
+equal "$(differing "$D/base.tsv")" ''
+ln -s "$TMP/models/base.gguf" "$D/named.gguf"
+[ "$(differing "$D/named.tsv" | wc -l)" -gt 40 ] || fail 'a model called base cannot be reached'
+equal "$(ls -A "$MNT/base/.diff" | tr '\n' ' ')" \
+	'base base.svg base.tsv scribe-Q4_K_M scribe-Q4_K_M.svg scribe-Q4_K_M.tsv '
+unmount_and_wait
