@@ -85,10 +85,11 @@ static ssize_t look_before(struct async_request *async)
 		symlinks_refresh(fs->links, async->inode->model);
 	if (!may_block(fs, async->inode, async->text))
 		return 0;
-	/* It and its size are there then. */
+	/* It and its size are there then. What cannot be made is not tried again for the answer. */
 	inode = tree_find(&fs->tree, async->inode, async->text, &rc);
-	if (inode)
-		ops_attributes(fs, inode, &attr);
+	if (!inode)
+		return rc;
+	ops_attributes(fs, inode, &attr);
 	inodes_put(fs->inodes, inode);
 	return 0;
 }

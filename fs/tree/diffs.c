@@ -555,6 +555,9 @@ struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other, 
 	}
 	if (!inode)
 		report(diffs, other, form, *rc);
+	/* Where there is nothing to make an adapter of, there is no such file. */
+	if (!inode && *rc == -ENODATA)
+		*rc = -ENOENT;
 	return inode;
 }
 

@@ -104,6 +104,12 @@ expect_fail 'denied|not permitted' bash -c "echo x >$D/other.lora-3.gguf"
 ln -s "$TMP/none" "$D/none.gguf"
 absent "$D/none.lora-3.gguf"
 log_says 'none\.lora-3\.gguf: cannot be made: the link leads to no model'
+expect_fail 'No such file' stat "$D/none.lora-4.gguf"
+equal "$(grep -c 'none\.lora-4\.gguf: cannot be made' "$MNT/.log")" 1 'lines of one look'
+ln -s "$MODELS/scribe-Q4_K_M.gguf" "$D/apart.gguf"
+expect_fail 'No such file' stat "$D/apart.lora-3.gguf"
+equal "$(grep -c 'apart.*cannot be made: no matrix is in both' "$MNT/.log")" 1 'lines of one look'
+rm "$D/apart.gguf"
 expect_fail 'File exists' ln -s "$other" "$D/none.lora-3.gguf"
 log_says 'none\.lora-3\.gguf: refused: there is another model called none'
 unmount_and_wait
