@@ -523,7 +523,7 @@ static int get_fd(struct backing *backing, unsigned flags, const char **why)
 	if (fd == -ESTALE)
 		*why = "another file has its name now, or it was written to";
 	else if (fd < 0)
-		*why = strerror(-fd);
+		*why = backing_is_revoked(backing) ? "nothing leads to it any more" : strerror(-fd);
 	return fd;
 }
 
