@@ -230,13 +230,24 @@ static bool look_for_shards(void *context)
 	return true;
 }
 
+/* A recipe may have begun a thread of a layer, and the daemon is a child of this process. */
+static void rest_layers(const struct models *models)
+{
+	for (uint32_t i = 0; i < models->n_all; i++)
+		if (models->models[i]->layer)
+			layer_rest(models->models[i]->layer);
+}
+
 /* Go into the background, unless the mount is to stay, and give rights away before the command
  * returns. Returns 0, or -1 after a line on stderr. */
 static int settle(struct mount_session *mount)
 {
 	const bool stays = mount->options->foreground;
-	const int waiting = stays ? 0 : background_begin();
+	int waiting;
 
+	if (!stays)
+		rest_layers(mount->models);
+	waiting = stays ? 0 : background_begin();
 	if (waiting < 0 || (stays && chdir("/") < 0)) {
 		log_error("no daemon can be begun: %s", strerror(stays ? errno : -waiting));
 		return -1;

@@ -299,6 +299,11 @@ int layer_flush(struct layer *layer)
 	return has_directory ? layer_group_flush(&layer->group, layer_is_ordered(layer)) : 0;
 }
 
+void layer_rest(struct layer *layer)
+{
+	layer_group_rest(&layer->group);
+}
+
 const struct layer_history *layer_history(const struct layer *layer)
 {
 	return &layer->past;

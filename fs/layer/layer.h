@@ -72,6 +72,10 @@ const struct layer_history *layer_history(const struct layer *layer);
 struct layer *layer_open_at(const char *path, const struct layer_options *manner,
 			    struct backing *base, const struct gguf *gguf, struct error *err);
 
+/* What was changed is durable, as far as the disk allows, and the layer has no thread until the
+ * next change: before fork(). No other thread may use it meanwhile. */
+void layer_rest(struct layer *layer);
+
 /* Give the layer up, leaving its files on disk; an empty private one is removed. */
 void layer_close(struct layer *layer);
 

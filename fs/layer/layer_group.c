@@ -206,20 +206,17 @@ static void *sync_what_is_due(void *argument)
 }
 
 /* With the lock held. Signals are the main thread's. */
-static bool has_thread(struct layer_group *group)
+static bool start_thread(struct layer_group *group)
 {
 	sigset_t all, before;
-	bool started;
 
-	if (group->thread_of == getpid())
+	if (group->has_thread)
 		return true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	started = pthread_create(&group->thread, NULL, sync_what_is_due, group) == 0;
+	group->has_thread = pthread_create(&group->thread, NULL, sync_what_is_due, group) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (started)
-		group->thread_of = getpid();
-	return started;
+	return group->has_thread;
 }
 
 /* With the lock held. */
@@ -245,7 +242,7 @@ int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
 	pthread_mutex_lock(&group->lock);
 	/* Where no order is kept each directory needs its own fsync(), and one is left to later. */
 	if (copy >= 0 && !group->failed && !group->is_failing &&
-	    (ordered || group->later < 0 || is_same(group->later, dir)) && has_thread(group)) {
+	    (ordered || group->later < 0 || is_same(group->later, dir)) && start_thread(group)) {
 		group->ordered = ordered;
 		if (group->later >= 0)
 			close(group->later);
@@ -261,18 +258,30 @@ int layer_group_sync_later(struct layer_group *group, int dir, bool ordered)
 	return layer_group_sync(group, dir, ordered);
 }
 
-void layer_group_destroy(struct layer_group *group)
+void layer_group_rest(struct layer_group *group)
 {
-	/* Without a thread nothing was left to later. */
-	if (group->thread_of)
-		layer_group_flush(group, group->ordered);
+	int rc;
+
+	/* Without a thread nothing was left to later, but for what it could not do. */
+	if (!group->has_thread && group->later < 0)
+		return;
+	rc = layer_group_flush(group, group->ordered);
 	pthread_mutex_lock(&group->lock);
+	/* No thread was told but the caller's, which has no use for it. */
+	if (rc < 0)
+		group->failed = rc;
 	group->is_ending = true;
 	pthread_cond_signal(&group->wake);
 	/* It may wait for an fsync() of its own only, which ends before it looks again. */
 	pthread_mutex_unlock(&group->lock);
-	if (group->thread_of == getpid())
+	if (group->has_thread)
 		pthread_join(group->thread, NULL);
+	group->has_thread = group->is_ending = false;
+}
+
+void layer_group_destroy(struct layer_group *group)
+{
+	layer_group_rest(group);
 	if (group->later >= 0)
 		close(group->later);
 	pthread_mutex_destroy(&group->lock);

@@ -43,7 +43,7 @@ struct layer_group {
 	bool is_due;	    /* later has a time */
 	struct timespec due;
 	bool is_ending;
-	pid_t thread_of; /* the process that the thread is one of: no fork() copies it; 0: none */
+	bool has_thread;
 	pthread_t thread;
 	struct log *log; /* NULL: there is none */
 };
@@ -54,6 +54,10 @@ void layer_group_init(struct layer_group *group, struct log *log);
 
 /* All that was changed is durable, as far as the disk allows; no thread uses it any more. */
 void layer_group_destroy(struct layer_group *group);
+
+/* All that was changed is durable, and the group has no thread until it needs one: before fork(),
+ * which copies what the thread waits for, and not the thread. No other thread uses it meanwhile. */
+void layer_group_rest(struct layer_group *group);
 
 /* The directory was changed. It stays open until layer_group_await() returns, which is due. Threads
  * that change the same layer call this in the order in which they changed it. */

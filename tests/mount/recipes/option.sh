@@ -60,3 +60,14 @@ cp "$TMP/recipes/recipe.yml" "$TMP/away/recipe.yml"
 mount_model -o layer="$TMP/layer",recipe="$TMP/away/recipe.yml" "$TMP/first/base.gguf"
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 unmount_and_wait "$MNT"
+
+# What it says is removed is, and a daemon in the background ends.
+mount_model -o noassemble,layer="$TMP/without" "$TMP/first/base.gguf"
+rm "$MNT"/organs/blk_[01]_ffn_up.bin
+cp "$MNT/.recipe" "$TMP/recipes/without.yml"
+unmount_and_wait "$MNT"
+mount_daemon -o noassemble,layer="$TMP/without2",recipe="$TMP/recipes/without.yml" \
+	"$TMP/first/base.gguf" "$MNT"
+absent "$MNT/organs/blk_0_ffn_up.bin"
+absent "$MNT/organs/blk_1_ffn_up.bin"
+umount_waits || fail 'the daemon stays'

@@ -4,6 +4,8 @@
 #include "fs/layer/layer_group.h"
 #include "tests/unit/temp_dir.h"
 
+#include <sys/wait.h>
+
 #define NOT_OPEN 100000
 
 struct scene {
@@ -259,6 +261,47 @@ static void where_no_order_is_kept_one_directory_is_left_to_later(void **state)
 	assert_true(fsync_failed());
 	assert_int_equal(layer_group_flush(&s.group, false), 0);
 	close(other);
+	close_scene(&s);
+}
+
+static void a_child_ends_with_what_was_at_rest(void **state)
+{
+	struct scene s;
+	int status;
+	pid_t child;
+
+	open_scene(state, &s);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	layer_group_rest(&s.group);
+	assert_true(is_synced(&s.group));
+	child = fork();
+	must(child >= 0);
+	if (child == 0) {
+		alarm(20);
+		if (layer_group_sync_later(&s.group, s.dir, true) < 0)
+			_exit(1);
+		layer_group_destroy(&s.group);
+		_exit(0);
+	}
+	must(waitpid(child, &status, 0) == child);
+	assert_int_equal(status, 0);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	assert_true(wait_until(is_synced, &s.group));
+	close_scene(&s);
+}
+
+static void what_failed_before_the_rest_is_told_after_it(void **state)
+{
+	struct scene s;
+
+	open_scene(state, &s);
+	hold_back(&s.group);
+	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
+	fsync_fails(1);
+	layer_group_rest(&s.group);
+	assert_true(fsync_failed());
+	assert_int_equal(layer_group_flush(&s.group, true), -EIO);
+	assert_int_equal(layer_group_flush(&s.group, true), 0);
 	close_scene(&s);
 }
 
