@@ -80,8 +80,11 @@ int layer_unused_stage_number(struct layer *layer, unsigned *number);
  * same. */
 int layer_write_note(struct layer *layer, const char *name, const char *text);
 
-/* It is not there any more; durable. Returns 0 or -errno. */
-int layer_drop_note(const struct layer *layer, const char *name);
+/* It is not there any more; durable, as what was changed before is first. Returns 0 or -errno. */
+int layer_drop_note(struct layer *layer, const char *name);
+
+/* The same of one on which nothing followed. */
+int layer_refuse_note(const struct layer *layer, const char *name);
 
 /* Remove the files that say something of the slot or setting CLASS/FILE, or of the key of that
  * name; what is not durable. Returns 0 or -errno. */

@@ -826,7 +826,17 @@ int layer_write_note(struct layer *layer, const char *name, const char *text)
 	return rc;
 }
 
-int layer_drop_note(const struct layer *layer, const char *name)
+int layer_drop_note(struct layer *layer, const char *name)
+{
+	int rc = 0;
+
+	/* The disk may have the note's end without a removal that was left to later. */
+	if (layer->dir >= 0)
+		rc = layer_group_flush(&layer->group, layer_is_ordered(layer));
+	return rc < 0 ? rc : layer_refuse_note(layer, name);
+}
+
+int layer_refuse_note(const struct layer *layer, const char *name)
 {
 	if (unlinkat(layer->dir, name, 0) < 0 && errno != ENOENT)
 		return -errno;

@@ -72,7 +72,7 @@ int layer_undo(struct layer *layer, const char *note)
 		layer->undo_refused = false;
 	if (rc == 0 || layer->dir < 0 || faccessat(layer->dir, NOTE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return rc;
-	layer->undo_refused = layer_drop_note(layer, NOTE) < 0;
+	layer->undo_refused = layer_refuse_note(layer, NOTE) < 0;
 	if (layer->undo_refused && layer->manner.log)
 		log_add(layer->manner.log,
 			"%s: what was refused could not be taken back; the next mount may find it "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_undo.c - fs/layer/layer_undo.c: several things that a layer says, taken back
  * together. */
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_undo.h"
 #include "tests/unit/open_layer.h"
@@ -102,6 +103,35 @@ static void a_failing_disk_undoes_it_later_or_not_at_all(void **state)
 		assert_int_equal(rc < 0, refused);
 	} while (refused);
 	assert_undone(layer, true);
+	assert_false(is_there(layer, "UNDOING"));
+	layer_close(layer);
+	close_site(&site);
+}
+
+/* What is left to later next stays until it is waited for. */
+static void hold_back(struct layer_group *group)
+{
+	pthread_mutex_lock(&group->lock);
+	clock_gettime(CLOCK_MONOTONIC, &group->due);
+	group->due.tv_sec += 600;
+	group->is_due = true;
+	pthread_mutex_unlock(&group->lock);
+}
+
+static void the_note_goes_after_the_last_removal_is_durable(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_full(&site);
+
+	needs_failing_allocations();
+	assert_int_equal(layer_undo(layer, note), 0);
+	hold_back(&layer->group);
+	assert_int_equal(layer_group_sync_later(&layer->group, layer->dir, false), 0);
+	fsync_fails(1);
+	assert_int_equal(layer_undo_cancel(layer), -EIO);
+	assert_true(fsync_failed());
+	assert_true(is_there(layer, "UNDOING"));
+	assert_int_equal(layer_undo_cancel(layer), 0);
 	assert_false(is_there(layer, "UNDOING"));
 	layer_close(layer);
 	close_site(&site);
