@@ -45,6 +45,10 @@
  * there, the rest stays. */
 #define RUNS_MOST 16
 
+/* The kernel drops many pages that it has as one folio only together, and where a window ends
+ * within one, that is left for the next. */
+#define FOLIO_MOST ((uint64_t)2 << 20)
+
 /* The last reference waits so long, in all, for pages that are still being read. */
 #define TRIES  20
 #define TRY_US 5000
@@ -76,6 +80,7 @@ struct page_trail {
 	/* Of the thread that is busy. */
 	size_t first, n;
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
+	struct trail_run last;			   /* that was noted */
 };
 
 struct page_trail *page_trail_new(struct view *view)
@@ -127,13 +132,39 @@ void page_trail_unref(struct page_trail *trail)
 	free(trail);
 }
 
-static void note(struct trail_window *window, struct backing *file, uint64_t offset, uint64_t n)
+/* What begins where the last run ends has the folio that may lie in both. */
+static void join(struct trail_run *run, const struct trail_run *last)
+{
+	const uint64_t begin = run->pages.offset, before = last->pages.offset;
+	uint64_t more;
+
+	if (last->file != run->file || before > begin || begin - before > last->pages.n)
+		return;
+	more = begin - before < FOLIO_MOST ? begin - before : FOLIO_MOST;
+	run->pages.offset -= more;
+	run->pages.n += more;
+}
+
+static void note(struct page_trail *trail, struct trail_window *window, const struct extent *extent)
 {
 	struct page_range runs[RUNS_MOST];
-	const size_t absent = backing_absent(file, offset, n, runs, RUNS_MOST - window->n);
+	const size_t absent = backing_absent(extent->backing, extent->offset, extent->length, runs,
+					     RUNS_MOST - window->n);
 
-	for (size_t i = 0; i < absent; i++)
-		window->runs[window->n++] = (struct trail_run){ file, runs[i] };
+	for (size_t i = 0; i < absent; i++) {
+		struct trail_run run = { extent->backing, runs[i] };
+
+		join(&run, &trail->last);
+		window->runs[window->n++] = trail->last = run;
+	}
+}
+
+/* So much may the kernel read ahead in the file beyond the extent, the last one of the view. */
+static uint64_t beyond(const struct extent *extent)
+{
+	const uint64_t end = extent->offset + extent->length, size = backing_size(extent->backing);
+
+	return size - end < AHEAD ? size - end : AHEAD;
 }
 
 /* Returns where the next one begins. */
@@ -146,17 +177,16 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 	window->n = 0;
 	window->end = size - at < WINDOW ? size : at + WINDOW;
 	for (unsigned i = 0; at < window->end && i < EXTENTS_MOST; i++) {
-		struct backing *file = NULL;
-
 		if (!view_extent(trail->view, at, &extent))
 			break;
 		if (extent.length > window->end - at)
 			extent.length = window->end - at;
-		if (extent.backing)
-			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
-		if (file)
-			note(window, file, extent.offset, extent.length);
 		at += extent.length;
+		/* Of less, all is read as what is near the end is. */
+		if (extent.backing && at == size && size > AHEAD)
+			extent.length += beyond(&extent);
+		if (extent.backing)
+			note(trail, window, &extent);
 	}
 	trail->n++;
 	return window->end;
@@ -168,14 +198,10 @@ static void ask(const struct view *view, uint64_t at, uint64_t end)
 	struct extent extent;
 
 	while (at < end && view_extent(view, at, &extent)) {
-		struct backing *file = NULL;
-
 		if (extent.length > end - at)
 			extent.length = end - at;
 		if (extent.backing)
-			file = backing_file_at(extent.backing, &extent.offset, &extent.length);
-		if (file)
-			backing_readahead(file, (size_t)extent.length, extent.offset);
+			backing_readahead(extent.backing, (size_t)extent.length, extent.offset);
 		at += extent.length;
 	}
 }

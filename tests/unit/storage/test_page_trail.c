@@ -150,6 +150,34 @@ static void a_jump_nearby_is_no_reading_on(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
+/* As an organ lies in a model: the kernel reads ahead beyond it, and what it has together does not
+ * end where windows do. */
+static void of_a_part_of_a_file_nothing_stays(void **state)
+{
+	struct reader reader = { .path = in_temp(state, "file") };
+	struct segment segment = { .kind = SEGMENT_EXTENT,
+				   .length = 300 * PART,
+				   .offset = 5 * PAGE + 50 };
+
+	write_pages(reader.path.text, SIZE);
+	reader.backing = segment.backing = open_base_file(&reader.path);
+	reader.view = view_new(&segment, 1, NULL);
+	assert_non_null(reader.view);
+	reader.trail = page_trail_new(reader.view);
+	assert_non_null(reader.trail);
+	for (uint64_t at = 0; at < segment.length; at += PART) {
+		static uint8_t bytes[PART];
+		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+
+		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
+		assert_int_equal(bytes[0], PAGES_BYTE(at + segment.offset));
+		page_trail_done(reader.trail, at);
+		page_trail_move(page_trail_ref(reader.trail));
+	}
+	close_reader(&reader);
+	assert_int_equal(resident_in(reader.path.text), 0);
+}
+
 static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
