@@ -41,8 +41,8 @@
 /* A model of tiny tensors has many extents in a window; pages of those after so many stay. */
 #define EXTENTS_MOST 256
 
-/* So many runs of pages of a window are dropped; where more of them lie between pages that were
- * there, the rest stays. */
+/* So many runs of pages of a window are dropped. Where more of them lie between pages that were
+ * there, or in more files, nothing is read ahead, and pages go with the read. */
 #define RUNS_MOST 16
 
 /* The kernel drops many pages that it has as one folio only together, and where a window ends
@@ -74,6 +74,7 @@ struct page_trail {
 	uint64_t next;	      /* where it goes on */
 	uint64_t noted;	      /* where the next window begins */
 	uint64_t asked;	      /* up to where the kernel was told to read ahead */
+	uint64_t filled;      /* so far, windows have no room for what the kernel would read */
 	/* Where reads begin that may have the kernel read ahead: windows behind them stay open. */
 	size_t n_reads;
 	uint64_t reads[READS_MOST];
@@ -81,6 +82,7 @@ struct page_trail {
 	size_t first, n;
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
 	struct trail_run last;			   /* that was noted */
+	uint64_t full;				   /* as filled */
 };
 
 struct page_trail *page_trail_new(struct view *view)
@@ -176,7 +178,7 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 
 	window->n = 0;
 	window->end = size - at < WINDOW ? size : at + WINDOW;
-	for (unsigned i = 0; at < window->end && i < EXTENTS_MOST; i++) {
+	for (unsigned i = 0; at < window->end && i < EXTENTS_MOST && window->n < RUNS_MOST; i++) {
 		if (!view_extent(trail->view, at, &extent))
 			break;
 		if (extent.length > window->end - at)
@@ -188,6 +190,8 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 		if (extent.backing)
 			note(trail, window, &extent);
 	}
+	if (window->n == RUNS_MOST)
+		trail->full = window->end;
 	trail->n++;
 	return window->end;
 }
@@ -244,6 +248,7 @@ static void move(struct page_trail *trail)
 	}
 	pthread_mutex_lock(&trail->lock);
 	trail->noted = noted;
+	trail->filled = trail->full;
 	trail->busy = false;
 }
 
@@ -270,7 +275,7 @@ static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 	trail->running = offset >= trail->next && offset - trail->next <= SKIPPED_MOST;
 	trail->next = offset + n;
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
-	trail->asked = 0;
+	trail->asked = trail->filled = 0;
 }
 
 unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
@@ -295,7 +300,7 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 	if (trail->running && !trail->busy && trail->noted < needed)
 		move(trail);
 	running = trail->running && trail->noted >= needed && is_near(offset, trail->next) &&
-		  trail->n_reads < READS_MOST;
+		  trail->n_reads < READS_MOST && offset >= trail->filled;
 	to_end = running && size - offset <= AHEAD;
 	if (running)
 		trail->reads[trail->n_reads++] = offset;

@@ -178,6 +178,45 @@ static void of_a_part_of_a_file_nothing_stays(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
+#define FILES 48
+
+static void of_many_small_files_nothing_stays(void **state)
+{
+	struct segment segments[FILES];
+	struct path paths[FILES];
+	struct reader reader;
+
+	for (size_t i = 0; i < FILES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "file%zu", i);
+		paths[i] = in_temp(state, name);
+		write_pages(paths[i].text, 2 * PART);
+		segments[i] = (struct segment){ .kind = SEGMENT_EXTENT,
+						.length = 2 * PART,
+						.backing = open_base_file(&paths[i]) };
+	}
+	reader.view = view_new(segments, FILES, NULL);
+	assert_non_null(reader.view);
+	reader.trail = page_trail_new(reader.view);
+	assert_non_null(reader.trail);
+	for (uint64_t at = 0; at < view_size(reader.view); at += PART) {
+		static uint8_t bytes[PART];
+		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+
+		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
+		assert_int_equal(bytes[0], PAGES_BYTE(at % (2 * PART)));
+		page_trail_done(reader.trail, at);
+		page_trail_move(page_trail_ref(reader.trail));
+	}
+	page_trail_unref(reader.trail);
+	view_unref(reader.view);
+	for (size_t i = 0; i < FILES; i++) {
+		backing_unref(segments[i].backing);
+		assert_int_equal(resident_in(paths[i].text), 0);
+	}
+}
+
 static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
