@@ -33,7 +33,10 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 	*base = (struct base){ .file = NULL };
 	if (directory) {
 		const int rc =
-			open_found(base, shards_find_organs(directory, options->header, err), err);
+			open_found(base,
+				   shards_find_organs(directory, options->header, options->mounted,
+						      err),
+				   err);
 
 		free(directory);
 		return rc;
@@ -43,7 +46,8 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 		remote ? backing_open_remote(path, options->remote, err) : backing_open(path, err);
 	if (!base->file)
 		return -err->code;
-	backing_set_passing(base->file);
+	if (options->mounted)
+		backing_set_passing(base->file);
 	source = backing_source(base->file);
 	base->gguf = gguf_read(&source, err);
 	/* The parser knows no more than that it could not read. */
@@ -55,7 +59,8 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 	if (!gguf_split(base->gguf, &split))
 		return 0;
 	base_close(base);
-	return open_found(base, shards_find(path, &split, options->remote, err), err);
+	return open_found(base,
+			  shards_find(path, &split, options->remote, options->mounted, err), err);
 }
 
 int base_open(struct base *base, const char *path, struct error *err)

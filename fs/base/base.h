@@ -20,6 +20,7 @@ int base_open(struct base *base, const char *path, struct error *err);
 struct base_options {
 	const char *header; /* of a directory of organ files; NULL: the one in it */
 	struct remote_cache *remote; /* for what lies on a server; NULL: one of its own */
+	bool mounted; /* other daemons are told, and no pages stay: backing_set_passing() */
 };
 
 int base_open_with(struct base *base, const char *path, const struct base_options *options,

@@ -86,7 +86,8 @@ static struct backing *open_candidate(const struct shards *shards, size_t i,
 	file = backing_open_seen(candidate->path, candidate->seen.st_ino ? &candidate->seen : NULL,
 				 resolved, err);
 	if (file) {
-		backing_set_passing(file);
+		if (shards->mounted)
+			backing_set_passing(file);
 		backing_join_cache(file, shards->set);
 	}
 	return file;
@@ -145,6 +146,7 @@ struct shards_kind {
 	struct fd_cache *set; /* NULL: one of its own */
 	struct organ_files *organs;
 	struct remote_cache *remote; /* NULL: one of its own, if it needs one */
+	bool mounted;
 };
 
 static struct remote_cache *make_remote(const struct shards_kind *kind)
@@ -166,6 +168,7 @@ static struct shards *shards_new(const struct shards_kind *kind)
 	pthread_mutex_init(&shards->lock, NULL);
 	shards->count = count;
 	shards->total = kind->total;
+	shards->mounted = kind->mounted;
 	shards->set = kind->set ? fd_cache_ref(kind->set) : make_set();
 	shards->stem = kind->stem ? strdup(kind->stem) : NULL;
 	shards->header = kind->header ? strdup(kind->header) : NULL;
@@ -518,7 +521,7 @@ static struct shards *find_remote(const char *url, const struct split *split,
 }
 
 struct shards *shards_find(const char *given, const struct split *split,
-			   struct remote_cache *remote, struct error *err)
+			   struct remote_cache *remote, bool mounted, struct error *err)
 {
 	struct shards *shards = NULL;
 	char *path, *stem;
@@ -534,8 +537,10 @@ struct shards *shards_find(const char *given, const struct split *split,
 	path = absolute(given);
 	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
 	if (path)
-		shards = shards_new(&(struct shards_kind){
-			.stem = stem, .count = (uint32_t)split->count, .total = split->tensors });
+		shards = shards_new(&(struct shards_kind){ .stem = stem,
+							   .count = (uint32_t)split->count,
+							   .total = split->tensors,
+							   .mounted = mounted });
 	if (shards)
 		shards = scan_all(shards, NULL, 0, path);
 	free(stem);
@@ -547,12 +552,13 @@ struct shards *shards_find(const char *given, const struct split *split,
 
 /* The header of organ files in a directory: without part there is none. That of a model with
  * missing shards is empty. Returns 0 or -errno with err set. */
-static int look_for_header(const char *directory, char *given, struct shard_candidate *candidate,
-			   struct error *err)
+static int look_for_header(const char *directory, char *given, bool mounted,
+			   struct shard_candidate *candidate, struct error *err)
 {
 	const struct shards alone = { .set = fd_cache_new(1),
 				      .organs = &(struct organ_files){ 0 },
-				      .header = given };
+				      .header = given,
+				      .mounted = mounted };
 	struct error header = { 0 };
 	int rc = 0;
 
@@ -576,14 +582,15 @@ static int look_for_header(const char *directory, char *given, struct shard_cand
 	return rc;
 }
 
-struct shards *shards_find_organs(const char *directory, const char *header, struct error *err)
+struct shards *shards_find_organs(const char *directory, const char *header, bool mounted,
+				  struct error *err)
 {
 	struct shard_candidate first = { .path = NULL };
-	struct shards_kind kind = { .stem = directory };
+	struct shards_kind kind = { .stem = directory, .mounted = mounted };
 	struct shards *shards = NULL;
 	char *given = header ? absolute(header) : NULL;
 
-	if (look_for_header(directory, given, &first, err) == 0)
+	if (look_for_header(directory, given, mounted, &first, err) == 0)
 		kind.organs =
 			organ_files_find(directory, first.part ? first.part->gguf : NULL, err);
 	if (kind.organs) {
@@ -667,7 +674,8 @@ struct shards *shards_rescan(struct shards *old)
 						   .count = old->count,
 						   .total = old->total,
 						   .set = old->set,
-						   .organs = old->organs });
+						   .organs = old->organs,
+						   .mounted = old->mounted });
 	if (shards)
 		shards = scan_all(shards, old->candidates, old->n_candidates,
 				  old->candidates[0].path);

@@ -22,17 +22,18 @@
 struct shards; /* counted; any thread may use it */
 
 /* The shards of which the one at path is one, as split says; path may be a URL, and then remote is
- * the cache for all of them, or NULL for one of their own. NULL with err set: as backing_open() and
- * gguf_read() for that one, EBADMSG its numbers cannot be, ENODATA those at a URL are not all
- * there, or lack tensors, ENOMEM. */
+ * the cache for all of them, or NULL for one of their own. mounted: as of struct base_options. NULL
+ * with err set: as backing_open() and gguf_read() for that one, EBADMSG its numbers cannot be,
+ * ENODATA those at a URL are not all there, or lack tensors, ENOMEM. */
 struct shards *shards_find(const char *path, const struct split *split, struct remote_cache *remote,
-			   struct error *err);
+			   bool mounted, struct error *err);
 
 /* The organ files in a directory with their header (organ_files.h), which is the file at header, or
  * NULL: the one in the directory, if there is one. The header counts as shard 0, and each organ
  * file as one with a tensor. The directory is absolute. NULL with err set: as organ_files_find()
  * and gguf_read_header(). */
-struct shards *shards_find_organs(const char *directory, const char *header, struct error *err);
+struct shards *shards_find_organs(const char *directory, const char *header, bool mounted,
+				  struct error *err);
 bool shards_are_organs(const struct shards *shards);
 
 /* The same, looked at again, one at a time: NULL if there is nothing new, as there never is at a

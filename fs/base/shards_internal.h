@@ -46,6 +46,7 @@ struct shards {
 	char *header; /* path of the header of organs, if it is not in their directory */
 	char *tail;   /* of URLs, behind the name: a query; NULL: they are no URLs */
 	struct remote_cache *remote; /* of URLs */
+	bool mounted;
 	char *stem;   /* of the paths, or the directory of organs; NULL: the file that was named is
 		     * not named as a shard is */
 	size_t n_candidates;

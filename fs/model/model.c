@@ -158,7 +158,8 @@ static int open_base(struct model *model, const struct model_options *options, c
 	const int rc = site->old ? base_open_shards(&base, site->shards, err)
 				 : base_open_with(&base, path,
 						  &(struct base_options){ .header = options->header,
-									  .remote = site->remote },
+									  .remote = site->remote,
+									  .mounted = true },
 						  err);
 
 	model->base = base.file;

@@ -2,6 +2,7 @@
 /* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
 #include "fs/base/base.h"
 #include "tests/unit/http_server.h"
+#include "tests/unit/resident.h"
 
 #define GGML_F32 0u
 
@@ -451,6 +452,55 @@ static void each_failing_allocation_is_survived(void **state)
 		base_close(&base);
 		if (!failed)
 			break;
+	}
+}
+
+static void save_whole(void **state, const char *file)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file made;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, names[0], GGML_F32, 1, row);
+	made = mkgguf_finish(m);
+	write_file(in_temp(state, file).text, made.bytes, made.size);
+	mk_file_free(&made);
+}
+
+/* Are the pages of its first tensor, which are dropped here, to be dropped by those who read it? */
+static bool passes(const struct base *base, const struct path *path)
+{
+	uint64_t at = base->gguf->tensors[0].offset, length = base->gguf->tensors[0].size;
+	struct backing *file = backing_file_at(base->file, &at, &length);
+	struct page_range range;
+	const int fd = open(path->text, O_RDONLY);
+
+	must(fd >= 0 && fsync(fd) == 0);
+	close(fd);
+	forget_pages(path->text);
+	must(file != NULL);
+	return backing_absent(file, at, length, &range, 1) == 1;
+}
+
+static void a_donor_is_not_mounted(void **state)
+{
+	static const char *const bases[] = { "whole.gguf", "x-00001-of-00003.gguf" };
+
+	write_pages(in_temp(state, "pages").text, 4096);
+	save_shards(state, 3);
+	save_whole(state, bases[0]);
+	for (size_t i = 0; i < ARRAY_LENGTH(bases); i++) {
+		const struct path path = in_temp(state, bases[i]);
+		struct base mounted, donor = open_base(state, bases[i]);
+		struct error err;
+
+		assert_int_equal(base_open_with(&mounted, path.text,
+						&(struct base_options){ .mounted = true }, &err),
+				 0);
+		assert_true(passes(&mounted, &path));
+		assert_false(passes(&donor, &path));
+		base_close(&mounted);
+		base_close(&donor);
 	}
 }
 
