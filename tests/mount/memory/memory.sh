@@ -2,12 +2,12 @@
 # memory.sh - a base on a disk of its own, and what of it is in memory. Sourced after lib.sh.
 PAGES=$here/../tools/pages.py
 
-# model_on_disk SIZE: $base of so many bytes and $pages pages, on a filesystem whose pages can be
-# told and dropped.
+# model_on_disk SIZE [OPTION...]: $base of so many bytes, with options of gguf.py synth, and $pages
+# pages, on a filesystem whose pages can be told and dropped.
 model_on_disk() {
 	mount_image ext4 400 "$TMP/disk"
 	base=$TMP/disk/base.gguf
-	"$GGUF" synth --size "$1" --vocab 1000 --fill "$base"
+	"$GGUF" synth --size "$1" --vocab 1000 "${@:2}" --fill "$base"
 	pages=$((($(stat -c %s "$base") + 4095) / 4096))
 	sync "$base"
 	"$PAGES" drop "$base"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Where the disk reads ahead far, the base is in memory once as well: the kernel goes on beyond the
+# end of an organ, and drops many pages only together.
+. "${0%/*}/../lib.sh"
+. "${0%/*}/memory.sh"
+
+model_on_disk 300M --tensors 14
+ahead=/sys/class/bdi/$(mountpoint -d "$TMP/disk")/read_ahead_kb
+(echo 8192 >"$ahead") 2>/dev/null || skip "no $ahead"
+mount_model -o ro,passthrough=no "$base"
+first_look
+cat "$MNT"/*/*.bin >/dev/null
+# What one reader had read ahead, and dropped, the next one may have counted as being there.
+comes_to $((pages / 20)) 'after all organs'
+"$PAGES" drop "$base"
+cat "$MNT/model.gguf" >/dev/null
+comes_to 0 'after all of model.gguf'
+unmount_and_wait
+umount "$TMP/disk"
