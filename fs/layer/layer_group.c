@@ -93,7 +93,8 @@ static int sync_batch(const struct layer_group_batch *batch, bool ordered)
 }
 
 /* With the lock held: the fsync() of what had been left to later is done. What it could not do, the
- * next one tries again, and one that waits is told. */
+ * next one tries again, unless another directory was left to later meanwhile; one that waits is
+ * told, and the log says so. */
 static void end_later(struct layer_group *group, const struct layer_group_batch *batch, int rc)
 {
 	if (batch->later < 0)
