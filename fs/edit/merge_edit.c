@@ -138,12 +138,26 @@ static int open_path(struct merging *merging, const char *path, struct base *bas
 	return rc;
 }
 
-/* The base of a model of the mount, which its users may read through that. */
-static int open_mounted(const struct model *model, struct base *base, char **path,
-			struct error *err)
+/* What the mount has open of the base of a model, which its users may read through that. By now
+ * another file may have the path, or the path may lead into this mount, whose threads answer
+ * nothing before it is there. What is merged into is known to the plan: it is not parsed again. */
+static int open_mounted(const struct merging *merging, const struct model *model, struct base *base,
+			char **path, struct error *err)
 {
+	struct source source;
+
 	*path = strdup(backing_path(model->base));
-	return *path ? base_open(base, *path, err) : out_of_memory(err);
+	if (!*path)
+		return out_of_memory(err);
+	if (model != merging->model && model->shards)
+		return base_open_shards(base, model->shards, err);
+	base->file = backing_ref(model->base);
+	base->shards = model->shards ? shards_ref(model->shards) : NULL;
+	if (model == merging->model)
+		return 0;
+	source = backing_source(base->file);
+	base->gguf = gguf_read(&source, err);
+	return base->gguf ? 0 : -err->code;
 }
 
 /* The model of the mount that is called so. */
@@ -193,7 +207,7 @@ static int open_written(struct merging *merging, const char *written, struct bas
 	int rc = -ENOENT;
 
 	if (mounted)
-		return open_mounted(mounted, base, path, err);
+		return open_mounted(merging, mounted, base, path, err);
 	if (url_is_remote(written))
 		return open_as(merging, written, base, path, err);
 	if (url_is_file(written))
@@ -231,12 +245,23 @@ static int open_again(struct merging *merging, const char *written, struct base 
 		if (strcmp(again->models[i].written, written) != 0)
 			continue;
 		if (strcmp(was, backing_path(model->base)) == 0)
-			return open_mounted(model, base, path, err);
+			return open_mounted(merging, model, base, path, err);
 		if (url_is_remote(was))
 			return open_as(merging, was, base, path, err);
 		return open_path(merging, was, base, path, err);
 	}
 	return error_set(err, EINVAL, ERROR_NO_OFFSET, "where it was found is not noted");
+}
+
+/* Is it a file that a model of the mount has open? Its log is that model's. */
+static bool is_mounted(const struct merging *merging, const struct backing *file)
+{
+	const struct merge_request *request = merging->request;
+	bool mounted = file == merging->model->base;
+
+	for (uint32_t i = 0; request && i < request->n_models; i++)
+		mounted |= file == request->models[i]->base;
+	return mounted;
 }
 
 static int open_model(void *context, const char *written, struct base *base, char **path,
@@ -249,7 +274,7 @@ static int open_model(void *context, const char *written, struct base *base, cha
 	*path = NULL;
 	rc = merging->again ? open_again(merging, written, base, path, err)
 			    : open_written(merging, written, base, path, err);
-	if (rc == 0 && base->file)
+	if (rc == 0 && base->file && !is_mounted(merging, base->file))
 		backing_set_log(base->file, merging->model->log);
 	return rc;
 }

@@ -21,9 +21,9 @@ struct merge_model {
 };
 
 /* How a model is found by what is written: *path becomes its absolute path, to free, and base is
- * opened with base_open(); base_close() is the plan's, also after a failure. Returns 0, or -errno
- * with err set: a sentence that needs no name in front, only line and column, which the plan
- * adds. */
+ * opened with base_open(), or has a reference of the form's file, and then no gguf; base_close() is
+ * the plan's, also after a failure. Returns 0, or -errno with err set: a sentence that needs no
+ * name in front, only line and column, which the plan adds. */
 typedef int merge_open_model(void *context, const char *written, struct base *base, char **path,
 			     struct error *err);
 

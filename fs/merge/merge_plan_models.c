@@ -120,9 +120,12 @@ static int add_names(struct planner *planner)
 
 static bool is_form(const struct planner *planner, const struct base *base)
 {
-	return paths_same_file(backing_stat(planner->params->form), backing_stat(base->file)) &&
-	       backing_size(planner->params->form) == backing_size(base->file) &&
-	       planner->params->gguf->n_tensors == base->gguf->n_tensors;
+	const struct backing *form = planner->params->form;
+
+	return base->file == form ||
+	       (paths_same_file(backing_stat(form), backing_stat(base->file)) &&
+		backing_size(form) == backing_size(base->file) &&
+		planner->params->gguf->n_tensors == base->gguf->n_tensors);
 }
 
 static int refuse_part(const struct planner *planner, const struct shards *shards,

@@ -181,6 +181,53 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	close_scene(scene);
 }
 
+/* Its own tensors doubled. */
+static const char own[] = "merge_method: passthrough\n"
+			  "models: [{model: base}]\n"
+			  "parameters: {scale: 2}\n";
+
+/* Is the only model of the merge in force the one that the mount has open? */
+static bool is_of_own_base(struct model *model)
+{
+	struct merge_state *now = merge_force_get(model);
+	const bool is = now && !now->broken && now->n_models == 1 && !now->bases[0].file;
+
+	merge_state_unref(now);
+	return is;
+}
+
+static void the_base_is_not_opened_again_by_its_path(void **state)
+{
+	struct scene *scene = open_scene(state);
+
+	must(rename(in_temp(state, "base.gguf").text, in_temp(state, "moved.gguf").text) == 0);
+	assert_int_equal(merge(state, scene, own), 0);
+	assert_true(is_of_own_base(scene->o.model));
+	save_small(state, "base.gguf");
+	assert_int_equal(merge(state, scene, own), 0);
+	assert_true(is_of_own_base(scene->o.model));
+	close_scene(scene);
+}
+
+static void another_model_of_the_mount_is_not_opened_again_either(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct opened other = open_model(state, "other.gguf");
+	struct model *models[] = { scene->o.model, other.model };
+	const struct merge_request request = {
+		.text = doubled, .size = strlen(doubled), .models = models, .n_models = 2
+	};
+	struct merge_state *now;
+
+	must(rename(in_temp(state, "other.gguf").text, in_temp(state, "moved.gguf").text) == 0);
+	assert_int_equal(merge_edit_write(scene->o.model, &request), 0);
+	now = merge_force_get(scene->o.model);
+	assert_ptr_equal(now->bases[0].file, other.model->base);
+	merge_state_unref(now);
+	close_scene(scene);
+	close_model(&other);
+}
+
 /* Without its merge the model would be another one. */
 static void a_damaged_note_opens_no_model(void **state)
 {

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The base that a merge names is what the mount has open, wherever its path leads by now: into the
+# mount itself, to another file, or nowhere.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
+cd "$TMP"
+printf 'merge_method: linear\nparameters: {weight: 1}\nmodels:\n' >m.yml
+printf -- '- model: %s\n' scribe-Q4_K_M clerk-Q4_K_M >>m.yml
+
+mkdir own
+cp -p "$base" own/
+mount_model -o "noassemble,layer=$TMP/layer" own/scribe-Q4_K_M.gguf
+cp m.yml "$MNT/.merge"
+cp "$MNT/model.gguf" merged.gguf
+# Another file in its place, and none.
+cp -p own/scribe-Q4_K_M.gguf kept.gguf
+cp "$donor" other.gguf
+mv other.gguf own/scribe-Q4_K_M.gguf
+cp m.yml "$MNT/.merge"
+same "$MNT/model.gguf" merged.gguf
+rm own/scribe-Q4_K_M.gguf
+cp m.yml "$MNT/.merge"
+same "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+cp -p kept.gguf own/scribe-Q4_K_M.gguf
+
+# The mount hides the directory in which the base lies.
+mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$TMP/own"
+timeout 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
+unmount_and_wait "$TMP/own"
