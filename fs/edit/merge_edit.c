@@ -232,7 +232,7 @@ static int open_written(struct merging *merging, const char *written, struct bas
 	return rc;
 }
 
-/* Where it was when the merge was put in force. */
+/* Where it was when the merge was put in force; without a path it was the base. */
 static int open_again(struct merging *merging, const char *written, struct base *base, char **path,
 		      struct error *err)
 {
@@ -244,7 +244,7 @@ static int open_again(struct merging *merging, const char *written, struct base 
 
 		if (strcmp(again->models[i].written, written) != 0)
 			continue;
-		if (strcmp(was, backing_path(model->base)) == 0)
+		if (!*was || strcmp(was, backing_path(model->base)) == 0)
 			return open_mounted(merging, model, base, path, err);
 		if (url_is_remote(was))
 			return open_as(merging, was, base, path, err);

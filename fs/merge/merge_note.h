@@ -3,7 +3,7 @@
  * models were found, and which tensors it has, so that these are known also where a model is gone.
  *
  *	organfs merge 1
- *	model NAME PATH			as written, and where it was found
+ *	model NAME PATH			as written, and where it was found; "-": it is the base
  *	tensor TYPE N0xN1 NAME		ggml's number of the type, the axes, fastest first
  *	gone NAME			the result has not what the base has
  *	config BYTES

@@ -343,8 +343,10 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	struct merge_state *state = state_new(request, plan->n_models);
 	bool well = state;
 
+	/* The base may be elsewhere when the next mount takes the layer up. */
 	for (size_t i = 0; well && i < plan->n_models; i++)
-		well = add_model(state, plan->models[i].written, plan->models[i].path);
+		well = add_model(state, plan->models[i].written,
+				 plan->models[i].is_form ? "" : plan->models[i].path);
 	if (well && plan->other_tokenizer != SIZE_MAX) {
 		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
 		well = state->tokenizer;

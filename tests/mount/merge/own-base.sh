@@ -30,3 +30,9 @@ cp -p kept.gguf own/scribe-Q4_K_M.gguf
 mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$TMP/own"
 timeout 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
 unmount_and_wait "$TMP/own"
+
+# It was moved since the last mount.
+mv own/scribe-Q4_K_M.gguf moved.gguf
+mount_model -o "noassemble,layer=$TMP/layer" moved.gguf
+same "$MNT/model.gguf" merged.gguf
+unmount_and_wait

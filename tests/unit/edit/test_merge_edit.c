@@ -209,6 +209,32 @@ static void the_base_is_not_opened_again_by_its_path(void **state)
 	close_scene(scene);
 }
 
+/* With a layer that does not go by the base's path. */
+static void reopen_in_layer(void **state, struct scene *scene, const char *name)
+{
+	const struct model_options options = { 0 };
+
+	symlinks_free(scene->links);
+	close_model(&scene->o);
+	scene->o = open_at(state, name, in_temp(state, "layer").text, &options);
+	must(scene->o.model);
+	set_up(scene);
+}
+
+static void a_base_that_was_moved_since_is_still_the_merges(void **state)
+{
+	struct scene *scene = open_scene(state);
+
+	reopen_in_layer(state, scene, "base.gguf");
+	assert_int_equal(merge(state, scene, own), 0);
+	must(rename(in_temp(state, "base.gguf").text, in_temp(state, "moved.gguf").text) == 0);
+	reopen_in_layer(state, scene, "moved.gguf");
+	assert_true(merge_force_broken(scene->o.model));
+	assert_false(merge_edit_refresh(scene->o.model, false));
+	assert_true(is_of_own_base(scene->o.model));
+	close_scene(scene);
+}
+
 static void another_model_of_the_mount_is_not_opened_again_either(void **state)
 {
 	struct scene *scene = open_scene(state);
