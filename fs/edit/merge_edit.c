@@ -246,8 +246,10 @@ static int open_again(struct merging *merging, const char *written, struct base 
 			continue;
 		if (!*was || strcmp(was, backing_path(model->base)) == 0)
 			return open_mounted(merging, model, base, path, err);
-		if (url_is_remote(was))
-			return open_as(merging, was, base, path, err);
+		/* Where a URL led is kept without what grants access. */
+		if (url_is_remote(written) || url_is_remote(was))
+			return open_as(merging, url_is_remote(written) ? written : was, base, path,
+				       err);
 		return open_path(merging, was, base, path, err);
 	}
 	return error_set(err, EINVAL, ERROR_NO_OFFSET, "where it was found is not noted");

@@ -8,6 +8,7 @@
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
 #include "fs/util/time_text.h"
+#include "fs/util/url.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -115,6 +116,16 @@ static bool is_listed(const struct model *model, const struct snapshot *snapshot
 	       (i < model->gguf->n_tensors || !content_is_whiteout(content));
 }
 
+/* As it was written, but for what grants access. Without memory it is not named. */
+static void write_model(FILE *out, const char *written)
+{
+	char *shown = url_is_remote(written) ? url_shown(written) : strdup(written);
+
+	if (shown)
+		paths_print(shown, strlen(shown), out);
+	free(shown);
+}
+
 /* Its models' names stand where grafts have the tensor's. */
 static void write_merge(FILE *out, const struct merge_state *merge)
 {
@@ -124,7 +135,7 @@ static void write_merge(FILE *out, const struct merge_state *merge)
 	for (size_t i = 0; i < merge->n_models; i++) {
 		if (i)
 			fputc(',', out);
-		paths_print(merge->models[i].written, strlen(merge->models[i].written), out);
+		write_model(out, merge->models[i].written);
 	}
 	fputc('\t', out);
 	write_time(out, &merge->mtime);

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A model of a merge lies on a server that wants a password: the next mount has it too, and what
+# grants access is in no file of the mount but .merge, which is what was written.
+. "${0%/*}/../lib.sh"
+
+cd "$TMP"
+mkdir www
+cp "$MODELS/scribe-Q4_K_M.gguf" www/scribe.gguf
+cp "$MODELS/clerk-Q4_K_M.gguf" www/clerk.gguf
+serve_ranges
+host=${URL#http://}
+cat >m.yml <<END
+merge_method: linear
+parameters: {weight: 1}
+models:
+- model: scribe
+- model: "http://me:pass%20word@$host/secret/clerk.gguf?token=sesame"
+END
+
+mount_model -o noassemble "$URL/good/scribe.gguf"
+cp m.yml "$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
+cp "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+mount_model -o noassemble "$URL/good/scribe.gguf"
+same "$MNT/model.gguf" merged.gguf
+same m.yml "$MNT/.merge"
+equal "$(cut -f 6 "$MNT/.grafts")" "scribe,$URL/secret/clerk.gguf"
+! grep -E 'sesame|pass' "$MNT/.grafts" "$MNT/.log" "$MNT/.check" "$MNT/.recipe" "$MNT/.undo" ||
+	fail 'what grants access is shown'
+unmount_and_wait
+end_server
