@@ -27,13 +27,16 @@ static bool is_block(const struct organ_place *place)
 	       strncmp(place->tensor, "blk.", 4) == 0;
 }
 
-/* Which block the organ in a slot was made as. */
-static int32_t origin_of(const struct organ_place *place, const struct content *content)
+/* Which block the organ was made as that the slot has, whatever adapters make of it. */
+static int32_t origin_of(const struct organ_place *place, struct content *content)
 {
-	const int32_t block =
-		content ? anatomy_block(content->organ.name, content->organ.name_length)
-			: place->block;
+	const struct content *own = content_own(content);
+	int32_t block = -1;
 
+	if (own)
+		block = own->kind == CONTENT_BLEND
+				? own->block
+				: anatomy_block(own->organ.name, own->organ.name_length);
 	return block < 0 ? place->block : block;
 }
 
@@ -50,7 +53,7 @@ static int find_blocks(struct model *model, const struct snapshot *snapshot, str
 		blocks->source[b] = ABSENT;
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct organ_place *place = &model->places[i];
-		const struct content *content = snapshot->content[i];
+		struct content *content = snapshot->content[i];
 		int32_t *source;
 
 		if (!is_block(place) || content_is_whiteout(content))

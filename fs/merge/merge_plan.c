@@ -39,6 +39,7 @@ static int list_form(struct planner *planner)
 			(struct merge_plan_tensor){ .name = gguf->tensors[plan->n].name,
 						    .length = gguf->tensors[plan->n].name_length,
 						    .of = (uint32_t)plan->n,
+						    .block = -1,
 						    .made = MERGE_GONE };
 	return 0;
 }
@@ -105,15 +106,15 @@ static int plan_block_tensor(struct planner *planner, const struct plan_place *a
 	if (length == 0)
 		return plan_refuse(planner, at->slice, "the name %.80s would be too long",
 				   led->name);
-	if (same)
-		return plan_tensor(planner, at, &planner->plan->tensors[same - form->tensors],
-				   leader, led);
-	if (planner->added++ == ADDED_MAX)
+	if (!same && planner->added++ == ADDED_MAX)
 		return plan_refuse(planner, at->slice,
 				   "the slices up to this one add more than %zu tensors",
 				   ADDED_MAX);
-	result = add_tensor(planner, length);
-	return result ? plan_tensor(planner, at, result, leader, led) : plan_out_of_memory(planner);
+	result = same ? &planner->plan->tensors[same - form->tensors] : add_tensor(planner, length);
+	if (!result)
+		return plan_out_of_memory(planner);
+	result->block = (int32_t)own;
+	return plan_tensor(planner, at, result, leader, led);
 }
 
 /* The block of the slice in the place, which is that one of the result. */

@@ -49,6 +49,7 @@ struct merge_plan_tensor {
 	const char *name; /* in the result; length bytes, may hold NULs */
 	uint32_t length;
 	uint32_t of; /* its number in the form, or MERGE_PLAN_NEW: a block more than the form has */
+	int32_t block; /* of the model that leads, that it is made of; -1: none */
 	enum merge_made made;
 	struct merge_tensor tensor; /* MERGE_AS_MODEL: ne, type and inputs[0] alone */
 };

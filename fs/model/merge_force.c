@@ -313,6 +313,8 @@ static int add_planned(struct merge_preparation *preparing, const struct merge_p
 			      : make_content(preparing, tensor, &noted->organ);
 	if (content)
 		content->mtime = preparing->ready->state->mtime;
+	if (content && !noted->gone && tensor->block >= 0)
+		content->block = tensor->block;
 	count(model, preparing->ready->state, noted, tensor->made);
 	note->n++;
 	return set(preparing, slot, content);

@@ -135,6 +135,7 @@ struct content *content_new_blend(uint64_t ino, const struct organ *organ, struc
 	if (!content)
 		return NULL;
 	content->beneath = true;
+	content->block = anatomy_block(organ->name, organ->name_length);
 	content_set_donor(content, NULL);
 	return content;
 }

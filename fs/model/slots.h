@@ -94,6 +94,7 @@ struct content {
 			/* How, borrowed from file; NULL if broken. */
 			const struct lora_merge *merge;
 		};
+		int32_t block; /* CONTENT_BLEND: of its model, that it is made of; -1: none */
 	};
 	struct donor *donor;		       /* where it came from; NULL: not known */
 	char *broken;			       /* NULL, or why its data cannot be read */
@@ -128,7 +129,8 @@ struct content *content_new_merged(uint64_t ino, const struct organ *organ, stru
 				   const struct lora_merge *merge, struct content *own);
 
 /* What a merge of models has for a slot: the organ, whose name is copied, with its data at offset
- * of the file, of which it takes a reference. The donor is left to be set. NULL: out of memory. */
+ * of the file, of which it takes a reference. The donor is left to be set, and so is the block that
+ * it was, where that is not its name's. NULL: out of memory. */
 struct content *content_new_blend(uint64_t ino, const struct organ *organ, struct backing *file,
 				  uint64_t offset);
 

@@ -4,6 +4,7 @@
  * they are left alone. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
+#include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "gguf/bytes.h"
 #include "tests/unit/open_model.h"
@@ -132,6 +133,32 @@ static void each_of(struct model *model, int from, int to,
 		else
 			assert_int_equal(graft_remove(model, slot(model, name)), 0);
 	}
+}
+
+static void merge(struct model *model, const char *text)
+{
+	struct model *models[] = { model };
+	const struct merge_request request = {
+		.text = text, .size = strlen(text), .models = models, .n_models = 1
+	};
+
+	assert_int_equal(merge_edit_write(model, &request), 0);
+}
+
+#define PART(from, to) "- sources: [{model: base, layer_range: [" #from ", " #to "]}]\n"
+
+static void blocks_of_slices_have_the_entries_of_those_they_were(void **state)
+{
+	struct opened o = open_blocks(state, 4, 4, 3);
+
+	merge(o.model, "merge_method: passthrough\nslices:\n" PART(2, 4) PART(0, 2));
+	assert_told(o.model, "4: 12,13,10,11 22,23,20,21 10,11,12 10,11,12,13");
+	merge(o.model, "merge_method: linear\nparameters: {weight: 1}\nslices:\n" PART(0, 2)
+			       PART(1, 2) PART(1, 4));
+	assert_told(o.model, "6: 10,11,11,11,12,13 20,21,21,21,22,23 10,11,12 10,11,12,13");
+	merge(o.model, "merge_method: passthrough\nslices:\n" PART(3, 4));
+	assert_told(o.model, "1: 13 23 10,11,12 10,11,12,13");
+	model_drop(&o);
 }
 
 static void blocks_as_they_were_change_nothing(void **state)
