@@ -2,11 +2,13 @@
 /* layer_trust.c - see layer_trust.h. */
 #include "fs/layer/layer_trust.h"
 #include "fs/layer/layer.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,16 +28,22 @@ static const char *doubt_directory(const struct stat *stat)
 	return stat->st_uid != geteuid() ? ANOTHERS : is_writable(stat) ? WRITABLE : NULL;
 }
 
+/* Root follows a link, and opens the models of a merge, with the rights of its owner. */
+static bool has_owners_rights(const struct stat *stat, const char *name)
+{
+	return S_ISLNK(stat->st_mode) ||
+	       (S_ISREG(stat->st_mode) && strcmp(name, LAYER_MERGE) == 0);
+}
+
 static const char *doubt_entry(int dir, const char *name)
 {
 	struct stat stat;
 
 	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return UNKNOWN;
-	/* Root follows a link with the rights of its owner. */
-	if (stat.st_uid == geteuid() || (S_ISLNK(stat.st_mode) && geteuid() == 0))
+	if (stat.st_uid == geteuid())
 		return S_ISDIR(stat.st_mode) ? doubt_directory(&stat) : NULL;
-	return ANOTHERS;
+	return geteuid() == 0 && has_owners_rights(&stat, name) ? NULL : ANOTHERS;
 }
 
 /* The directory of that name in the layer, and what is in it. */

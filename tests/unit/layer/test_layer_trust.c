@@ -71,6 +71,10 @@ static void another_users_files_are_not(void **state)
 	/* A link of another user's is followed with that user's rights. */
 	must(lchown(in_temp(state, "layer/organs/b.bin").text, STRANGER, STRANGER) == 0);
 	assert_null(doubt(state));
+	/* And so are the models of a merge opened. */
+	write_text(in_temp(state, "layer/MERGE").text, "merge");
+	must(chown(in_temp(state, "layer/MERGE").text, STRANGER, STRANGER) == 0);
+	assert_null(doubt(state));
 }
 
 static void another_users_text_is_not_read(void **state)
