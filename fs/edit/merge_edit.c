@@ -289,7 +289,9 @@ static int plan(struct merging *merging, const char *text, size_t size)
 						  .gguf = model->gguf,
 						  .open = open_model,
 						  .context = merging,
-						  .f16 = model->merged_f16 };
+						  .f16 = model->merged_f16,
+						  .stop = merging->request ? merging->request->stop
+									   : NULL };
 	int rc = merge_config_read(text, size, &merging->config, &merging->err);
 
 	if (rc < 0)
@@ -405,6 +407,12 @@ static void report_done(const struct merging *merging)
 	merge_state_unref(state);
 }
 
+/* What the configuration is not to blame for. */
+static bool is_of_machine(int rc)
+{
+	return rc == -ENOMEM || rc == -ENOSPC || rc == -EFBIG || rc == -EINTR;
+}
+
 /* What the disk said has no sentence yet. What is wrong with the configuration, and with its
  * models, is an invalid argument to the process that closed it. */
 static int refuse(const struct merging *merging, int rc)
@@ -413,7 +421,7 @@ static int refuse(const struct merging *merging, int rc)
 
 	say(merging, ".merge: refused: %s; nothing is changed",
 	    merging->err.code ? error_describe(&merging->err, text, sizeof(text)) : strerror(-rc));
-	return merging->err.code && rc != -ENOMEM && rc != -ENOSPC && rc != -EFBIG ? -EINVAL : rc;
+	return merging->err.code && !is_of_machine(rc) ? -EINVAL : rc;
 }
 
 int merge_edit_write(struct model *model, const struct merge_request *request)

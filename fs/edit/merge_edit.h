@@ -23,10 +23,11 @@ struct merge_request {
 	gid_t gid;
 	bool report;  /* on stderr too, for nothing is mounted yet */
 	bool passing; /* it is not kept in the layer: the next mount begins without it */
+	const atomic_bool *stop; /* when it becomes true, it is given up; NULL: it never does */
 };
 
 /* Returns 0, or -errno, and what was in force stays: EINVAL it is none, or its models do not fit or
- * cannot be opened; else what the disk said. */
+ * cannot be opened; EINTR; else what the disk said. */
 int merge_edit_write(struct model *model, const struct merge_request *request);
 
 /* No merge is in force any more. Returns 0, -ENOENT none is, else what the disk said. */

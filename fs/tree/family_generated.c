@@ -160,7 +160,8 @@ static int merge_obey(const struct tree *tree, const struct inode *inode,
 							  words->cwd ? beside : NULL },
 					 .n_models = tree->n_models,
 					 .uid = words->uid,
-					 .gid = words->gid };
+					 .gid = words->gid,
+					 .stop = words->stop };
 	struct model **models = calloc(tree->n_models, sizeof(*models));
 	int rc = models ? 0 : -ENOMEM;
 

@@ -356,6 +356,22 @@ static void what_is_refused_changes_nothing(void **state)
 	close_scene(scene);
 }
 
+static void a_merge_that_is_stopped_changes_nothing(void **state)
+{
+	struct scene *scene = open_scene(state);
+	const atomic_bool stop = true;
+	const struct merge_request request = { .text = own,
+					       .size = strlen(own),
+					       .models = scene->models,
+					       .n_models = 1,
+					       .stop = &stop };
+
+	assert_int_equal(merge_edit_write(scene->o.model, &request), -EINTR);
+	assert_true(log_says(scene->o.log, ".merge: refused: it was interrupted"));
+	assert_text(scene->o.model, NULL);
+	close_scene(scene);
+}
+
 /* Whichever allocation or fsync() fails: all of it is in force, or what was before. */
 static void a_failure_merges_all_or_nothing(void **state)
 {
