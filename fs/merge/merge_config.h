@@ -21,6 +21,7 @@
  *	  parameters:			of all models of the slice
  *	parameters:			of all
  *	dtype: float16
+ *	out_dtype: float16		goes before dtype
  *	tokenizer_source: base
  *	random_seed: 42			here or among the parameters of all
  *

@@ -10,7 +10,8 @@
 struct config_reader {
 	struct yaml_reader yaml;
 	struct merge_config *config;
-	bool seeded; /* by either of the two keys */
+	bool seeded;		    /* by either of the two keys */
+	enum merge_dtype out_dtype; /* goes before dtype */
 };
 
 #define refuse(reader, ...) yaml_reader_refuse(&(reader)->yaml, __VA_ARGS__)

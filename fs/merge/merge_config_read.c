@@ -272,20 +272,31 @@ static int read_parameters(struct config_reader *reader, void *into)
 	return merge_read_parameters(reader, &reader->config->parameters);
 }
 
-static int read_dtype(struct config_reader *reader, void *into)
+static int read_type(struct config_reader *reader, enum merge_dtype *dtype)
 {
 	static const char *const names[] = { [MERGE_DTYPE_F32] = "float32",
 					     [MERGE_DTYPE_F16] = "float16",
 					     [MERGE_DTYPE_BF16] = "bfloat16" };
 	const int rc = merge_expect_word(reader, "a type");
 
-	(void)into;
 	for (enum merge_dtype t = MERGE_DTYPE_F32; rc == 0 && t <= MERGE_DTYPE_BF16; t++)
 		if (yaml_reader_is(&reader->yaml, names[t])) {
-			reader->config->dtype = t;
+			*dtype = t;
 			return 0;
 		}
 	return rc < 0 ? rc : refuse(reader, "here has to be float32, float16 or bfloat16");
+}
+
+static int read_dtype(struct config_reader *reader, void *into)
+{
+	(void)into;
+	return read_type(reader, &reader->config->dtype);
+}
+
+static int read_out_dtype(struct config_reader *reader, void *into)
+{
+	(void)into;
+	return read_type(reader, &reader->out_dtype);
 }
 
 static int read_tokenizer(struct config_reader *reader, void *into)
@@ -309,6 +320,7 @@ static const struct config_key config_keys[] = {
 	{ "base_model", read_base_model },
 	{ "parameters", read_parameters },
 	{ "dtype", read_dtype },
+	{ "out_dtype", read_out_dtype },
 	{ "tokenizer_source", read_tokenizer },
 	{ "random_seed", merge_read_seed },
 };
@@ -351,5 +363,7 @@ int merge_config_read(const char *text, size_t n, struct merge_config *config, s
 		return rc;
 	rc = read_document(&reader);
 	yaml_reader_close(&reader.yaml);
+	if (reader.out_dtype != MERGE_DTYPE_UNSET)
+		config->dtype = reader.out_dtype;
 	return rc == 0 ? merge_config_check(config, err) : rc;
 }

@@ -50,6 +50,25 @@ static const char every_key[] =
 	"- sources: [{model: x, layer_range: [4, 8]}, {model: base.gguf, layer_range: [4, 8]}]\n"
 	"  parameters: {weight: 0.5}\n";
 
+static void the_type_of_what_comes_out_goes_before_that_of_the_work(void **state)
+{
+	static const char *const types[] = { "dtype: float32\nout_dtype: bfloat16\n",
+					     "out_dtype: bfloat16\ndtype: float32\n",
+					     "out_dtype: bfloat16\n" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char text[200];
+		struct merge_config config;
+
+		snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: x}]\n%s",
+			 types[i]);
+		config = read_config(text);
+		assert_int_equal(config.dtype, MERGE_DTYPE_BF16);
+		merge_config_release(&config);
+	}
+}
+
 static void every_key_is_read(void **state)
 {
 	struct merge_config config = read_config(every_key);
