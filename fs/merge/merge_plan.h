@@ -73,9 +73,10 @@ struct merge_plan {
  * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; what params->open() said; EINVAL:
  * what merge_settings() refuses, and a model of another architecture, of which a shard is missing,
  * without a tensor that another has or with one that another has not, with one of another shape or
- * of a type that cannot be decoded, without such a block. All but the first two with the line and
- * column of what is named there. More rows in token_embd or output than the form has are left out
- * where tokenizer_source is base, else refused; fewer are refused. */
+ * of a type that cannot be decoded, with rows longer than MERGE_ROW_MAX, without such a block. All
+ * but the first two with the line and column of what is named there. More rows in token_embd or
+ * output than the form has are left out where tokenizer_source is base, else refused; fewer are
+ * refused. */
 struct merge_plan *merge_plan_new(const struct merge_config *config,
 				  const struct merge_plan_params *params, struct error *err);
 void merge_plan_free(struct merge_plan *plan); /* NULL is fine */

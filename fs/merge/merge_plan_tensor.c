@@ -214,6 +214,9 @@ static int plan_weight(struct planner *planner, const struct plan_place *at,
 	}
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = check_type(planner, model_of(at, sources[i]), found[i], false);
+	if (rc == 0 && shaped->ne[0] > MERGE_ROW_MAX)
+		rc = plan_refuse(planner, at->slice, "the rows of %.80s are too long to be merged",
+				 shaped->name);
 	result->made = MERGE_OF_ROWS;
 	tensor->type =
 		merge_tensor_type(shaped->type, shaped->ne, wanted_type(planner, shaped->type));

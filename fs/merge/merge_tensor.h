@@ -24,6 +24,9 @@ struct merge_data {
 	uint32_t type; /* dequant_supported() */
 };
 
+/* Longer rows are not merged: of every model several are in memory. */
+#define MERGE_ROW_MAX ((uint64_t)1 << 20)
+
 struct merge_tensor {
 	struct merge_rule rule; /* columns are ne[0], rows all others together */
 	uint64_t ne[GGML_AXES]; /* of all of them and of the result */

@@ -664,6 +664,35 @@ static void a_model_of_which_a_shard_is_missing_is_refused(void **state)
 			   "\"part\" is not complete: 1/2 tensors, shard 1 of 2");
 }
 
+static void save_long_rows(void **state, const char *name, uint64_t width)
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, &width);
+	file = mkgguf_finish(m);
+	write_file(in_temp(state, name).text, file.bytes, file.size);
+	mk_file_free(&file);
+}
+
+static void rows_that_are_too_long_are_not_merged(void **state)
+{
+	struct planned p;
+
+	save_long_rows(state, "form.gguf", MERGE_ROW_MAX + 1);
+	save_long_rows(state, "donor.gguf", MERGE_ROW_MAX + 1);
+	assert_not_planned(state, LINEAR, "the rows of output_norm.weight are too long");
+	p = plan(state, "merge_method: passthrough\nmodels: [{model: donor}]\n");
+	assert_made(&p, "output_norm.weight", MERGE_AS_MODEL);
+	release(&p);
+	save_long_rows(state, "form.gguf", MERGE_ROW_MAX);
+	save_long_rows(state, "donor.gguf", MERGE_ROW_MAX);
+	p = plan(state, LINEAR);
+	assert_made(&p, "output_norm.weight", MERGE_OF_ROWS);
+	release(&p);
+}
+
 static void a_name_that_would_be_too_long_is_refused(void **state)
 {
 	const uint64_t ne[1] = { WIDTH };
