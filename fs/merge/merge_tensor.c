@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct merged_tensor {
 	struct merge_tensor tensor;
@@ -34,39 +33,6 @@ uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t
 	    ne[0] % type_find(wanted)->block_elements)
 		return encode_type(type, ne[0]);
 	return wanted;
-}
-
-static bool same_data(const struct merge_data *a, const struct merge_data *b)
-{
-	return a->file == b->file && (!a->file || (a->offset == b->offset && a->type == b->type));
-}
-
-static bool same_input(const struct merge_input *a, const struct merge_input *b)
-{
-	return a->weight == b->weight && a->density == b->density && a->gamma == b->gamma &&
-	       a->epsilon == b->epsilon && a->seed == b->seed;
-}
-
-static bool same_rule(const struct merge_rule *a, const struct merge_rule *b)
-{
-	bool same = a->method == b->method && a->n == b->n && a->has_base == b->has_base &&
-		    a->normalize == b->normalize && a->rescale == b->rescale &&
-		    a->extent == b->extent && a->lambda == b->lambda && a->t == b->t &&
-		    a->rows == b->rows && a->columns == b->columns;
-
-	for (unsigned i = 0; same && i < a->n; i++)
-		same = same_input(&a->inputs[i], &b->inputs[i]);
-	return same;
-}
-
-bool merge_tensor_same(const struct merge_tensor *a, const struct merge_tensor *b)
-{
-	bool same = same_rule(&a->rule, &b->rule) && a->type == b->type &&
-		    memcmp(a->ne, b->ne, sizeof(a->ne)) == 0 && same_data(&a->base, &b->base);
-
-	for (unsigned i = 0; same && i < a->rule.n; i++)
-		same = same_data(&a->inputs[i], &b->inputs[i]);
-	return same;
 }
 
 /* Rows. */
@@ -159,8 +125,7 @@ static bool fits_memory(const struct merge_rule *rule)
 	       merge_scratch(rule) < SIZE_MAX && merge_row_scratch(rule) < SIZE_MAX;
 }
 
-struct backing *merge_tensor_new(const struct merge_tensor *tensor,
-				 const struct merge_tensor **kept)
+struct backing *merge_tensor_new(const struct merge_tensor *tensor)
 {
 	struct merged_tensor *merged =
 		fits_memory(&tensor->rule) ? calloc(1, sizeof(*merged)) : NULL;
@@ -179,6 +144,5 @@ struct backing *merge_tensor_new(const struct merge_tensor *tensor,
 		backing_ref(tensor->inputs[i].file);
 	source.n = merged->bytes ? tensor->rule.rows : 0;
 	source.length = merged->bytes ? merged->bytes : 1;
-	*kept = &merged->tensor;
 	return computed_rows_new(&source, merge_passes_of(tensor)->file);
 }

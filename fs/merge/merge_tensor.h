@@ -41,12 +41,8 @@ struct merge_tensor {
 #define MERGE_TYPE_AS_IS UINT32_MAX
 uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted);
 
-/* Do both make the same bytes, from the same files? */
-bool merge_tensor_same(const struct merge_tensor *a, const struct merge_tensor *b);
-
-/* The bytes of the result. It takes references of its own to the files; *kept is the merge that it
- * goes by, borrowed. NULL: out of memory, or the result is too large. */
-struct backing *merge_tensor_new(const struct merge_tensor *tensor,
-				 const struct merge_tensor **kept);
+/* The bytes of the result. It takes references of its own to the files. NULL: out of memory, or the
+ * result is too large. */
+struct backing *merge_tensor_new(const struct merge_tensor *tensor);
 
 #endif

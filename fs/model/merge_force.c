@@ -274,13 +274,12 @@ static struct content *make_content(struct merge_preparation *preparing,
 {
 	const struct merge_data *input = &tensor->tensor.inputs[0];
 	const uint64_t ino = inode_new(preparing->model);
-	const struct merge_tensor *kept;
 	struct backing *file;
 	struct content *content;
 
 	if (tensor->made == MERGE_AS_MODEL)
 		return content_new_blend(ino, organ, input->file, input->offset);
-	file = merge_tensor_new(&tensor->tensor, &kept);
+	file = merge_tensor_new(&tensor->tensor);
 	content = file ? content_new_blend(ino, organ, file, 0) : NULL;
 	backing_unref(file);
 	return content;

@@ -153,11 +153,9 @@ static struct merge_rule rule_of(enum merge_method method)
 
 static struct backing *open_merged(const struct scene *scene)
 {
-	const struct merge_tensor *kept;
-	struct backing *merged = merge_tensor_new(&scene->tensor, &kept);
+	struct backing *merged = merge_tensor_new(&scene->tensor);
 
 	assert_non_null(merged);
-	assert_true(merge_tensor_same(kept, &scene->tensor));
 	assert_int_equal(backing_size(merged), scene->size);
 	assert_true(backing_is_computed(merged));
 	return merged;
@@ -367,37 +365,9 @@ static void the_type_is_one_that_can_be_made(void **state)
 	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_Q8_0), GGML_F32);
 }
 
-static void a_merge_of_anything_else_is_another(void **state)
-{
-	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
-	struct scene scene;
-	struct merge_tensor other;
-
-	(void)state;
-	open_scene(&scene, rule_of(MERGE_TIES), ne, GGML_F32, GGML_F32);
-	assert_true(merge_tensor_same(&scene.tensor, &scene.tensor));
-	other = scene.tensor;
-	other.inputs[1].offset++;
-	assert_false(merge_tensor_same(&scene.tensor, &other));
-	other = scene.tensor;
-	other.base.file = scene.tensor.inputs[0].file;
-	assert_false(merge_tensor_same(&scene.tensor, &other));
-	other = scene.tensor;
-	other.rule.inputs[1].density = 0.25;
-	assert_false(merge_tensor_same(&scene.tensor, &other));
-	other = scene.tensor;
-	other.rule.lambda = 2.0;
-	assert_false(merge_tensor_same(&scene.tensor, &other));
-	other = scene.tensor;
-	other.type = GGML_F16;
-	assert_false(merge_tensor_same(&scene.tensor, &other));
-	close_scene(&scene);
-}
-
 static void what_no_memory_holds_is_refused(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
-	const struct merge_tensor *kept;
 	struct merge_tensor other;
 	struct scene scene;
 
@@ -405,15 +375,15 @@ static void what_no_memory_holds_is_refused(void **state)
 	open_scene(&scene, rule_of(MERGE_DELLA), ne, GGML_F32, GGML_F32);
 	other = scene.tensor;
 	other.ne[0] = other.rule.columns = (uint64_t)UINT32_MAX + 1;
-	assert_null(merge_tensor_new(&other, &kept));
+	assert_null(merge_tensor_new(&other));
 	other.rule.method = MERGE_LINEAR;
 	other.ne[0] = other.rule.columns = (uint64_t)1 << 60;
-	assert_null(merge_tensor_new(&other, &kept));
+	assert_null(merge_tensor_new(&other));
 	other.ne[0] = other.rule.columns = (uint64_t)1 << 40;
 	other.ne[1] = other.rule.rows = (uint64_t)1 << 22;
-	assert_null(merge_tensor_new(&other, &kept));
+	assert_null(merge_tensor_new(&other));
 	other.ne[0] = other.rule.columns = 0;
-	struct backing *empty = merge_tensor_new(&other, &kept);
+	struct backing *empty = merge_tensor_new(&other);
 
 	assert_non_null(empty);
 	assert_int_equal(backing_size(empty), 0);
@@ -686,12 +656,11 @@ static void without_memory_nothing_is_lost(void **state)
 		bytes = malloc(scene.size);
 		must(bytes);
 		for (;; k++) {
-			const struct merge_tensor *kept;
 			struct backing *merged;
 			int rc = -ENOMEM;
 
 			allocation_fails(k);
-			merged = merge_tensor_new(&scene.tensor, &kept);
+			merged = merge_tensor_new(&scene.tensor);
 			if (merged)
 				rc = backing_read(merged, bytes, scene.size - 1, 0);
 			if (!allocation_failed()) {
