@@ -119,19 +119,20 @@ void journal_end_replay(struct model *model)
 
 void journal_begin_publish(struct model *model)
 {
-	atomic_fetch_add(&model->journal.publications, 1);
+	atomic_fetch_add(&model->journal.publishing, 1);
 }
 
 void journal_end_publish(struct model *model)
 {
 	atomic_fetch_add(&model->journal.publications, 1);
+	atomic_fetch_sub(&model->journal.publishing, 1);
 	pthread_cond_broadcast(&model->journal.moved);
 }
 
 static void wait_for_publication(struct journal *journal)
 {
 	pthread_mutex_lock(&journal->commit);
-	while (atomic_load(&journal->publications) % 2)
+	while (atomic_load(&journal->publishing))
 		pthread_cond_wait(&journal->moved, &journal->commit);
 	pthread_mutex_unlock(&journal->commit);
 }
@@ -146,12 +147,13 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot)
 		const unsigned before = atomic_load(&journal->publications);
 		int rc;
 
-		if (before % 2) {
+		if (atomic_load(&journal->publishing)) {
 			wait_for_publication(journal);
 			continue;
 		}
 		rc = model_snapshot(model, snapshot);
-		if (rc < 0 || atomic_load(&journal->publications) == before)
+		if (rc < 0 || (!atomic_load(&journal->publishing) &&
+			       atomic_load(&journal->publications) == before))
 			return rc;
 		snapshot_release(snapshot);
 	}

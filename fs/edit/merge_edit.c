@@ -325,11 +325,13 @@ static int keep(struct model *model, const struct merge_ready *ready, uid_t uid,
 	return rc;
 }
 
-/* With the commit lock held. */
+/* With the commit lock held: between the two, adapters are not in what slots show. */
 static void publish(struct model *model, struct merge_ready *ready)
 {
+	journal_begin_publish(model);
 	merge_force_publish(model, ready);
 	adapters_refresh(model);
+	journal_end_publish(model);
 }
 
 /* With the commit lock held: removals by users of slots that only the merge had which was in force

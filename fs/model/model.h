@@ -42,7 +42,8 @@ struct journal {
 	bool undoing;	      /* what was undone is in the layer's note yet (layer_undo.h) */
 	bool replaying; /* one thread makes many changes in one step, and no other makes any */
 	pthread_t replayer;
-	atomic_uint publications; /* begun and ended: odd while it makes them */
+	atomic_uint publishing;	  /* threads whose changes are to be seen in one step */
+	atomic_uint publications; /* how often one has ended with that */
 	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
 };
 
