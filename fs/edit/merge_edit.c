@@ -12,6 +12,7 @@
 #include "fs/util/credentials.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
+#include "fs/util/time_order.h"
 #include "fs/util/url.h"
 
 #include <errno.h>
@@ -23,6 +24,9 @@
 
 /* Models of an earlier mount's merge are opened once this one is there. */
 #define NOT_YET "its models were not opened yet"
+
+/* To try again for longer is too long for every lookup. */
+#define LONG_MS 100
 
 /* A merge on its way into force. */
 struct merging {
@@ -74,7 +78,7 @@ static int open_as(const struct merging *merging, const char *path, struct base 
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET,
 				 "the rights of the user cannot be assumed");
-	rc = merge_open_by_path("/", path, base, found, err);
+	rc = merge_open_by_path("/", path, merging->model->remote, base, found, err);
 	credentials_restore(&before);
 	return rc;
 }
@@ -559,15 +563,32 @@ static void renew(struct merging *merging, int rc)
 	merge_state_unref(now);
 }
 
+/* Every lookup of a name tries again: what took long is left alone for ten times as long. A probe
+ * that gets no answer is in no need of that, for the next ones are hurried. */
+static void put_off(const struct merging *merging, const struct timespec *begun)
+{
+	struct timespec *again = &merging->model->merge_again;
+	int64_t took;
+
+	clock_gettime(CLOCK_MONOTONIC, again);
+	took = (again->tv_sec - begun->tv_sec) * 1000 + (again->tv_nsec - begun->tv_nsec) / 1000000;
+	if (took > LONG_MS && !merging->silent)
+		again->tv_sec += took / 100 + 1;
+}
+
 bool merge_edit_refresh(struct model *model, bool hurried)
 {
 	struct merging merging = { .model = model, .hurried = hurried };
 	struct merge_state *state = merge_force_get(model);
+	struct timespec begun;
 	int rc;
 
-	if (state && state->broken) {
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	if (state && state->broken && !is_earlier(&begun, &model->merge_again)) {
 		merging.again = state;
 		rc = plan(&merging, state->text, state->size);
+		if (rc < 0)
+			put_off(&merging, &begun);
 		journal_begin(model);
 		renew(&merging, rc);
 		journal_end(model);

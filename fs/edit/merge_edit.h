@@ -21,8 +21,8 @@ struct merge_request {
 	uint32_t n_models;
 	uid_t uid;
 	gid_t gid;
-	bool report;  /* on stderr too, for nothing is mounted yet */
-	bool passing; /* it is not kept in the layer: the next mount begins without it */
+	bool report;		 /* on stderr too, for nothing is mounted yet */
+	bool passing;		 /* it is not kept in the layer: the next mount begins without it */
 	const atomic_bool *stop; /* when it becomes true, it is given up; NULL: it never does */
 };
 
@@ -38,8 +38,8 @@ int merge_edit_end(struct model *model);
  * so that none can be shown. */
 int merge_edit_recover(struct model *model, struct error *err);
 
-/* Try again to open the models of a merge that is broken. Returns whether there was no answer from
- * some. */
+/* Try again to open the models of a merge that is broken, unless that took long a short while ago.
+ * Returns whether there was no answer from some. */
 bool merge_edit_refresh(struct model *model, bool hurried);
 
 #endif

@@ -132,12 +132,14 @@ static bool is_directory(const char *path)
 
 /* Opening. */
 
-static int open_named(const char *path, const char *shown, struct base *base, struct error *err)
+static int open_named(const char *path, const char *shown, struct remote_cache *remote,
+		      struct base *base, struct error *err)
 {
+	const struct base_options options = { .remote = remote };
 	struct error why = { 0 };
 	char text[200];
 
-	if (base_open(base, path, &why) == 0)
+	if (base_open_with(base, path, &options, &why) == 0)
 		return 0;
 	if (why.code == ENOMEM)
 		return out_of_memory(err);
@@ -150,7 +152,7 @@ static int open_found(const char *path, const char *shown, struct base *base, st
 	if (is_directory(path) && !organ_files_are_in(path))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "\"%.120s\" is a directory, and no organ files are in it", shown);
-	return open_named(path, shown, base, err);
+	return open_named(path, shown, NULL, base, err);
 }
 
 static int refuse_absent(const char *written, struct error *err)
@@ -164,10 +166,11 @@ static int refuse_absent(const char *written, struct error *err)
 			 "there is no file \"%.120s\", nor one with \".gguf\"", written);
 }
 
-static int open_remote(const char *url, struct base *base, char **path, struct error *err)
+static int open_remote(const char *url, struct remote_cache *remote, struct base *base, char **path,
+		       struct error *err)
 {
 	*path = url_shown(url);
-	return *path ? open_named(url, *path, base, err) : out_of_memory(err);
+	return *path ? open_named(url, *path, remote, base, err) : out_of_memory(err);
 }
 
 static int open_local(const char *directory, const char *written, struct base *base, char **path,
@@ -186,15 +189,15 @@ static int open_local(const char *directory, const char *written, struct base *b
 	return rc == 0 ? open_found(*path, written, base, err) : rc;
 }
 
-int merge_open_by_path(const char *directory, const char *written, struct base *base, char **path,
-		       struct error *err)
+int merge_open_by_path(const char *directory, const char *written, struct remote_cache *remote,
+		       struct base *base, char **path, struct error *err)
 {
 	int rc;
 
 	*base = (struct base){ .file = NULL };
 	*path = NULL;
 	if (url_is_remote(written))
-		rc = open_remote(written, base, path, err);
+		rc = open_remote(written, remote, base, path, err);
 	else if (is_config(written))
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
 			       "\"%.120s\" is a configuration: what it describes is to be written "

@@ -96,6 +96,8 @@ struct model {
 	uint32_t recovered; /* grafts that an earlier mount left in the layer */
 	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
 	struct symlinks *links; /* of the mount; set before requests come */
+	/* Before then no broken merge is tried again; protected by the turn of symlinks. */
+	struct timespec merge_again;
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */

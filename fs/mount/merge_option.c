@@ -65,7 +65,7 @@ static int find_form(struct merge_option *option, struct error *err)
 	if (rc == 0 && !form)
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "it names no model");
 	if (rc == 0) {
-		rc = merge_open_by_path(option->directory, form, &base, &option->form, err);
+		rc = merge_open_by_path(option->directory, form, NULL, &base, &option->form, err);
 		base_close(&base);
 	}
 	merge_config_release(&config);

@@ -28,7 +28,7 @@ static void open_as(void **state, const char *written, const char *expected)
 	struct base base;
 	char *path;
 
-	if (merge_open_by_path(temp->dir, written, &base, &path, &err) < 0)
+	if (merge_open_by_path(temp->dir, written, NULL, &base, &path, &err) < 0)
 		fail_msg("%s: %s", written, err.text);
 	assert_int_equal(base.gguf->n_tensors, SMALL_TENSORS);
 	assert_string_equal(path, in_temp(state, expected).text);
@@ -42,7 +42,7 @@ static void refuse_as(void **state, const char *written, int code, const char *s
 	struct error err = { 0 };
 	struct base base;
 	char *path;
-	const int rc = merge_open_by_path(temp->dir, written, &base, &path, &err);
+	const int rc = merge_open_by_path(temp->dir, written, NULL, &base, &path, &err);
 
 	assert_refused(rc, &err, code, ERROR_NO_OFFSET);
 	if (!strstr(err.text, says))
@@ -114,7 +114,7 @@ static void a_directory_of_organ_files_is_a_model(void **state)
 	must(mkdir(in_temp(state, "organs_of").text, 0700) == 0);
 	must(mkdir(in_temp(state, "organs_of/skeleton").text, 0700) == 0);
 	save_organ(state, "organs_of/skeleton/blk_0_attn_q.bin", "blk.0.attn_q.weight");
-	assert_int_equal(merge_open_by_path(temp->dir, "organs_of", &base, &path, &err), 0);
+	assert_int_equal(merge_open_by_path(temp->dir, "organs_of", NULL, &base, &path, &err), 0);
 	assert_int_equal(base.gguf->n_tensors, 1);
 	free(path);
 	base_close(&base);
@@ -148,8 +148,8 @@ static void what_a_url_hides_is_not_told(void **state)
 
 	/* Port 1 has no server. */
 	assert_true(merge_open_by_path(temp->dir,
-				       "http://me:secret@127.0.0.1:1/a.gguf?token=secret", &base,
-				       &path, &err) < 0);
+				       "http://me:secret@127.0.0.1:1/a.gguf?token=secret", NULL,
+				       &base, &path, &err) < 0);
 	assert_non_null(strstr(err.text, "127.0.0.1:1/a.gguf"));
 	assert_null(strstr(err.text, "secret"));
 	base_close(&base);
@@ -170,7 +170,7 @@ static void without_memory_no_model_is_opened(void **state)
 			int rc;
 
 			allocation_fails(k);
-			rc = merge_open_by_path(temp->dir, written[i], &base, &path, &err);
+			rc = merge_open_by_path(temp->dir, written[i], NULL, &base, &path, &err);
 			base_close(&base);
 			free(path);
 			if (!allocation_failed()) {

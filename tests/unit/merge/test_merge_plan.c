@@ -99,7 +99,7 @@ struct planned {
 static int open_beside(void *context, const char *written, struct base *base, char **path,
 		       struct error *err)
 {
-	return merge_open_by_path(context, written, base, path, err);
+	return merge_open_by_path(context, written, NULL, base, path, err);
 }
 
 static void plan_into(struct planned *planned, void **state, bool f16)
@@ -720,7 +720,7 @@ static int open_the_form(void *context, const char *written, struct base *base, 
 			 struct error *err)
 {
 	(void)written;
-	return merge_open_by_path(context, "form.gguf", base, path, err);
+	return merge_open_by_path(context, "form.gguf", NULL, base, path, err);
 }
 
 static void assert_no_secret(void **state, const char *text, const char *says)
@@ -759,7 +759,7 @@ static void what_grants_access_to_a_url_is_in_no_sentence(void **state)
 static int open_and_truncate(void *context, const char *written, struct base *base, char **path,
 			     struct error *err)
 {
-	const int rc = merge_open_by_path(context, written, base, path, err);
+	const int rc = merge_open_by_path(context, written, NULL, base, path, err);
 
 	if (rc == 0 && strcmp(written, "donor.gguf") == 0)
 		must(truncate(*path, 0) == 0);
@@ -788,7 +788,7 @@ static int open_and_stop(void *context, const char *written, struct base *base, 
 			 struct error *err)
 {
 	atomic_store((atomic_bool *)context, true);
-	return merge_open_by_path(".", written, base, path, err);
+	return merge_open_by_path(".", written, NULL, base, path, err);
 }
 
 static void a_plan_that_is_stopped_is_given_up(void **state)
