@@ -85,7 +85,7 @@ find_destination() {
 	destination=/$(path_of "$HTTP_DESTINATION")
 	destination=${destination%/}
 	case $destination/ in
-	*/../* | */./* | *//* | *[[:cntrl:]]*)
+	*/../* | */./* | *//* | */.diff/* | *[[:cntrl:]]*)
 		answer '400 Bad Request' 'Destination: this is no address here' ;;
 	esac
 }
