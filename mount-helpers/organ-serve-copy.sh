@@ -260,7 +260,7 @@ copy() {
 	from=$(place_of "${path%/}")
 	if [[ -d $from && $from =~ /($CLASSES)$ ]]; then
 		copy_class
-	elif [ -f "$from" ]; then
+	elif [[ -f $from && $from =~ /($CLASSES)/[^/]+\.bin$ ]]; then
 		copy_organ
 	else
 		answer '404 Not Found' 'There is no such file in the mount.'

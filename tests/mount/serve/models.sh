@@ -190,6 +190,10 @@ done
 status 403 "${json[@]}" "${URL}adapters/style.gguf"
 equal "$(jq -r .error "$TMP/answer")" 'An adapter is merged; its own file is not given out.'
 absent "$MNT/metadata/stolen"
+for to in /organs/.stolen /organs/stolen.bin "${URL}adapters/.stolen"; do
+	status 404 -X COPY -H "Destination: $to" "$URL.organ-serve/put/adapters/style.gguf"
+done
+equal "$(find "$MNT" -name '*stolen*')" ''
 status 200 "${URL}adapters/style.scale"
 status 200 "${URL}adapters/.theta"
 status 204 -X DELETE "${URL}adapters/style.gguf"
