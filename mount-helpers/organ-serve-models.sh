@@ -108,7 +108,7 @@ mount_model() {
 		unmount_point "$ORGANFS_UMOUNT" "$point" || answer '409 Conflict' "$model is in use"
 	fi
 	mkdir -p -- "$point" || answer '500 Internal Server Error' "$model: no place to mount it"
-	if ! said=$("$ORGANFS_PROGRAM" -o ro "$file" "$point" 2>&1 </dev/null 9>&-); then
+	if ! said=$("$ORGANFS_PROGRAM" -o ro "$file" "$point" 2>&1 </dev/null 8>&- 9>&-); then
 		rmdir -- "$point"
 		said=${said//"$ORGANFS_MODELS"/}
 		answer '422 Unprocessable Content' "${said#organfs: }"

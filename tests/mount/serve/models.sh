@@ -70,6 +70,15 @@ grep -qi '^Location: /.models/a%20b%22%C3%A4%23/' "$TMP/headers" || fail "$(cat 
 status 201 -d in.gguf "$URL.models"
 equal "$(models)" 'a b"ä# clerk in '
 
+# Their daemons are none of the programs of which only so many run at a time.
+has_turns() {
+	local turn
+	for turn in "$TMPDIR"/organ-serve.*/turns/*; do
+		flock -n "$turn" true || return 1
+	done
+}
+until_true 20 has_turns || fail 'a daemon has the turn of the program that began it'
+
 # They can be read, listed and copied from, and nothing in them can be changed.
 status 200 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
 mv "$TMP/answer" "$TMP/organ"
