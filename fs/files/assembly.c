@@ -145,11 +145,16 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	return -EINVAL;
 }
 
-/* The last one is let go of, also where there is no new one. */
+/* The last one is let go of, also where there is no new one, or one that another user owns, who
+ * could give it other bytes under the same time. */
 static void keep(struct assembly *assembly, struct backing *file, uint64_t generation)
 {
 	struct backing *last;
 
+	if (file && backing_stat(file)->st_uid != geteuid()) {
+		backing_unref(file);
+		file = NULL;
+	}
 	pthread_mutex_lock(&assembly->lock);
 	last = assembly->kept.file;
 	assembly->kept.file = file;

@@ -23,7 +23,7 @@ chmod 644 "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
 (cd "$TMP/shut/open" && exec sleep 600) &
 roots=$!
 until_true 20 grep -q sleep "/proc/$roots/comm"
-mount_model -o allow_other,umask=0,noassemble "$base"
+mount_model -o "allow_other,umask=0,noassemble,layer=$TMP/shut/layer" "$base"
 
 # By way of a process of root's, or of the daemon itself.
 daemon=${DAEMON[$MNT]}
@@ -98,6 +98,13 @@ grep -q "^organs/blk_1_ffn_up.bin	copy	.*$TMP/theirs/organ.bin" "$MNT/.grafts" |
 	fail "the donor is not known: $(cat "$MNT/.grafts")"
 as_other ln -sf "$TMP/theirs/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
 as_other cmp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/theirs/organ.bin"
+# But what they assembled, and can write to, is not what the model is read from.
+as_other sh -c "echo '$TMP/theirs/again.gguf' >'$MNT/.assemble'"
+model=$(checksum "$TMP/theirs/again.gguf")
+time=$(stat -c %y "$TMP/theirs/again.gguf")
+as_other sh -c "printf other | dd of='$TMP/theirs/again.gguf' bs=1 seek=900000 conv=notrunc \\
+	status=none; touch -d '$time' '$TMP/theirs/again.gguf'"
+equal "$(checksum "$MNT/model.gguf")" "$model" 'the model'
 # Threads that acted for users have root's rights again.
 echo "$TMP/shut/roots.gguf" >"$MNT/.assemble"
 same "$TMP/shut/roots.gguf" "$MNT/model.gguf"

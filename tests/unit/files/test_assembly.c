@@ -3,6 +3,7 @@
  * writes. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
+#include "fs/util/credentials.h"
 #include "tests/unit/open_model.h"
 
 #include <limits.h>
@@ -538,6 +539,26 @@ static void it_is_not_kept_beyond_a_change(void **state)
 		assert_int_equal(assembly_view_generation(scene.assembly), stamp + 1);
 	}
 	close_scene(&scene, 1);
+}
+
+static void a_file_of_another_user_is_not_kept(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+	const struct path path = in_temp(state, "a.gguf");
+	struct credentials before;
+
+	if (geteuid() != 0)
+		skip();
+	must(chmod(in_temp(state, "").text, 0777) == 0);
+	assembly_keep(scene.assembly);
+	assert_int_equal(credentials_assume(65534, 65534, &before), 0);
+	assert_int_equal(run(&scene, path.text), 0);
+	credentials_restore(&before);
+	kept_view(&scene, false);
+	must(unlink(path.text) == 0);
+	assert_int_equal(run(&scene, path.text), 0);
+	view_unref(kept_view(&scene, true));
+	close_scene(&scene, 0);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
