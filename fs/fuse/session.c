@@ -212,7 +212,7 @@ static int enter_sandbox(struct mount_session *mount)
 	const int rc = unmounter_fork(&mount->unmounter);
 
 	if (rc == 0)
-		return sandbox_enter_mount(mount->options,
+		return sandbox_enter_mount(mount->options, models_are_remote(mount->models),
 					   mount->options->confine ? &mount->landlock : NULL, log);
 	log_report(log, "no right is given away, as no process to unmount can be made: %s",
 		   strerror(-rc));

@@ -364,6 +364,48 @@ int models_open(struct models *models, const struct options *options, struct log
 	return rc;
 }
 
+static bool merge_is_remote(struct model *model)
+{
+	struct merge_state *merge = merge_force_get(model);
+	bool remote = false;
+
+	/* One that an earlier mount left is not open yet. */
+	for (size_t i = 0; merge && i < merge->n_models; i++)
+		remote |= url_is_remote(merge->models[i].path) ||
+			  url_is_remote(merge->models[i].written);
+	merge_state_unref(merge);
+	return remote;
+}
+
+/* Out of memory: they may be. */
+static bool organs_are_remote(struct model *model)
+{
+	struct snapshot snapshot;
+	bool remote = false;
+
+	if (slots_snapshot(model->slots, &snapshot) < 0)
+		return true;
+	for (uint32_t i = 0; i < snapshot.n; i++) {
+		const struct content *own = content_own(snapshot.content[i]);
+
+		remote |= own && own->file && backing_is_remote(own->file);
+	}
+	snapshot_release(&snapshot);
+	return remote;
+}
+
+bool models_are_remote(const struct models *models)
+{
+	for (uint32_t i = 0; i < models->n_all; i++) {
+		struct model *model = models->models[i];
+
+		if (backing_is_remote(model->base) || merge_is_remote(model) ||
+		    organs_are_remote(model))
+			return true;
+	}
+	return false;
+}
+
 void models_close(struct models *models)
 {
 	for (uint32_t i = models->n_all; i-- > 0;)

@@ -29,6 +29,10 @@ int models_open(struct models *models, const struct options *options, struct log
 		const char **culprit, struct error *err);
 void models_close(struct models *models);
 
+/* Is one on a server, or an organ of one, or a model of its merge? To be called before requests
+ * come. */
+bool models_are_remote(const struct models *models);
+
 /* One more model, of those shards, which is to take the place of the old one. It has a number, but
  * is in no other's place yet. One at a time. NULL with err set: as model_open(), or EMFILE. */
 struct model *models_open_replacement(struct models *models, struct model *old,

@@ -55,14 +55,6 @@ static void hide_memory(void)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static bool is_remote(const struct options *options)
-{
-	for (uint32_t i = 0; i < options->n_models; i++)
-		if (url_is_remote(options->models[i]))
-			return true;
-	return false;
-}
-
 /* Is this thread the only one? Those that looked at paths may be about to end. */
 static bool is_alone(void)
 {
@@ -89,7 +81,7 @@ static int confine(const struct landlock *landlock, struct log *log)
 	return rc;
 }
 
-int sandbox_enter_mount(const struct options *options, const struct landlock *landlock,
+int sandbox_enter_mount(const struct options *options, bool remote, const struct landlock *landlock,
 			struct log *log)
 {
 	int rc = landlock ? confine(landlock, log) : 0;
@@ -101,7 +93,7 @@ int sandbox_enter_mount(const struct options *options, const struct landlock *la
 		log_add(log, "CAP_SYS_ADMIN cannot be given away");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		log_add(log, "new privileges cannot be given away: %s", strerror(errno));
-	rc = syscall_filter_enter(is_remote(options));
+	rc = syscall_filter_enter(remote);
 	if (rc < 0)
 		log_add(log, "all system calls are left to the daemon: there is no filter: %s",
 			strerror(-rc));
@@ -180,6 +172,14 @@ static void limit_files(const struct options *options, enum sandbox_reads reads)
 	if (landlock.fd >= 0)
 		landlock_enter(&landlock);
 	landlock_release(&landlock);
+}
+
+static bool is_remote(const struct options *options)
+{
+	for (uint32_t i = 0; i < options->n_models; i++)
+		if (url_is_remote(options->models[i]))
+			return true;
+	return false;
 }
 
 void sandbox_enter_command(const struct options *options, enum sandbox_reads reads)

@@ -19,10 +19,11 @@
 /* What a mount never needs, before it opens a model: there is no other thread yet. */
 void sandbox_begin_mount(void);
 
-/* What a mount needs no more when it is there. landlock, with the files that are left, comes into
- * force too unless it is NULL; then there must be no other thread for long. Returns 0, or -errno
- * after a line in the log: the files are not confined. */
-int sandbox_enter_mount(const struct options *options, const struct landlock *landlock,
+/* What a mount needs no more when it is there. remote: sockets are left, as it reads from servers.
+ * landlock, with the files that are left, comes into force too unless it is NULL; then there must
+ * be no other thread for long. Returns 0, or -errno after a line in the log: the files are not
+ * confined. */
+int sandbox_enter_mount(const struct options *options, bool remote, const struct landlock *landlock,
 			struct log *log);
 
 /* What a command reads that writes nothing but what it prints. */

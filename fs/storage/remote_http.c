@@ -3,6 +3,7 @@
  * caller, with a multi handle of curl that keeps its connections for the next call. */
 #include "fs/storage/remote_http.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"
 
 #include <curl/curl.h>
@@ -753,8 +754,15 @@ static int learn(struct remote_http *http, uint8_t *head, size_t *n, struct erro
 struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted, uint8_t *head,
 				     size_t *n, struct error *err)
 {
-	struct remote_http *http = new_http(url, interrupted);
+	struct remote_http *http;
 
+	if (syscall_filter_ends_network()) {
+		error_set(
+			err, EACCES, ERROR_NO_OFFSET,
+			"a URL is opened only by a mount that had a model at a URL when it began");
+		return NULL;
+	}
+	http = new_http(url, interrupted);
 	if (!http) {
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;

@@ -39,7 +39,7 @@ void remote_http_global_cleanup(void);
 /* The file at a URL with http or https. What is there of its first *n bytes comes into head, and
  * *n becomes how many these are. interrupted, which may be NULL, is borrowed: while it is true,
  * every call soon returns -EINTR. NULL with err set: EIO, EINVAL what organfs needs the server does
- * not do, EINTR, ENOMEM. */
+ * not do, EINTR, ENOMEM, EACCES syscall_filter_ends_network(). */
 struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted, uint8_t *head,
 				     size_t *n, struct error *err);
 void remote_http_close(struct remote_http *http); /* NULL is fine */

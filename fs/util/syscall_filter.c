@@ -13,6 +13,7 @@
 #include <linux/fs.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -224,6 +225,8 @@ static int load(scmp_filter_ctx filter, bool log, int rc)
 	return rc;
 }
 
+static atomic_bool without_network;
+
 int syscall_filter_enter(bool network)
 {
 	scmp_filter_ctx filter;
@@ -237,8 +240,14 @@ int syscall_filter_enter(bool network)
 	rc = load(filter, true, allow_all(filter, network));
 	if (rc < 0)
 		return rc;
+	atomic_store(&without_network, !network);
 	filter = seccomp_init(SCMP_ACT_ALLOW);
 	return filter ? load(filter, false, refuse_new(filter)) : -ENOMEM;
+}
+
+bool syscall_filter_ends_network(void)
+{
+	return atomic_load(&without_network);
 }
 
 bool syscall_filter_is_built(void)

@@ -15,6 +15,9 @@
  * Returns 0, or -errno: there is no filter in force, or not all of it. */
 int syscall_filter_enter(bool network);
 
+/* Was it entered without network, so that no connection can be made any more? */
+bool syscall_filter_ends_network(void);
+
 /* Does syscall_filter_enter() do anything in this build? */
 bool syscall_filter_is_built(void);
 

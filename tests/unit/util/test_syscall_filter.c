@@ -22,7 +22,9 @@ static void enter(bool network)
 {
 	if (!syscall_filter_is_built())
 		child_skip();
+	child_must(!syscall_filter_ends_network());
 	child_must(syscall_filter_enter(network) == 0);
+	child_must(syscall_filter_ends_network() == !network);
 }
 
 static void ask_for_forbidden_calls(void *context)

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Models of a merge on a server: of a configuration that is mounted and of one that a later mount
+# takes up, also when every connection was dropped; and a mount that has none opens none.
+. "${0%/*}/../lib.sh"
+
+mkdir "$TMP/www"
+cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
+clerk=$(use clerk-Q4_K_M)
+serve_ranges
+# The server ends, and another one is there in its place.
+again() {
+	end_server
+	serve_ranges "${URL##*:}"
+}
+# configuration SCRIBE CLERK
+configuration() {
+	printf 'merge_method: linear\nmodels:\n'
+	printf -- '- {model: "%s", parameters: {weight: 0.5}}\n' "$@"
+}
+configuration "$TMP/www/scribe.gguf" "$clerk" >"$TMP/local.yml"
+configuration "$URL/good/scribe.gguf" "$clerk" >"$TMP/form.yml"
+configuration "$clerk" "$URL/good/scribe.gguf" >"$TMP/other.yml"
+
+mount_model -o ro "$TMP/local.yml"
+merged=$(checksum "$MNT/organs/blk_2_ffn_up.bin")
+unmount_and_wait
+for config in form other; do
+	mount_model -o ro "$TMP/$config.yml"
+	again
+	equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" "the organ of $config.yml"
+	unmount_and_wait
+done
+
+# A mount that has a model at a URL opens another one, and the next mount of its layer does.
+mkdir "$TMP/layer"
+cp "$TMP/form.yml" "$TMP/written.yml"
+mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
+again
+cat "$TMP/written.yml" >"$MNT/.merge"
+equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
+unmount_and_wait
+mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
+again
+equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was taken up'
+rm "$MNT/.merge"
+unmount_and_wait
+
+# A mount that has none says why it does not.
+if ! grep -q '__[at]san_init' "$ORGANFS"; then
+	mount_model -o noassemble "$clerk"
+	! cat "$TMP/written.yml" >"$MNT/.merge" || fail 'a mount of files opens a URL'
+	log_says 'a URL is opened only by a mount that had a model at a URL when it began'
+	absent "$MNT/.merge"
+	unmount_and_wait
+fi
+end_server
