@@ -4,33 +4,29 @@
 #include "fs/util/capabilities.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A set is two words of 32 bits in this version of the structures. */
-#define WORDS _LINUX_CAPABILITY_U32S_3
-
-static int get(struct __user_cap_data_struct data[WORDS])
+int capabilities_get(struct __user_cap_data_struct sets[CAPABILITY_WORDS])
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
-	return syscall(SYS_capget, &header, data) < 0 ? -errno : 0;
+	return syscall(SYS_capget, &header, sets) < 0 ? -errno : 0;
 }
 
-static int set(const struct __user_cap_data_struct data[WORDS])
+int capabilities_set(const struct __user_cap_data_struct sets[CAPABILITY_WORDS])
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
 }
 
 bool capabilities_have(unsigned number)
 {
-	struct __user_cap_data_struct data[WORDS];
+	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
 
-	return get(data) == 0 && (data[number / 32].effective & (1u << number % 32));
+	return capabilities_get(sets) == 0 && (sets[number / 32].effective & (1u << number % 32));
 }
 
 /* A number that the kernel does not know ends the set. */
@@ -48,8 +44,8 @@ static void limit_bounding_set(uint64_t keep)
 
 int capabilities_keep(uint64_t keep)
 {
-	struct __user_cap_data_struct data[WORDS];
-	int rc = get(data);
+	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
+	int rc = capabilities_get(sets);
 
 	if (rc < 0)
 		return rc;
@@ -57,12 +53,12 @@ int capabilities_keep(uint64_t keep)
 	limit_bounding_set(keep);
 	/* A kernel without ambient capabilities has none to clear. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (unsigned i = 0; i < WORDS; i++) {
+	for (unsigned i = 0; i < CAPABILITY_WORDS; i++) {
 		const uint32_t word = (uint32_t)(keep >> (32 * i));
 
-		data[i].effective &= word;
-		data[i].permitted &= word;
-		data[i].inheritable = 0;
+		sets[i].effective &= word;
+		sets[i].permitted &= word;
+		sets[i].inheritable = 0;
 	}
-	return set(data);
+	return capabilities_set(sets);
 }

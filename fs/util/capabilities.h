@@ -4,10 +4,17 @@
 #ifndef FS_UTIL_CAPABILITIES_H
 #define FS_UTIL_CAPABILITIES_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
+
+/* The sets of this thread as the kernel has them: each is so many words of 32 bits, the lower ones
+ * first. Both return 0 or -errno. */
+#define CAPABILITY_WORDS _LINUX_CAPABILITY_U32S_3
+int capabilities_get(struct __user_cap_data_struct sets[CAPABILITY_WORDS]);
+int capabilities_set(const struct __user_cap_data_struct sets[CAPABILITY_WORDS]);
 
 /* Does this thread have it in effect? */
 bool capabilities_have(unsigned number);

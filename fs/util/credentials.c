@@ -3,44 +3,32 @@
  * setgroups() changes all threads. A thread that assumed a user's rights is one that acts for
  * requests and nothing else, so that its groups need not come back: root needs none. */
 #include "fs/util/credentials.h"
+#include "fs/util/capabilities.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of the 64 bits of a set, as the kernel wants them: the lower half first. */
-#define HALVES _LINUX_CAPABILITY_U32S_3
-
-/* The sets of this thread. Returns 0 or -errno. */
-static int get_capabilities(struct __user_cap_data_struct sets[HALVES])
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-
-	return syscall(SYS_capget, &header, sets) < 0 ? -errno : 0;
-}
-
 /* Make those effective of the permitted ones; NULL: all. Returns 0 or -errno. */
 static int set_effective(const uint32_t *effective)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[HALVES];
-	const int rc = get_capabilities(sets);
+	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
+	const int rc = capabilities_get(sets);
 
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < HALVES; i++)
+	for (int i = 0; i < CAPABILITY_WORDS; i++)
 		sets[i].effective = sets[i].permitted & (effective ? effective[i] : ~0U);
-	return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
+	return capabilities_set(sets);
 }
 
 bool credentials_can_assume(void)
 {
 	const uint32_t needed = CAP_TO_MASK(CAP_SETUID) | CAP_TO_MASK(CAP_SETGID);
-	struct __user_cap_data_struct sets[HALVES];
+	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
 
-	return geteuid() == 0 && get_capabilities(sets) == 0 &&
+	return geteuid() == 0 && capabilities_get(sets) == 0 &&
 	       (sets[0].effective & needed) == needed;
 }
 
@@ -57,7 +45,7 @@ static int set_files(uid_t uid, gid_t gid)
 /* Needs the capabilities for it. */
 static int become(uid_t uid, gid_t gid)
 {
-	static const uint32_t none[HALVES];
+	static const uint32_t none[CAPABILITY_WORDS];
 	int rc;
 
 	if (uid != 0 && syscall(SYS_setgroups, 0, NULL) < 0)
@@ -68,7 +56,7 @@ static int become(uid_t uid, gid_t gid)
 
 int credentials_assume(uid_t uid, gid_t gid, struct credentials *before)
 {
-	struct __user_cap_data_struct sets[HALVES];
+	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
 	int rc;
 
 	before->assumed = false;
@@ -78,10 +66,10 @@ int credentials_assume(uid_t uid, gid_t gid, struct credentials *before)
 		return uid == 0 || uid == geteuid() ? 0 : -EPERM;
 	if (uid == 0 && before->uid == 0)
 		return 0;
-	rc = get_capabilities(sets);
+	rc = capabilities_get(sets);
 	if (rc < 0)
 		return rc;
-	for (int i = 0; i < HALVES; i++)
+	for (int i = 0; i < CAPABILITY_WORDS; i++)
 		before->effective[i] = sets[i].effective;
 	rc = set_effective(NULL);
 	if (rc == 0)
