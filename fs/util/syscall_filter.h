@@ -15,7 +15,8 @@
  * Returns 0, or -errno: there is no filter in force, or not all of it. */
 int syscall_filter_enter(bool network);
 
-/* Was it entered without network, so that no connection can be made any more? */
+/* Can no connection be made any more, as after syscall_filter_enter() without network? It tries to
+ * make a socket, of which the kernel's log then has its line. */
 bool syscall_filter_ends_network(void);
 
 /* Does syscall_filter_enter() do anything in this build? */
