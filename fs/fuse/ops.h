@@ -58,7 +58,7 @@ struct async_request {
 	struct mount *fs;
 	/* The caller was interrupted, or the mount ends: run may end with -EINTR. */
 	atomic_bool stop;
-	struct stop_flag stop_read; /* of a read that computes, while it runs */
+	struct stop_flag stop_read; /* of a read that computes, or words obeyed, while it runs */
 	/* For run and reply, as op needs them. */
 	struct open_file *handle;
 	struct inode *inode;

@@ -36,7 +36,7 @@ static ssize_t run_read(struct async_request *async)
 	if (!async->view)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
-	flags = page_trail_begin(async->trail, async->size, async->offset);
+	flags = page_trail_begin(async->trail, async->size, async->offset, false);
 	/* The kernel interrupts no read of pages ahead, which only the end of the mount stops. */
 	if (async->computes)
 		stop_flags_add(async->fs->stop_reads, &async->stop_read, &async->stop);
@@ -75,9 +75,10 @@ static bool read_at_once(fuse_req_t req, struct open_file *handle, size_t size, 
 	ssize_t got = -EAGAIN;
 
 	if (buffer) {
-		const unsigned flags = page_trail_begin(trail, size, offset) | BACKING_AT_ONCE;
+		const unsigned flags = page_trail_begin(trail, size, offset, true);
 
-		got = view_read_with(handle->view, flags, buffer, size, offset, NULL);
+		got = view_read_with(handle->view, flags | BACKING_AT_ONCE, buffer, size, offset,
+				     NULL);
 		page_trail_done(trail, offset);
 	}
 	if (got == -EAGAIN) {
@@ -111,7 +112,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	struct view *view = sees_view(handle, fi) ? handle->view : NULL;
 	struct backing *from;
 	struct async_request *async;
-	bool slow, enters;
+	bool slow, remote, enters;
 
 	(void)ino;
 	if (size > REPLY_BUFFER_SIZE)
@@ -122,9 +123,10 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		read_now(req, view, size, (uint64_t)offset);
 		return;
 	}
-	enters = !slow && !(from && backing_is_remote(from)) &&
-		 read_threads_try_enter(fs->read_threads);
-	if (view && !slow && !enters && read_at_once(req, handle, size, (uint64_t)offset))
+	remote = from && backing_is_remote(from);
+	enters = !slow && !remote && read_threads_try_enter(fs->read_threads);
+	if (view && !slow && !remote && !enters &&
+	    read_at_once(req, handle, size, (uint64_t)offset))
 		return;
 	async = async_new(req, NULL, run_read, NULL, 0);
 	if (!async) {

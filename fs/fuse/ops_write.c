@@ -201,8 +201,11 @@ static ssize_t obey(struct async_request *async)
 				      .uid = handle->uid,
 				      .gid = handle->gid,
 				      .stop = &async->stop };
-	const int rc = family_of(inode)->obey(&fs->tree, inode, &words);
+	int rc;
 
+	stop_flags_add(fs->stop_reads, &async->stop_read, &async->stop);
+	rc = family_of(inode)->obey(&fs->tree, inode, &words);
+	stop_flags_remove(fs->stop_reads, &async->stop_read);
 	donor_unref(source);
 	write_source_unref(trace);
 	return rc;

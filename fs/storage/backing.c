@@ -512,6 +512,7 @@ static int open_spans(struct backing *backing)
 static int get_fd(struct backing *backing, unsigned flags, const char **why)
 {
 	const bool spans = flags & BACKING_SPANS;
+	struct fd_cache_entry *entry;
 	int fd;
 
 	*why = "there is no file";
@@ -519,7 +520,9 @@ static int get_fd(struct backing *backing, unsigned flags, const char **why)
 		return -EIO;
 	if (!backing->set)
 		return spans ? open_spans(backing) : backing->file.fd;
-	fd = fd_cache_get(backing->set, spans ? &backing->spans : &backing->file);
+	entry = spans ? &backing->spans : &backing->file;
+	fd = flags & BACKING_AT_ONCE ? fd_cache_get_open(backing->set, entry)
+				     : fd_cache_get(backing->set, entry);
 	if (fd == -ESTALE)
 		*why = "another file has its name now, or it was written to";
 	else if (fd < 0)
@@ -685,6 +688,8 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
 	fd = get_fd(backing, flags, &why);
+	if (fd == -EAGAIN && at_once)
+		return -EAGAIN;
 	if (fd < 0)
 		return fail(backing, why);
 	alone = passing && flags & BACKING_SPANS && !(flags & BACKING_NOTED);

@@ -103,6 +103,21 @@ int fd_cache_get(struct fd_cache *set, struct fd_cache_entry *descriptor)
 	return fd;
 }
 
+int fd_cache_get_open(struct fd_cache *set, struct fd_cache_entry *descriptor)
+{
+	int fd = -EAGAIN;
+
+	if (pthread_mutex_trylock(&set->lock) != 0)
+		return -EAGAIN;
+	if (!descriptor->removed && descriptor->fd >= 0) {
+		fd = descriptor->fd;
+		take_out(descriptor);
+		descriptor->holders++;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return fd;
+}
+
 void fd_cache_put(struct fd_cache *set, struct fd_cache_entry *descriptor)
 {
 	pthread_mutex_lock(&set->lock);

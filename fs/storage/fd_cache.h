@@ -31,6 +31,9 @@ void fd_cache_add(struct fd_cache *set, struct fd_cache_entry *descriptor);
 /* The file's descriptor, which stays open until it is let go. Returns it, or what open said, or
  * -ENOENT after fd_cache_remove(). */
 int fd_cache_get(struct fd_cache *set, struct fd_cache_entry *descriptor);
+
+/* The same of one that is open, without waiting for a thread that opens another: -EAGAIN. */
+int fd_cache_get_open(struct fd_cache *set, struct fd_cache_entry *descriptor);
 void fd_cache_put(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
 /* Close it as soon as no thread holds it. Before the struct goes, none may. */

@@ -104,7 +104,8 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
 				uint64_t offset, bool alone)
 {
-	const bool uncached = alone || atomic_load(&pages->blind);
+	const bool uncached =
+		alone || (atomic_load(&pages->blind) && page_cache_passes(pages));
 	ssize_t got;
 
 	if (uncached && atomic_load(&pages->no_uncached))

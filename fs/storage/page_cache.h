@@ -59,7 +59,8 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 			bool alone);
 
 /* The same of what is in memory, on disks of this machine: -EAGAIN where some of it is not, or the
- * filesystem cannot tell. It waits for nothing. */
+ * filesystem cannot tell. It waits for no bytes; where some are absent the kernel begins to read
+ * them, for which it may wait for the map of the file, or for room in the disk's queue. */
 ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
 				uint64_t offset, bool alone);
 

@@ -275,10 +275,10 @@ static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 	trail->running = offset >= trail->next && offset - trail->next <= SKIPPED_MOST;
 	trail->next = offset + n;
 	trail->noted = offset > SLACK ? offset - SLACK : 0;
-	trail->asked = trail->filled = 0;
+	trail->asked = trail->filled = trail->full = 0;
 }
 
-unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
+unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset, bool at_once)
 {
 	const uint64_t size = trail ? view_size(trail->view) : 0;
 	uint64_t needed, from = 0, end = 0;
@@ -304,7 +304,7 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset)
 	to_end = running && size - offset <= AHEAD;
 	if (running)
 		trail->reads[trail->n_reads++] = offset;
-	if (to_end && has_absent(trail))
+	if (to_end && !at_once && has_absent(trail))
 		from = to_ask(trail, n, offset, &end);
 	pthread_mutex_unlock(&trail->lock);
 	ask(trail->view, from, end);

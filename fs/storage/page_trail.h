@@ -24,8 +24,8 @@ void page_trail_unref(struct page_trail *trail);
 /* Before and after each read of n bytes at offset, on the thread that reads. Several may read for a
  * reader at once: the requests of the kernel come in their order, but are not taken in it. The
  * first one returns the flags to read with, of enum backing_flags; then page_trail_done() is
- * due. */
-unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset);
+ * due. at_once: the read is made with BACKING_AT_ONCE, and the disk is asked for nothing. */
+unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset, bool at_once);
 void page_trail_done(struct page_trail *trail, uint64_t offset);
 
 /* Drop what is behind the reader and note what is ahead, once its read is answered. The caller's

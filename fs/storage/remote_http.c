@@ -757,9 +757,9 @@ struct remote_http *remote_http_open(const char *url, const atomic_bool *interru
 	struct remote_http *http;
 
 	if (syscall_filter_ends_network()) {
-		error_set(
-			err, EACCES, ERROR_NO_OFFSET,
-			"a URL is opened only by a mount that had a model at a URL when it began");
+		error_set(err, EACCES, ERROR_NO_OFFSET,
+			  "a URL is opened only by a mount that had something from one when it "
+			  "began");
 		return NULL;
 	}
 	http = new_http(url, interrupted);

@@ -26,7 +26,7 @@ mount_model -o noassemble "$URL/good/scribe.gguf"
 same "$MNT/model.gguf" merged.gguf
 same m.yml "$MNT/.merge"
 equal "$(cut -f 6 "$MNT/.grafts")" "scribe,$URL/secret/clerk.gguf"
-! grep -E 'sesame|pass' "$MNT/.grafts" "$MNT/.log" "$MNT/.check" "$MNT/.recipe" "$MNT/.undo" ||
-	fail 'what grants access is shown'
+cat "$MNT/.grafts" "$MNT/.log" "$MNT/.check" "$MNT/.recipe" "$MNT/.undo" >shown
+! grep -E 'sesame|pass' shown || fail 'what grants access is shown'
 unmount_and_wait
 end_server

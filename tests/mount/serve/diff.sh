@@ -71,6 +71,21 @@ status 201 -X COPY -H 'Destination: /clerk/organs/blk_7_ffn_up.bin' \
 	"${URL}clerk/.base/organs/blk_2_ffn_up.bin"
 unmount_served
 
+# To be looked at: what the links lead to is not.
+mount_model -o noassemble "$(use clerk-Q4_K_M)"
+ln -s "$TMP/clerk-Q4_K_M.gguf" "$MNT/.diff/file.gguf"
+ln -s "$TMP/two" "$MNT/.diff/two.gguf"
+serve --read-only "$MNT"
+for url in "$URL.diff/two.gguf" "$URL.diff/file.gguf" "$URL.diff"; do
+	curl -s -X PROPFIND -H 'Depth: 1' "$url" >"$TMP/answer"
+	! grep -E 'organs|model.gguf' "$TMP/answer" ||
+		fail "PROPFIND of $url tells of another mount"
+	! grep "$(stat -c '%s<' "$TMP/clerk-Q4_K_M.gguf")" "$TMP/answer" ||
+		fail "PROPFIND of $url tells of the file"
+done
+status 200 "$URL.diff/base"
+unmount_served
+
 equal "$(checksum "$TMP/two/model.gguf")" "$outside"
 equal "$(cat "$TMP/two/.grafts")" "$grafts"
 equal "$(find "$TMP/two" -name '*new' -o -name '.organ-serve*')" ''

@@ -159,4 +159,29 @@ static void the_end_waits_for_who_holds_it(void **state)
 	release(&b);
 }
 
+static void what_is_open_is_had_without_opening(void **state)
+{
+	struct bench b = bench_of(2);
+	struct fd_cache_entry *first = &b.files[0].descriptor;
+
+	(void)state;
+	assert_int_equal(fd_cache_get_open(b.set, first), -EAGAIN);
+	touch(&b, 0);
+	assert_int_equal(fd_cache_get_open(b.set, first), first->fd);
+	assert_int_equal(b.files[0].opened, 1);
+	/* As long as it is held it stays open. */
+	touch(&b, 1);
+	touch(&b, 2);
+	assert_true(first->fd >= 0);
+	fd_cache_put(b.set, first);
+	touch(&b, 3);
+	touch(&b, 4);
+	assert_int_equal(fd_cache_get_open(b.set, first), -EAGAIN);
+	touch(&b, 0);
+	fd_cache_remove(b.set, first);
+	assert_int_equal(fd_cache_get_open(b.set, first), -EAGAIN);
+	release(&b);
+	fd_cache_unref(b.set);
+}
+
 UNIT_MAIN(NULL, NULL)

@@ -57,7 +57,7 @@ static void close_reader(struct reader *reader)
 static void read_part(struct reader *reader, uint64_t offset)
 {
 	static uint8_t bytes[PART];
-	const unsigned flags = page_trail_begin(reader->trail, PART, offset);
+	const unsigned flags = page_trail_begin(reader->trail, PART, offset, false);
 	ssize_t got;
 
 	assert_true(flags & BACKING_PASSING);
@@ -167,7 +167,7 @@ static void of_a_part_of_a_file_nothing_stays(void **state)
 	assert_non_null(reader.trail);
 	for (uint64_t at = 0; at < segment.length; at += PART) {
 		static uint8_t bytes[PART];
-		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+		const unsigned flags = page_trail_begin(reader.trail, PART, at, false);
 
 		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
 		assert_int_equal(bytes[0], PAGES_BYTE(at + segment.offset));
@@ -202,7 +202,7 @@ static void of_many_small_files_nothing_stays(void **state)
 	assert_non_null(reader.trail);
 	for (uint64_t at = 0; at < view_size(reader.view); at += PART) {
 		static uint8_t bytes[PART];
-		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+		const unsigned flags = page_trail_begin(reader.trail, PART, at, false);
 
 		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
 		assert_int_equal(bytes[0], PAGES_BYTE(at % (2 * PART)));
@@ -230,7 +230,7 @@ static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 	assert_non_null(reader.trail);
 	for (uint64_t at = 0; at < 32 * PART; at += PART) {
 		static uint8_t bytes[PART];
-		const unsigned flags = page_trail_begin(reader.trail, PART, at);
+		const unsigned flags = page_trail_begin(reader.trail, PART, at, false);
 
 		assert_int_equal(view_read_with(reader.view, flags, bytes, PART, at, NULL), PART);
 		assert_int_equal(bytes[0], PAGES_BYTE(at + 50));
@@ -309,7 +309,7 @@ static void *read_some(void *argument)
 	uint64_t at;
 
 	while ((at = atomic_fetch_add(racer->next, PART)) < SIZE) {
-		const unsigned flags = page_trail_begin(racer->reader->trail, PART, at);
+		const unsigned flags = page_trail_begin(racer->reader->trail, PART, at, false);
 
 		must(view_read_with(racer->reader->view, flags, bytes, PART, at, NULL) > 0);
 		must(at < 100 || bytes[0] == PAGES_BYTE(at - 50));
@@ -342,14 +342,14 @@ static void of_small_files_and_past_the_end_there_is_no_trail(void **state)
 	struct reader reader = open_reader(state);
 
 	assert_null(page_trail_new(small));
-	assert_int_equal(page_trail_begin(NULL, 1, 0), BACKING_PASSING | BACKING_SPANS);
+	assert_int_equal(page_trail_begin(NULL, 1, 0, false), BACKING_PASSING | BACKING_SPANS);
 	page_trail_done(NULL, 0);
 	page_trail_move(page_trail_ref(NULL));
 	assert_null(page_trail_file(NULL));
 	page_trail_unref(NULL);
-	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view));
-	page_trail_begin(reader.trail, 1, UINT64_MAX);
-	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view) - 1);
+	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view), false);
+	page_trail_begin(reader.trail, 1, UINT64_MAX, false);
+	page_trail_begin(reader.trail, SIZE_MAX, view_size(reader.view) - 1, false);
 	assert_null(page_trail_file(reader.trail));
 	view_unref(small);
 	close_reader(&reader);
