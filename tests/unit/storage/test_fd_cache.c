@@ -181,7 +181,6 @@ static void what_is_open_is_had_without_opening(void **state)
 	fd_cache_remove(b.set, first);
 	assert_int_equal(fd_cache_get_open(b.set, first), -EAGAIN);
 	release(&b);
-	fd_cache_unref(b.set);
 }
 
 UNIT_MAIN(NULL, NULL)
