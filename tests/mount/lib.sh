@@ -544,6 +544,12 @@ end_server() {
 	wait "$SERVER" 2>/dev/null || true
 }
 
+# It ends, and every connection with it; another one is there in its place.
+serve_ranges_again() {
+	end_server
+	serve_ranges "${URL##*:}"
+}
+
 # Bytes of files that it has sent.
 bytes_sent() {
 	awk '{ sum += $5 } END { print sum + 0 }' "$REQUESTS"

@@ -8,11 +8,6 @@ mkdir "$TMP/www"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
 clerk=$(use clerk-Q4_K_M)
 serve_ranges
-# The server ends, and another one is there in its place.
-again() {
-	end_server
-	serve_ranges "${URL##*:}"
-}
 # configuration SCRIBE CLERK
 configuration() {
 	printf 'merge_method: linear\nmodels:\n'
@@ -27,7 +22,7 @@ merged=$(checksum "$MNT/organs/blk_2_ffn_up.bin")
 unmount_and_wait
 for config in form other; do
 	mount_model -o ro "$TMP/$config.yml"
-	again
+	serve_ranges_again
 	equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" "the organ of $config.yml"
 	unmount_and_wait
 done
@@ -36,12 +31,12 @@ done
 mkdir "$TMP/layer"
 cp "$TMP/form.yml" "$TMP/written.yml"
 mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
-again
+serve_ranges_again
 cat "$TMP/written.yml" >"$MNT/.merge"
 equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
-again
+serve_ranges_again
 equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was taken up'
 rm "$MNT/.merge"
 unmount_and_wait

@@ -8,11 +8,6 @@ mkdir "$TMP/www"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
 clerk=$(use clerk-Q4_K_M)
 serve_ranges
-# The server ends, and another one is there in its place.
-again() {
-	end_server
-	serve_ranges "${URL##*:}"
-}
 # mount_both MODEL...: with the layers of before.
 mount_both() {
 	"$ORGANFS" -f -o "layer=$TMP/layer" "$@" "$MNT" >>"$LOGS/both" 2>&1 </dev/null &
@@ -29,7 +24,7 @@ exists "$TMP/layer/clerk-Q4_K_M/organs/blk_4_ffn_up.bin.ref"
 
 # Its base is a file; it connects to the server anew nevertheless.
 mount_model -o "layer=$TMP/layer/clerk-Q4_K_M" "$clerk"
-again
+serve_ranges_again
 same "$MNT/model.gguf" "$TMP/chimera"
 unmount_and_wait
 
