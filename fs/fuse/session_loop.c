@@ -171,19 +171,21 @@ static void *work(void *argument);
  * it to a thread that may never come back. */
 static bool pass_on(struct loop *loop)
 {
-	bool passes = true;
+	bool passes = true, wakes;
 
 	pthread_mutex_lock(&loop->lock);
-	if (loop->idle && !loop->first)
-		pthread_cond_signal(&loop->turn);
-	else if (loop->started < loop->most &&
-		 pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
+	wakes = loop->idle && !loop->first;
+	if (!wakes && loop->started < loop->most &&
+	    pthread_create(&loop->threads[loop->started], NULL, work, loop) == 0)
 		loop->started++;
 	else
-		passes = false;
+		passes = wakes;
 	if (passes)
 		loop->waiting = false;
 	pthread_mutex_unlock(&loop->lock);
+	/* Not before: the thread that wakes would sleep again for the lock. */
+	if (wakes)
+		pthread_cond_signal(&loop->turn);
 	return passes;
 }
 

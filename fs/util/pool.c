@@ -121,7 +121,8 @@ int pool_submit(struct pool *pool, void (*run)(void *argument), void *argument)
 	*pool->last = job;
 	pool->last = &job->next;
 	pool->queued++;
-	pthread_cond_signal(&pool->wake);
 	pthread_mutex_unlock(&pool->lock);
+	/* Not before: the thread that wakes would sleep again for the lock. */
+	pthread_cond_signal(&pool->wake);
 	return 0;
 }
