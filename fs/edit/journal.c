@@ -25,7 +25,11 @@ void journal_begin(struct model *model)
 
 void journal_end(struct model *model)
 {
+	const struct model_listener *listener = model->listener;
+
 	pthread_mutex_unlock(&model->journal.commit);
+	if (listener && listener->changed)
+		listener->changed(listener->context, model);
 }
 
 /* With commit held: is a graft of that slot on its way to the disk? */

@@ -10,7 +10,8 @@
 
 #include "fs/model/model.h"
 
-/* Lock commit, with no graft on its way to the disk; and unlock it. */
+/* Lock commit, with no graft on its way to the disk; and unlock it, which tells the model's
+ * listener, if the caller holds commit of another model too. */
 void journal_begin(struct model *model);
 void journal_end(struct model *model);
 

@@ -103,7 +103,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
  * looked up, is not asked for at once again. The kernel itself knows of what it writes there. */
 #define A_TICK 0.001
 
-/* Is it a directory that has another time with each graft? */
+/* Is it a directory that has another time with each graft? (directory_notes.h) */
 static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->grafts && tree_can_graft(&fs->tree, inode->model);
@@ -138,11 +138,9 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 		attr->st_blocks = 1;
 	attr->st_mtim = inode->stage ? stage_shown(inode->stage).mtime : inode->mtime;
 	if (is_of_grafts(fs, inode))
-		attr->st_mtim = model_directory_time(inode->model, tree_time_number(inode->ino));
+		attr->st_mtim =
+			model_tell_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	/* A graft changes its directory without a word to the kernel: find -newer may follow. */
-	if (is_of_grafts(fs, inode))
-		return 0;
 	return inode->stage ? A_TICK : FOREVER;
 }
 

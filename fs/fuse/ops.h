@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The
- * contracts are those of fuse_lowlevel.h. Nothing is sent to the kernel but replies, and which
- * files it may read by itself (passthrough.h): no inode's content changes, so there is nothing to
- * invalidate. */
+ * contracts are those of fuse_lowlevel.h. Nothing is sent to the kernel but replies, which files it
+ * may read by itself (passthrough.h) and which directories have another time (directory_notes.h):
+ * no inode's content changes, so there is none to invalidate. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H
 

@@ -167,24 +167,21 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	inodes_put(fs->inodes, inode);
 }
 
-static void reply_attributes(fuse_req_t req, struct mount *fs, struct inode *inode)
-{
-	struct stat attr;
-	const double timeout = ops_attributes(fs, inode, &attr);
-
-	fuse_reply_attr(req, &attr, timeout);
-}
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
 	struct inode *inode = inodes_get(fs->inodes, ino);
+	struct stat attr;
+	double timeout;
 
 	(void)fi;
-	if (inode)
-		reply_attributes(req, fs, inode);
-	else
+	if (inode) {
+		timeout = ops_attributes(fs, inode, &attr);
+		fuse_reply_attr(req, &attr, timeout);
+	} else {
 		fuse_reply_err(req, ESTALE);
+	}
 	inodes_put(fs->inodes, inode);
 }
 
@@ -229,16 +226,21 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct inode *inode = inodes_get(fs->inodes, ino);
 	struct inode *stage = nameless_stage(req, ino, attr, to_set, fi);
 	struct inode *meant = stage ? stage : inode;
+	struct stat now;
 	int rc = inode ? 0 : -ESTALE;
 
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
 		rc = family_truncate(meant, (uint64_t)attr->st_size);
 	if (rc == 0)
 		set_time(fs, meant, attr, to_set);
-	if (rc == 0)
-		reply_attributes(req, fs, inode);
-	else
+	if (rc == 0) {
+		const double timeout = ops_attributes(fs, inode, &now);
+
+		/* This answer the kernel takes also behind a word that the time has changed. */
+		fuse_reply_attr(req, &now, family_of(inode)->grafts ? 0 : timeout);
+	} else {
 		fuse_reply_err(req, -rc);
+	}
 	inodes_put(fs->inodes, stage);
 	inodes_put(fs->inodes, inode);
 }

@@ -2,6 +2,7 @@
 /* session.c - see session.h. */
 #include "fs/fuse/session.h"
 #include "fs/assemble/split_write.h"
+#include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/session_loop.h"
@@ -37,6 +38,7 @@ struct mount_session {
 	int readahead;		  /* the file of set_readahead(); -1: it cannot be written */
 	struct landlock landlock; /* with -o confine */
 	struct fuse_session *session;
+	struct directory_notes notes;
 	struct mount *fs;
 	struct unmount_status *status;
 };
@@ -162,6 +164,8 @@ static int start(struct mount_session *mount)
 	mount->unmounter.session = mount->session;
 	mount->unmounter.point = mount->point;
 	passthrough_prepare(mount->fs, mount->session);
+	mount->notes = (struct directory_notes){ mount->fs, mount->session };
+	directory_notes_begin(&mount->notes);
 	return 0;
 }
 

@@ -202,6 +202,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	pthread_cond_init(&model->journal.moved, NULL);
 	pthread_mutex_init(&model->experts_lock, NULL);
 	pthread_mutex_init(&model->names, NULL);
+	pthread_mutex_init(&model->told_lock, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
 	atomic_init(&model->seconds, 0);
 	model->number = site->number;
@@ -291,6 +292,7 @@ void model_close(struct model *model)
 	pthread_cond_destroy(&model->journal.moved);
 	pthread_mutex_destroy(&model->experts_lock);
 	pthread_mutex_destroy(&model->names);
+	pthread_mutex_destroy(&model->told_lock);
 	free(model->shown);
 	free(model->directory);
 	free(model->name);
@@ -341,7 +343,7 @@ static const char *directory_name(unsigned directory)
 	return directory < CLASSES ? class_name((enum organ_class)directory) : "metadata";
 }
 
-struct timespec model_directory_time(struct model *model, unsigned directory)
+static struct timespec directory_time(struct model *model, unsigned directory)
 {
 	struct timespec time;
 
@@ -351,6 +353,36 @@ struct timespec model_directory_time(struct model *model, unsigned directory)
 	time = model->set[directory];
 	pthread_mutex_unlock(&model->names);
 	return time.tv_sec || time.tv_nsec ? time : backing_stat(model->base)->st_mtim;
+}
+
+/* The time is read under the lock: a change whose thread comes to the lock first is in it, and one
+ * whose thread comes later finds what was told. */
+struct timespec model_tell_directory_time(struct model *model, unsigned directory)
+{
+	struct model *first = model->first;
+	struct timespec time;
+
+	pthread_mutex_lock(&first->told_lock);
+	time = first->told[directory] = directory_time(model, directory);
+	pthread_mutex_unlock(&first->told_lock);
+	return time;
+}
+
+bool model_directory_changed(struct model *model, unsigned directory)
+{
+	struct model *first = model->first;
+	struct timespec *told = &first->told[directory], time;
+	bool changed = false;
+
+	pthread_mutex_lock(&first->told_lock);
+	if (told->tv_sec || told->tv_nsec) {
+		time = directory_time(model, directory);
+		changed = !is_same_time(&time, told);
+	}
+	if (changed)
+		*told = (struct timespec){ 0 };
+	pthread_mutex_unlock(&first->told_lock);
+	return changed;
 }
 
 void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)

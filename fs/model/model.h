@@ -47,6 +47,14 @@ struct journal {
 	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
 };
 
+struct model;
+
+/* What is told after each change of a model, with no lock of it held. Set before requests come. */
+struct model_listener {
+	void (*changed)(void *context, struct model *model); /* NULL: nothing is */
+	void *context;
+};
+
 /* What an assembled model is to say of how it was made, and the metadata key for it. */
 #define LINEAGE_KEY "organfs.recipe"
 struct lineage {
@@ -96,12 +104,17 @@ struct model {
 	uint32_t recovered; /* grafts that an earlier mount left in the layer */
 	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
 	struct symlinks *links; /* of the mount; set before requests come */
+	const struct model_listener *listener; /* likewise; NULL: there is none */
 	/* Before then no broken merge is tried again; protected by the turn of symlinks. */
 	struct timespec merge_again;
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */
 	pthread_mutex_t experts_lock;
+	/* Of the first, for all that took its place: the times of the directories as the kernel
+	 * keeps them; 0: it does not. Under the lock the layer's disk is asked. */
+	pthread_mutex_t told_lock;
+	struct timespec told[MODEL_DIRECTORIES];
 	struct journal journal;
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of files made from them */
@@ -169,8 +182,14 @@ struct timespec model_time(struct model *model);
 bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time);
 
 /* The modification time of one of its directories, of a model that can be grafted on: that of the
- * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. */
-struct timespec model_directory_time(struct model *model, unsigned directory);
+ * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. The
+ * caller tells it the kernel, which keeps it until model_directory_changed() says that it must not:
+ * each change is followed by that call before it is confirmed. */
+struct timespec model_tell_directory_time(struct model *model, unsigned directory);
+
+/* Has the directory another time than was told last? That counts as told no more. */
+bool model_directory_changed(struct model *model, unsigned directory);
+
 void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time);
 
 /* Slot number k of a class. False: there are not so many. */

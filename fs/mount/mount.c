@@ -77,6 +77,7 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 	};
 
 	model->links = fs->links;
+	model->listener = &fs->listener;
 	return model_files_init(model_files, model, &params);
 }
 

@@ -54,6 +54,7 @@ struct mount {
 	struct pool *link_lookups;	 /* who waits for where links lead */
 	struct pool *shard_checks;	 /* who waits for whether shards have come; one at a time */
 	struct symlinks *links;
+	struct model_listener listener; /* of all models; set before requests come */
 	struct pool *first_writes; /* first writes to a stage, that are traced */
 	struct write_sources *tracer;
 	const struct unmount_status *status; /* the session's; NULL: there is none */

@@ -2,6 +2,7 @@
 /* kernel.c - see kernel.h. Structures and sizes of answers are those of linux/fuse.h. */
 #include "kernel.h"
 
+#include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
 #include "tests/unit/small_gguf.h"
@@ -32,6 +33,7 @@ struct fuzz_kernel {
 	struct log *log;
 	struct mount *fs;
 	struct fuse_session *session;
+	struct directory_notes notes;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t answered;
 	unsigned missing, n;
@@ -146,7 +148,18 @@ static void take(struct fuzz_kernel *k, const struct fuse_out_header *head, cons
 	pthread_cond_broadcast(&k->answered);
 }
 
-/* Nothing but answers is sent: what has no number is none. */
+/* What has no number is no answer. Of such the kernel is only told that a directory has another
+ * time, of which no page is dropped. */
+static void check_notice(const struct fuse_out_header *head, const uint8_t *bytes)
+{
+	struct fuse_notify_inval_inode_out notice;
+
+	require(head->error == FUSE_NOTIFY_INVAL_INODE);
+	require(head->len == sizeof(*head) + sizeof(notice));
+	memcpy(&notice, bytes, sizeof(notice));
+	require(notice.ino != 0 && notice.off < 0);
+}
+
 static ssize_t write_answer(int fd, struct iovec *iov, int count, void *userdata)
 {
 	struct fuzz_kernel *k = the_kernel;
@@ -169,9 +182,13 @@ static ssize_t write_answer(int fd, struct iovec *iov, int count, void *userdata
 	require(n >= sizeof(head));
 	memcpy(&head, bytes, sizeof(head));
 	require(head.len == n);
-	pthread_mutex_lock(&k->lock);
-	take(k, &head, bytes + sizeof(head));
-	pthread_mutex_unlock(&k->lock);
+	if (head.unique == 0) {
+		check_notice(&head, bytes + sizeof(head));
+	} else {
+		pthread_mutex_lock(&k->lock);
+		take(k, &head, bytes + sizeof(head));
+		pthread_mutex_unlock(&k->lock);
+	}
 	free(bytes);
 	return (ssize_t)n;
 }
@@ -316,6 +333,8 @@ static void connect_session(struct fuzz_kernel *k)
 	fuse_opt_free_args(&args);
 	require(k->session && fuse_session_custom_io(k->session, &io,
 						     open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
+	k->notes = (struct directory_notes){ k->fs, k->session };
+	directory_notes_begin(&k->notes);
 	k->n = 1; /* number 0 is what is no answer */
 	fuzz_kernel_ask(k, &request, &answer);
 	require(answer.error == 0);

@@ -159,4 +159,32 @@ static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
 	close_scene(&s);
 }
 
+/* A listener may change the model itself. */
+static void count_change(void *context, struct model *model)
+{
+	assert_int_equal(pthread_mutex_trylock(&model->journal.commit), 0);
+	pthread_mutex_unlock(&model->journal.commit);
+	atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void the_listener_is_told_behind_each_change(void **state)
+{
+	atomic_int count = 0;
+	const struct model_listener deaf = { .changed = NULL };
+	const struct model_listener listener = { count_change, &count };
+	struct scene s;
+
+	(void)state;
+	open_scene(&s);
+	be_alone(&s);
+	s.model.listener = &deaf;
+	be_alone(&s);
+	s.model.listener = &listener;
+	be_alone(&s);
+	assert_int_equal(count, 1);
+	graft(&s, "up", &s.same);
+	assert_int_equal(count, 2);
+	close_scene(&s);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

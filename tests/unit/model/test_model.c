@@ -288,6 +288,33 @@ static void a_read_only_model_has_no_layer_and_no_grafts(void **state)
 	close_model(&o);
 }
 
+static void a_directory_has_changed_where_its_time_is_not_as_told(void **state)
+{
+	const struct timespec past = { .tv_sec = 1000000000 };
+	struct opened o = open_small(state, "base.gguf");
+	struct timespec base, told;
+
+	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
+	base = model_tell_directory_time(o.model, CLASS_ORGANS);
+	assert_int_equal(base.tv_sec, backing_stat(o.model->base)->st_mtim.tv_sec);
+	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
+	assert_int_equal(fill_up(o.model, 50), 0);
+	assert_false(model_directory_changed(o.model, CLASS_NORM));
+	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
+	/* That is told no more. */
+	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
+	told = model_tell_directory_time(o.model, CLASS_ORGANS);
+	assert_true(told.tv_sec != base.tv_sec || told.tv_nsec != base.tv_nsec);
+	model_set_directory_time(o.model, CLASS_ORGANS, &past);
+	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
+	told = model_tell_directory_time(o.model, CLASS_ORGANS);
+	assert_int_equal(told.tv_sec, past.tv_sec);
+	/* Less than a second apart. */
+	model_set_directory_time(o.model, CLASS_ORGANS, &(struct timespec){ past.tv_sec, 1 });
+	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
+	close_model(&o);
+}
+
 static void layers_lie_in_the_state_directory_of_the_user(void **state)
 {
 	char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;

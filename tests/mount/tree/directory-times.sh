@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The time of a directory of grafts, which the kernel keeps, is that of the layer's directory as
+# soon as a change is confirmed: after a graft by each way in, a removal, .undo, a key and a touch.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+a=organs/blk_0_ffn_up.bin
+b=organs/blk_1_ffn_up.bin
+layer=$TMP/layer
+mkdir "$TMP/organs"
+mount_model -o "noassemble,layer=$layer" "$base"
+cp "$MNT/$a" "$TMP/a"
+last=$(($(stat -c %s "$TMP/a") - 1))
+printf '\1' | dd of="$TMP/a" bs=1 seek="$last" conv=notrunc status=none
+echo first >"$MNT/metadata/test.first"
+
+time_of() {
+	stat -c %y "$1"
+}
+
+# changes DIRECTORY COMMAND...: the time there is another behind the command, and the layer's.
+changes() {
+	local directory=$1 before other
+	shift
+	before=$(time_of "$MNT/$directory")
+	other=$(time_of "$MNT/norm")
+	sleep 0.02 # times on disks go by ticks
+	"$@" || fail "$*: $?"
+	[ "$(time_of "$MNT/$directory")" != "$before" ] || fail "$*: $directory has its old time"
+	equal "$(time_of "$MNT/$directory")" "$(time_of "$layer/$directory")" "$*"
+	equal "$(time_of "$MNT/norm")" "$other" "$*: norm"
+}
+
+within() {
+	printf '\2' | dd of="$MNT/$a" bs=1 seek="$last" conv=notrunc status=none
+}
+
+by_name() {
+	cp "$TMP/a" "$MNT/organs/.new" && mv "$MNT/organs/.new" "$MNT/$a"
+}
+
+relink() {
+	rm "$MNT/$b" && ln -s "$TMP/a" "$MNT/$b"
+}
+
+key() {
+	echo "$1" >"$MNT/metadata/test.first"
+}
+
+changes organs cp "$TMP/a" "$MNT/$a"
+changes organs within
+changes organs by_name
+changes organs rm "$MNT/$a"
+changes organs cp "$TMP/a" "$MNT/$a"
+changes organs mv "$MNT/$a" "$MNT/$b"
+changes organs relink
+changes metadata key second
+changes metadata rm "$MNT/metadata/test.first"
+changes metadata key third
+changes organs touch -d '2020-01-02 03:04:05.678' "$MNT/organs"
+changes organs sh -c "echo $b >'$MNT/.undo'"
+
+# The process that writes need not be the one that looks, and close() is what confirms.
+exec 5>"$MNT/$a"
+before=$(time_of "$MNT/organs")
+sleep 0.02
+cat "$TMP/a" >&5
+exec 5>&-
+[ "$(time_of "$MNT/organs")" != "$before" ] || fail 'close() left the time'
+touch "$TMP/reference"
+sleep 0.02
+cp "$TMP/a" "$MNT/$b"
+equal "$(find "$MNT" -maxdepth 1 -newer "$TMP/reference" -name organs)" "$MNT/organs"
+
+# Several models have their own.
+unmount_and_wait
+cp "$base" "$TMP/second.gguf"
+mount_daemon -o noassemble "$base" "$TMP/second.gguf" "$MNT"
+one=$(time_of "$MNT/stories260K/organs")
+two=$(time_of "$MNT/second/organs")
+sleep 0.02
+cp "$TMP/a" "$MNT/second/$a"
+equal "$(time_of "$MNT/stories260K/organs")" "$one"
+[ "$(time_of "$MNT/second/organs")" != "$two" ] || fail 'the second model kept its time'
+unmount_and_wait
