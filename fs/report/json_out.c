@@ -7,10 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ASCII that JSON has as it is: most names. */
+static bool is_plain(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] < ' ' || bytes[i] > '~' || bytes[i] == '"' || bytes[i] == '\\')
+			return false;
+	return true;
+}
+
 void json_out_bytes(struct json_out *json, const char *bytes, size_t n)
 {
-	char *text = bytes ? json_string(bytes, n) : NULL;
+	char *text;
 
+	if (bytes && is_plain(bytes, n)) {
+		fputc('"', json->out);
+		fwrite(bytes, 1, n, json->out);
+		fputc('"', json->out);
+		return;
+	}
+	text = bytes ? json_string(bytes, n) : NULL;
 	json->failed |= bytes && !text;
 	fputs(text ? text : "null", json->out);
 	free(text);

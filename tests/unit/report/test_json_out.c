@@ -2,6 +2,7 @@
 /* test_json_out.c - fs/report/json_out.c: valid JSON of one width, whatever the numbers and texts
  * are. */
 #include "fs/report/json_out.h"
+#include "fs/metadata/json_value.h"
 #include "tests/unit/zmeasures.h"
 
 #include <cjson/cJSON.h>
@@ -26,6 +27,23 @@ static void assert_printed(struct printed *p, const char *expected)
 	assert_string_equal(p->text, expected);
 	assert_false(p->json.failed);
 	free(p->text);
+}
+
+/* As cJSON has them, each of the 256. */
+static void every_byte_is_printed_as_json_string_prints_it(void **state)
+{
+	(void)state;
+	for (int byte = 0; byte < 256; byte++) {
+		const char bytes[] = { 'a', (char)byte, 'b' };
+		char *expected = json_string(bytes, sizeof(bytes));
+		struct printed p;
+
+		begin_print(&p);
+		json_out_bytes(&p.json, bytes, sizeof(bytes));
+		assert_non_null(expected);
+		assert_printed(&p, expected);
+		free(expected);
+	}
 }
 
 static void texts_are_escaped_and_none_is_null(void **state)
@@ -140,7 +158,7 @@ static void without_memory_for_a_text_it_has_failed(void **state)
 	needs_failing_allocations();
 	begin_print(&p);
 	allocation_fails(1);
-	json_out_text(&p.json, "x");
+	json_out_text(&p.json, "\"");
 	assert_true(allocation_failed());
 	assert_true(p.json.failed);
 	must(fclose(p.json.out) == 0);
