@@ -361,9 +361,22 @@ static void without_a_matrix_there_is_no_adapter(void **state)
 	diff_factors_unref(factors);
 }
 
-static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
+static void put_nan(void **state, const char *name, unsigned tensor, uint64_t at)
 {
 	const float bad = NAN;
+	struct gguf *gguf;
+	size_t size;
+	char *bytes = read_whole(in_temp(state, name).text, &size);
+
+	gguf = read_bytes((const uint8_t *)bytes, size);
+	memcpy(bytes + gguf->tensors[tensor].offset + at, &bad, sizeof(bad));
+	write_file(in_temp(state, name).text, bytes, size);
+	gguf_free(gguf);
+	free(bytes);
+}
+
+static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
+{
 	struct diff_factors *factors;
 	size_t size;
 	struct gguf *gguf;
@@ -371,12 +384,7 @@ static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
 
 	save_model(state, "here", TENSORS, false);
 	save_model(state, "there", TENSORS, true);
-	bytes = read_whole(in_temp(state, "there").text, &size);
-	gguf = read_bytes((const uint8_t *)bytes, size);
-	memcpy(bytes + gguf->tensors[QUERY].offset + 40, &bad, sizeof(bad));
-	write_file(in_temp(state, "there").text, bytes, size);
-	gguf_free(gguf);
-	free(bytes);
+	put_nan(state, "there", QUERY, 40);
 	factors = factors_with(state, "here", "there", &plain, KEPT_ALL);
 	text = table_of(factors, 2);
 	assert_has(strstr(text, "blk.0.attn_q.weight"), "\tnonfinite\n");
@@ -388,6 +396,21 @@ static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
 	assert_changes(bytes, &gguf->tensors[0], &gguf->tensors[1], EMBED);
 	gguf_free(gguf);
 	free(bytes);
+	diff_factors_unref(factors);
+}
+
+static void so_the_table_says_of_a_pair_that_is_in_no_adapter(void **state)
+{
+	struct diff_factors *factors;
+	char *text;
+
+	save_model(state, "here", TENSORS, false);
+	save_model(state, "there", TENSORS, true);
+	put_nan(state, "there", NORM, 8);
+	factors = factors_with(state, "here", "there", &plain, KEPT_ALL);
+	text = table_of(factors, 2);
+	assert_has(strstr(text, "blk.0.attn_norm.weight"), "\tnonfinite\n");
+	free(text);
 	diff_factors_unref(factors);
 }
 

@@ -213,6 +213,28 @@ static void two_models_are_aligned(void **state)
 	picture_grid_free(&grid);
 }
 
+static void two_models_without_a_tensor_in_common_have_all_of_both(void **state)
+{
+	struct sheet first = { 0 }, second = { 0 };
+	struct picture_grid grid;
+	uint32_t sides[2] = { 0 };
+
+	(void)state;
+	for (int32_t i = 0; i < MOST; i++) {
+		add(&first, "attn_q", CLASS_SKELETON, i, 40);
+		add(&second, "ffn_up", CLASS_ORGANS, i, 42);
+	}
+	make(&grid, &first, &second);
+	assert_int_equal(grid.n, 2 * MOST);
+	assert_int_equal(grid.n_rows, 2);
+	for (size_t i = 0; i < 2 * MOST; i++)
+		for (unsigned side = 0; side < 2; side++)
+			sides[side] += grid.cells[i].sides[side].figure != NULL;
+	assert_int_equal(sides[0], MOST);
+	assert_int_equal(sides[1], MOST);
+	picture_grid_free(&grid);
+}
+
 static void blocks_that_are_there_are_said(void **state)
 {
 	static const int32_t blocks[] = { 0, 1, 2, 5, 7, 8, INT32_MAX };

@@ -288,6 +288,23 @@ static void a_read_only_model_has_no_layer_and_no_grafts(void **state)
 	close_model(&o);
 }
 
+/* There are places for so many, and no byte more. */
+static void slots_are_added_up_to_a_limit(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	char name[32], tensor[48];
+
+	for (uint32_t i = 0; i <= MODEL_ADDED_MAX; i++) {
+		snprintf(name, sizeof(name), "added_%u", i);
+		snprintf(tensor, sizeof(tensor), "added.%u.weight", i);
+		assert_int_equal(model_add_slot(o.model, CLASS_ORGANS, name, tensor,
+						(uint32_t)strlen(tensor), content_new_whiteout()),
+				 i < MODEL_ADDED_MAX ? 0 : -ENOSPC);
+	}
+	assert_int_equal(slots_count(o.model->slots), o.model->gguf->n_tensors + MODEL_ADDED_MAX);
+	close_model(&o);
+}
+
 static void a_directory_has_changed_where_its_time_is_not_as_told(void **state)
 {
 	const struct timespec past = { .tv_sec = 1000000000 };

@@ -47,6 +47,7 @@ static void what_is_no_recipe_is_refused_with_its_place(void **state)
 		{ BASE "grafts: [{slot: !!str a}]\n", "column 17: a recipe has no anchors" },
 		{ BASE "grafts: !x []\n", "column 9: a recipe has no anchors" },
 		{ BASE "grafts: [{? [a] : b}]\n", "here has to be a key" },
+		{ BASE "? [a]\n: b\n", "line 3, column 3: here has to be a key" },
 		{ BASE "grafts: [{slot: a, how: so}]\n", "column 25: here has to be copy" },
 		{ BASE "grafts: [{slot: a, how: copy}]\n", "column 10: a copy needs" },
 		{ BASE "grafts: [{slot: a, how: reference}]\n", "a reference needs" },
