@@ -10,8 +10,8 @@
 
 #include "fs/model/model.h"
 
-/* Lock commit, with no graft on its way to the disk; and unlock it, which tells the model's
- * listener, if the caller holds commit of another model too. */
+/* Lock commit, with no graft on its way to the disk; and unlock it, then call the model's listener.
+ * The caller may still hold commit of another model. */
 void journal_begin(struct model *model);
 void journal_end(struct model *model);
 

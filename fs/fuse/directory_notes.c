@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* directory_notes.c - see directory_notes.h. */
+/* directory_notes.c - see directory_notes.h.
+ *
+ * The kernel drops an answer to a GETATTR that it sent before its last change of the attributes,
+ * which a notice is (attr_version in Linux's fs/fuse/inode.c): an answer with the old time that
+ * comes behind the notice does no harm. It takes the answer to a SETATTR, and to a LOOKUP that
+ * makes the inode, in any case: those hold for no time (op_setattr()) and a tick (ops_entry()).
+ *
+ * libfuse forbids the notice while a process waits for the answer to an unlink(), rename() or the
+ * like, as the kernel would lock what that process has locked. With an offset below zero it drops
+ * no page, and locks nothing of the directory. */
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
-#include "fs/model/inode.h"
 
-static uint64_t directory_of(const struct model *model, unsigned directory)
+/* The kernel may not know the directory (ENOENT), and the mount may be gone (EBADF, ENODEV). */
+static void notify(void *context, uint64_t ino)
 {
-	if (directory == MODEL_METADATA)
-		return inode_of_directory(model, INODE_METADATA, 0);
-	return inode_of_directory(model, INODE_CLASS, directory);
+	const struct mount *fs = context;
+
+	fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
 }
 
-/* An answer with the old attributes that comes behind this is not taken: the kernel counts what it
- * was told meanwhile (attr_version in Linux's fs/fuse/inode.c). With an offset below zero no page
- * is dropped and no lock of the directory is taken, which the process that waits for this thread
- * may hold. The kernel may not know the directory (ENOENT), and the mount may be gone (EBADF,
- * ENODEV). */
+/* The connection is not closed meanwhile. */
 static void tell_changed(void *context, struct model *model)
 {
-	const struct directory_notes *notes = context;
+	struct mount *fs = context;
 
-	for (unsigned i = 0; i < MODEL_DIRECTORIES; i++) {
-		if (!model_directory_changed(model, i))
-			continue;
-		/* The connection is not closed meanwhile. */
-		pthread_rwlock_rdlock(&notes->fs->answering);
-		fuse_lowlevel_notify_inval_inode(notes->session, directory_of(model, i), -1, 0);
-		pthread_rwlock_unlock(&notes->fs->answering);
-	}
+	pthread_rwlock_rdlock(&fs->answering);
+	model_tell_directories(model, notify, fs);
+	pthread_rwlock_unlock(&fs->answering);
 }
 
-void directory_notes_begin(struct directory_notes *notes)
+void directory_notes_begin(struct mount *fs)
 {
-	notes->fs->listener = (struct model_listener){ tell_changed, notes };
+	fs->listener = (struct model_listener){ tell_changed, fs };
 }

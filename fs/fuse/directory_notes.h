@@ -4,17 +4,9 @@
 #ifndef FS_FUSE_DIRECTORY_NOTES_H
 #define FS_FUSE_DIRECTORY_NOTES_H
 
-struct fuse_session;
 struct mount;
 
-/* The two are borrowed. */
-struct directory_notes {
-	struct mount *fs;
-	struct fuse_session *session;
-};
-
-/* From now on; before the session answers its first request. notes is borrowed for as long as
- * models of the mount change. */
-void directory_notes_begin(struct directory_notes *notes);
+/* From now on; when the mount has its session, before that answers its first request. */
+void directory_notes_begin(struct mount *fs);
 
 #endif

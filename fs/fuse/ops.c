@@ -139,8 +139,11 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	attr->st_mtim = inode->stage ? stage_shown(inode->stage).mtime : inode->mtime;
 	if (is_of_grafts(fs, inode))
 		attr->st_mtim =
-			model_tell_directory_time(inode->model, tree_time_number(inode->ino));
+			model_send_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
+	/* When the shards have come that a model lacks, its layer is taken up. */
+	if (family->grafts && !fs->options->read_only && !is_of_grafts(fs, inode))
+		return A_TICK;
 	return inode->stage ? A_TICK : FOREVER;
 }
 
@@ -165,6 +168,9 @@ struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *in
 	if (family->generation)
 		entry.generation = family->generation(inode);
 	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
+	/* The kernel takes these also behind a word that they have changed (directory_notes.c). */
+	if (is_of_grafts(fs, inode))
+		entry.attr_timeout = A_TICK;
 	entry.entry_timeout = entry_timeout(fs, inode);
 	return entry;
 }

@@ -2,7 +2,7 @@
 /* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The
  * contracts are those of fuse_lowlevel.h. Nothing is sent to the kernel but replies, which files it
  * may read by itself (passthrough.h) and which directories have another time (directory_notes.h):
- * no inode's content changes, so there is none to invalidate. */
+ * contents never change, so no page is dropped. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H
 

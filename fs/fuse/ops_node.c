@@ -167,7 +167,6 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	inodes_put(fs->inodes, inode);
 }
 
-
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);

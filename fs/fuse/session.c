@@ -38,7 +38,6 @@ struct mount_session {
 	int readahead;		  /* the file of set_readahead(); -1: it cannot be written */
 	struct landlock landlock; /* with -o confine */
 	struct fuse_session *session;
-	struct directory_notes notes;
 	struct mount *fs;
 	struct unmount_status *status;
 };
@@ -164,8 +163,8 @@ static int start(struct mount_session *mount)
 	mount->unmounter.session = mount->session;
 	mount->unmounter.point = mount->point;
 	passthrough_prepare(mount->fs, mount->session);
-	mount->notes = (struct directory_notes){ mount->fs, mount->session };
-	directory_notes_begin(&mount->notes);
+	mount->fs->session = mount->session;
+	directory_notes_begin(mount->fs);
 	return 0;
 }
 

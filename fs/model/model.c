@@ -202,7 +202,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	pthread_cond_init(&model->journal.moved, NULL);
 	pthread_mutex_init(&model->experts_lock, NULL);
 	pthread_mutex_init(&model->names, NULL);
-	pthread_mutex_init(&model->told_lock, NULL);
+	pthread_mutex_init(&model->sent_lock, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
 	atomic_init(&model->seconds, 0);
 	model->number = site->number;
@@ -292,7 +292,7 @@ void model_close(struct model *model)
 	pthread_cond_destroy(&model->journal.moved);
 	pthread_mutex_destroy(&model->experts_lock);
 	pthread_mutex_destroy(&model->names);
-	pthread_mutex_destroy(&model->told_lock);
+	pthread_mutex_destroy(&model->sent_lock);
 	free(model->shown);
 	free(model->directory);
 	free(model->name);
@@ -356,33 +356,50 @@ static struct timespec directory_time(struct model *model, unsigned directory)
 }
 
 /* The time is read under the lock: a change whose thread comes to the lock first is in it, and one
- * whose thread comes later finds what was told. */
-struct timespec model_tell_directory_time(struct model *model, unsigned directory)
+ * whose thread comes later finds what was sent. Of several answers that were sent the kernel may
+ * have taken any. */
+struct timespec model_send_directory_time(struct model *model, unsigned directory)
 {
 	struct model *first = model->first;
+	struct sent_times *sent = &first->sent[directory];
 	struct timespec time;
 
-	pthread_mutex_lock(&first->told_lock);
-	time = first->told[directory] = directory_time(model, directory);
-	pthread_mutex_unlock(&first->told_lock);
+	pthread_mutex_lock(&first->sent_lock);
+	time = directory_time(model, directory);
+	if (sent->count == SENT_NONE)
+		*sent = (struct sent_times){ SENT_ONE, time };
+	else if (!is_same_time(&time, &sent->time))
+		sent->count = SENT_SEVERAL;
+	pthread_mutex_unlock(&first->sent_lock);
 	return time;
 }
 
-bool model_directory_changed(struct model *model, unsigned directory)
+/* With sent_lock held. */
+static bool may_be_kept(struct model *model, unsigned directory)
+{
+	const struct sent_times *sent = &model->first->sent[directory];
+	struct timespec time;
+
+	if (sent->count != SENT_ONE)
+		return sent->count == SENT_SEVERAL;
+	time = directory_time(model, directory);
+	return !is_same_time(&time, &sent->time);
+}
+
+void model_tell_directories(struct model *model, void (*tell)(void *context, uint64_t ino),
+			    void *context)
 {
 	struct model *first = model->first;
-	struct timespec *told = &first->told[directory], time;
-	bool changed = false;
 
-	pthread_mutex_lock(&first->told_lock);
-	if (told->tv_sec || told->tv_nsec) {
-		time = directory_time(model, directory);
-		changed = !is_same_time(&time, told);
+	pthread_mutex_lock(&first->sent_lock);
+	for (unsigned i = 0; i < MODEL_DIRECTORIES; i++) {
+		if (!may_be_kept(model, i))
+			continue;
+		tell(context, i == MODEL_METADATA ? inode_of_directory(model, INODE_METADATA, 0)
+						  : inode_of_directory(model, INODE_CLASS, i));
+		first->sent[i].count = SENT_NONE;
 	}
-	if (changed)
-		*told = (struct timespec){ 0 };
-	pthread_mutex_unlock(&first->told_lock);
-	return changed;
+	pthread_mutex_unlock(&first->sent_lock);
 }
 
 void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)

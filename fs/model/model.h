@@ -49,10 +49,17 @@ struct journal {
 
 struct model;
 
-/* What is told after each change of a model, with no lock of it held. Set before requests come. */
+/* What is called after each change of a model, with no lock of it held. Set before requests
+ * come. */
 struct model_listener {
 	void (*changed)(void *context, struct model *model); /* NULL: nothing is */
 	void *context;
+};
+
+/* The times of a directory that were sent to the kernel since it was last told of a change. */
+struct sent_times {
+	enum { SENT_NONE, SENT_ONE, SENT_SEVERAL } count;
+	struct timespec time; /* the first */
 };
 
 /* What an assembled model is to say of how it was made, and the metadata key for it. */
@@ -111,10 +118,10 @@ struct model {
 	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */
 	pthread_mutex_t experts_lock;
-	/* Of the first, for all that took its place: the times of the directories as the kernel
-	 * keeps them; 0: it does not. Under the lock the layer's disk is asked. */
-	pthread_mutex_t told_lock;
-	struct timespec told[MODEL_DIRECTORIES];
+	/* Of the first, for all that took its place. Under the lock the layer's disk is asked and
+	 * the kernel is told. */
+	pthread_mutex_t sent_lock;
+	struct sent_times sent[MODEL_DIRECTORIES];
 	struct journal journal;
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of files made from them */
@@ -183,12 +190,14 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 
 /* The modification time of one of its directories, of a model that can be grafted on: that of the
  * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. The
- * caller tells it the kernel, which keeps it until model_directory_changed() says that it must not:
- * each change is followed by that call before it is confirmed. */
-struct timespec model_tell_directory_time(struct model *model, unsigned directory);
+ * caller sends it to the kernel, which keeps it until tell() says that it must not: each change is
+ * followed by model_tell_directories() before it is confirmed. */
+struct timespec model_send_directory_time(struct model *model, unsigned directory);
 
-/* Has the directory another time than was told last? That counts as told no more. */
-bool model_directory_changed(struct model *model, unsigned directory);
+/* Call tell() for each directory of which the kernel may keep another time than it has. Returns
+ * when all of them are told, also those that another thread was about to tell. */
+void model_tell_directories(struct model *model, void (*tell)(void *context, uint64_t ino),
+			    void *context);
 
 void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time);
 

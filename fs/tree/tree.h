@@ -47,7 +47,7 @@ bool tree_is_adapter_name(uint64_t directory, const char *name);
 /* Is that number a directory of metadata, in which keys can be changed? */
 bool tree_is_metadata(uint64_t ino);
 
-/* Of a directory that grafts are in: its name, and its number for model_directory_time(). */
+/* Of a directory that grafts are in: its name, and its number for model_send_directory_time(). */
 const char *tree_title(uint64_t ino);
 unsigned tree_time_number(uint64_t ino);
 

@@ -33,7 +33,6 @@ struct fuzz_kernel {
 	struct log *log;
 	struct mount *fs;
 	struct fuse_session *session;
-	struct directory_notes notes;
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t answered;
 	unsigned missing, n;
@@ -333,8 +332,8 @@ static void connect_session(struct fuzz_kernel *k)
 	fuse_opt_free_args(&args);
 	require(k->session && fuse_session_custom_io(k->session, &io,
 						     open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
-	k->notes = (struct directory_notes){ k->fs, k->session };
-	directory_notes_begin(&k->notes);
+	k->fs->session = k->session;
+	directory_notes_begin(k->fs);
 	k->n = 1; /* number 0 is what is no answer */
 	fuzz_kernel_ask(k, &request, &answer);
 	require(answer.error == 0);

@@ -58,6 +58,8 @@ changes organs relink
 changes metadata key second
 changes metadata rm "$MNT/metadata/test.first"
 changes metadata key third
+cp "$TMP/a" "$TMP/b"
+printf '\3' | dd of="$TMP/b" bs=1 seek="$last" conv=notrunc status=none
 changes organs touch -d '2020-01-02 03:04:05.678' "$MNT/organs"
 changes organs sh -c "echo $b >'$MNT/.undo'"
 
@@ -72,6 +74,46 @@ touch "$TMP/reference"
 sleep 0.02
 cp "$TMP/a" "$MNT/$b"
 equal "$(find "$MNT" -maxdepth 1 -newer "$TMP/reference" -name organs)" "$MNT/organs"
+
+# As old as a time can be.
+changes organs touch -d @0 "$MNT/organs"
+changes organs cp "$TMP/b" "$MNT/$a"
+
+# Others that look meanwhile do not keep an older one.
+cat >"$TMP/hammer.py" <<'END'
+import os, sys, threading, time
+mnt, layer = sys.argv[1:]
+names = [f"{mnt}/organs/{n}" for n in sorted(os.listdir(f"{mnt}/organs")) if "_up.bin" in n][:4]
+content = {n: bytearray(open(n, "rb").read()) for n in names}
+stop = time.monotonic() + 6
+
+def graft(name, i):
+    content[name][-1] = i % 256
+    with open(name, "wb", buffering=0) as file:
+        file.write(content[name])
+
+lookers = []
+for _ in range(4):
+    if (pid := os.fork()) == 0:
+        while time.monotonic() < stop:
+            os.stat(f"{mnt}/organs")
+        os._exit(0)
+    lookers.append(pid)
+rounds = 0
+while time.monotonic() < stop:
+    threads = [threading.Thread(target=graft, args=(name, rounds)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rounds += 1
+    shown, kept = (os.stat(f"{top}/organs").st_mtime_ns for top in (mnt, layer))
+    assert shown == kept, f"round {rounds}: {shown} is shown, the layer has {kept}"
+for pid in lookers:
+    os.waitpid(pid, 0)
+print(rounds, "rounds")
+END
+python3 "$TMP/hammer.py" "$MNT" "$layer" || fail 'a time from before'
 
 # Several models have their own.
 unmount_and_wait

@@ -159,7 +159,7 @@ static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
 	close_scene(&s);
 }
 
-/* A listener may change the model itself. */
+/* commit is free by then. */
 static void count_change(void *context, struct model *model)
 {
 	assert_int_equal(pthread_mutex_trylock(&model->journal.commit), 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_model.c - fs/model/model.c: a base opened, its tensors under the names of their files. */
+#include "fs/model/inode.h"
 #include "tests/unit/open_model.h"
 
 static bool finds(struct model *model, enum organ_class klass, const char *name, uint32_t expected)
@@ -305,30 +306,60 @@ static void slots_are_added_up_to_a_limit(void **state)
 	close_model(&o);
 }
 
-static void a_directory_has_changed_where_its_time_is_not_as_told(void **state)
+/* Adds the directories that the kernel would be told of. */
+static void note_told(void *context, uint64_t ino)
 {
-	const struct timespec past = { .tv_sec = 1000000000 };
-	struct opened o = open_small(state, "base.gguf");
-	struct timespec base, told;
+	unsigned *told = context;
 
-	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
-	base = model_tell_directory_time(o.model, CLASS_ORGANS);
+	*told |= 1u << (inode_kind(ino) == INODE_METADATA ? MODEL_METADATA
+							  : (unsigned)inode_index(ino));
+}
+
+static unsigned told_of(struct model *model)
+{
+	unsigned told = 0;
+
+	model_tell_directories(model, note_told, &told);
+	return told;
+}
+
+static void the_kernel_is_told_where_it_may_keep_another_time(void **state)
+{
+	const struct timespec past = { .tv_sec = 1234567890 }, least = { .tv_sec = 0 };
+	const unsigned organs = 1u << CLASS_ORGANS;
+	struct opened o = open_small(state, "base.gguf");
+	struct timespec base, sent;
+
+	assert_int_equal(told_of(o.model), 0);
+	base = model_send_directory_time(o.model, CLASS_ORGANS);
 	assert_int_equal(base.tv_sec, backing_stat(o.model->base)->st_mtim.tv_sec);
-	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
+	model_send_directory_time(o.model, CLASS_NORM);
+	model_send_directory_time(o.model, MODEL_METADATA);
+	assert_int_equal(told_of(o.model), 0);
 	assert_int_equal(fill_up(o.model, 50), 0);
-	assert_false(model_directory_changed(o.model, CLASS_NORM));
-	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
-	/* That is told no more. */
-	assert_false(model_directory_changed(o.model, CLASS_ORGANS));
-	told = model_tell_directory_time(o.model, CLASS_ORGANS);
-	assert_true(told.tv_sec != base.tv_sec || told.tv_nsec != base.tv_nsec);
+	assert_int_equal(told_of(o.model), organs);
+	/* It keeps no time any more. */
+	assert_int_equal(told_of(o.model), 0);
+	sent = model_send_directory_time(o.model, CLASS_ORGANS);
+	assert_true(sent.tv_sec != base.tv_sec || sent.tv_nsec != base.tv_nsec);
 	model_set_directory_time(o.model, CLASS_ORGANS, &past);
-	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
-	told = model_tell_directory_time(o.model, CLASS_ORGANS);
-	assert_int_equal(told.tv_sec, past.tv_sec);
-	/* Less than a second apart. */
-	model_set_directory_time(o.model, CLASS_ORGANS, &(struct timespec){ past.tv_sec, 1 });
-	assert_true(model_directory_changed(o.model, CLASS_ORGANS));
+	/* It may have taken either answer. */
+	model_send_directory_time(o.model, CLASS_ORGANS);
+	assert_int_equal(told_of(o.model), organs);
+	model_send_directory_time(o.model, CLASS_ORGANS);
+	model_set_directory_time(o.model, CLASS_ORGANS, &least);
+	model_send_directory_time(o.model, CLASS_ORGANS);
+	model_set_directory_time(o.model, CLASS_ORGANS, &past);
+	model_send_directory_time(o.model, CLASS_ORGANS);
+	assert_int_equal(told_of(o.model), organs);
+	/* A time of 0 is one, and less than a second is another one. */
+	model_set_directory_time(o.model, CLASS_ORGANS, &least);
+	model_send_directory_time(o.model, CLASS_ORGANS);
+	model_set_directory_time(o.model, CLASS_ORGANS, &(struct timespec){ .tv_nsec = 1 });
+	assert_int_equal(told_of(o.model), organs);
+	model_send_directory_time(o.model, MODEL_METADATA);
+	model_set_directory_time(o.model, MODEL_METADATA, &past);
+	assert_int_equal(told_of(o.model), 1u << MODEL_METADATA);
 	close_model(&o);
 }
 
