@@ -12,7 +12,7 @@
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
 
-/* The kernel may not know the directory (ENOENT), and the mount may be gone (EBADF, ENODEV). */
+/* The kernel may not know the directory (ENOENT), and the mount may be gone (ENODEV). */
 static void notify(void *context, uint64_t ino)
 {
 	const struct mount *fs = context;
@@ -20,17 +20,28 @@ static void notify(void *context, uint64_t ino)
 	fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
 }
 
-/* The connection is not closed meanwhile. */
+/* Not with answering locked, which is locked before the lock of a stage that a commit holds. */
 static void tell_changed(void *context, struct model *model)
 {
 	struct mount *fs = context;
 
-	pthread_rwlock_rdlock(&fs->answering);
-	model_tell_directories(model, notify, fs);
-	pthread_rwlock_unlock(&fs->answering);
+	pthread_rwlock_rdlock(&fs->session_lock);
+	if (fs->session)
+		model_tell_directories(model, notify, fs);
+	pthread_rwlock_unlock(&fs->session_lock);
 }
 
-void directory_notes_begin(struct mount *fs)
+void directory_notes_begin(struct mount *fs, struct fuse_session *session)
 {
+	fs->session = session;
 	fs->listener = (struct model_listener){ tell_changed, fs };
+}
+
+/* libfuse closes the descriptor first and forgets it last: what is told between the two would go to
+ * whatever file has that number by then. */
+void directory_notes_end(struct mount *fs)
+{
+	pthread_rwlock_wrlock(&fs->session_lock);
+	fs->session = NULL;
+	pthread_rwlock_unlock(&fs->session_lock);
 }

@@ -4,9 +4,12 @@
 #ifndef FS_FUSE_DIRECTORY_NOTES_H
 #define FS_FUSE_DIRECTORY_NOTES_H
 
+struct fuse_session;
 struct mount;
 
-/* From now on; when the mount has its session, before that answers its first request. */
-void directory_notes_begin(struct mount *fs);
+/* From now on, by that session, before it answers its first request; and until its connection is
+ * closed. */
+void directory_notes_begin(struct mount *fs, struct fuse_session *session);
+void directory_notes_end(struct mount *fs);
 
 #endif

@@ -163,8 +163,7 @@ static int start(struct mount_session *mount)
 	mount->unmounter.session = mount->session;
 	mount->unmounter.point = mount->point;
 	passthrough_prepare(mount->fs, mount->session);
-	mount->fs->session = mount->session;
-	directory_notes_begin(mount->fs);
+	directory_notes_begin(mount->fs, mount->session);
 	return 0;
 }
 
@@ -282,6 +281,7 @@ static int serve(struct mount_session *mount)
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
 	 * between the two would write to whatever file has that number by then. */
+	directory_notes_end(mount->fs);
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);
 	unmounter_unmount(&mount->unmounter);

@@ -113,6 +113,7 @@ struct mount *mount_new(struct models *models)
 	fs->models = models;
 	pthread_mutex_init(&fs->shards_lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);
+	pthread_rwlock_init(&fs->session_lock, NULL);
 	fs->inodes = inodes_new(models->models, models->n, models->several);
 	fs->read_modes = read_modes_new();
 	if (fs->inodes && fs->read_modes)
@@ -184,6 +185,7 @@ void mount_free(struct mount *fs)
 	free(fs->model_files);
 	pthread_mutex_destroy(&fs->shards_lock);
 	pthread_rwlock_destroy(&fs->answering);
+	pthread_rwlock_destroy(&fs->session_lock);
 	write_opens_free(fs->writers);
 	read_threads_free(fs->read_threads);
 	stop_flags_free(fs->stop_reads);

@@ -58,12 +58,13 @@ struct mount {
 	struct pool *first_writes; /* first writes to a stage, that are traced */
 	struct write_sources *tracer;
 	const struct unmount_status *status; /* the session's; NULL: there is none */
-	struct fuse_session *session; /* set before requests come; NULL: there is none */
 	int connection;	   /* to the kernel: the session's descriptor, set before requests come */
 	bool kernel_passes; /* while INIT is answered: passthrough.c asks the kernel for it there */
 	/* A job holds it to read while it answers, the session to write while it closes the
 	 * connection to the kernel. */
 	pthread_rwlock_t answering;
+	pthread_rwlock_t session_lock; /* protects what follows */
+	struct fuse_session *session;  /* that the kernel is told by; NULL: by none */
 };
 
 /* Everything but the FUSE session. The models are borrowed and outlive it. NULL: out of memory. */

@@ -332,8 +332,7 @@ static void connect_session(struct fuzz_kernel *k)
 	fuse_opt_free_args(&args);
 	require(k->session && fuse_session_custom_io(k->session, &io,
 						     open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
-	k->fs->session = k->session;
-	directory_notes_begin(k->fs);
+	directory_notes_begin(k->fs, k->session);
 	k->n = 1; /* number 0 is what is no answer */
 	fuzz_kernel_ask(k, &request, &answer);
 	require(answer.error == 0);
