@@ -134,12 +134,13 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && strncasecmp(text, word, length) == 0;
 }
 
+/* part begins with a small letter, which is looked for first: most places have another. */
 static bool contains(const char *text, size_t length, const char *part)
 {
 	const size_t n = strlen(part);
 
 	for (size_t i = 0; i + n <= length; i++)
-		if (strncasecmp(text + i, part, n) == 0)
+		if ((text[i] | ('a' ^ 'A')) == part[0] && strncasecmp(text + i, part, n) == 0)
 			return true;
 	return false;
 }

@@ -4,6 +4,7 @@
 #include "fs/util/array_grown.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,8 @@ struct lazy_text *lazy_text_new(struct memo *memo)
 		free(cells);
 		return NULL;
 	}
+	/* No other thread knows it, and it is written to in many small pieces. */
+	__fsetlocking(cells->out, FSETLOCKING_BYCALLER);
 	return cells;
 }
 

@@ -4,6 +4,7 @@
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,13 @@ struct whole_text {
 static int print(const struct whole_text *whole, const struct halt *halt, char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
-	int rc = out ? whole->ops->print(whole->context, halt, out) : -ENOMEM;
+	int rc = -ENOMEM;
 
+	if (out) {
+		/* No other thread knows it, and it is written to in many small pieces. */
+		__fsetlocking(out, FSETLOCKING_BYCALLER);
+		rc = whole->ops->print(whole->context, halt, out);
+	}
 	if (out && fclose(out) != 0)
 		rc = -ENOMEM;
 	if (rc >= 0 && halt && *size != whole->size)

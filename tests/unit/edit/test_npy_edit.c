@@ -177,6 +177,36 @@ static void other_orders_and_widths_are_taken(void **state)
 	close_model(&o);
 }
 
+/* In columns it is read in several parts, each of whole rows. */
+static void a_large_matrix_in_columns_is_taken(void **state)
+{
+	enum { LARGE_ROWS = 8200, LARGE = LARGE_ROWS * ROW };
+	static const uint64_t ne[] = { ROW, LARGE_ROWS };
+	float *values = malloc(LARGE * sizeof(*values)), *columns = malloc(LARGE * sizeof(*values));
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct opened o;
+
+	must(values && columns);
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
+	file = mkgguf_finish(m);
+	save(state, "large.gguf", &file);
+	mk_file_free(&file);
+	o = open_model(state, "large.gguf");
+	for (unsigned i = 0; i < LARGE; i++) {
+		values[i] = (float)i;
+		columns[i % ROW * LARGE_ROWS + i / ROW] = values[i];
+	}
+	assert_int_equal(put_as(&o, 0, "<f4", "True", "(8200, 64)", columns,
+				LARGE * sizeof(*columns)),
+			 0);
+	assert_data(&o, 0, GGML_F32, values, LARGE * sizeof(*values));
+	close_model(&o);
+	free(values);
+	free(columns);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
 	struct opened o = open_slots(state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
 #include "fs/files/grafts_list.h"
+#include "fs/edit/metadata_edit.h"
 #include "tests/unit/open_model.h"
 
 static char *grafts_of(struct model *model)
@@ -59,6 +60,38 @@ static void a_line_has_its_fields_and_lines_are_in_file_order(void **state)
 	free(text);
 	free(down.bytes);
 	free(up.bytes);
+	close_model(&o);
+}
+
+static void remove_key(struct model *model, const char *name)
+{
+	uint32_t i;
+
+	assert_true(metadata_find(model->metadata, name, &i));
+	assert_int_equal(metadata_edit_remove(model, i, false), 0);
+}
+
+static void undo_has_a_line_for_each_key(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct snapshot snapshot;
+	struct view *view;
+	char *text;
+
+	remove_key(o.model, "general.architecture");
+	remove_key(o.model, "llama.block_count");
+	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
+	view = grafts_list_undo(o.model, &snapshot);
+	assert_non_null(view);
+	text = read_view(view);
+	assert_string_equal(text,
+			    "# one of these words a line, written here, undoes it; several do in "
+			    "one step\n# all\t2 changes\n# metadata\t2 changes\n"
+			    "# metadata/general.architecture\tremoved\n"
+			    "# metadata/llama.block_count\tremoved\n");
+	free(text);
+	view_unref(view);
+	snapshot_release(&snapshot);
 	close_model(&o);
 }
 
