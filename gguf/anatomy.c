@@ -279,9 +279,9 @@ static enum tensor_kind kind_of_organ(const char *name, size_t length)
 	return KIND_DENSE;
 }
 
-enum tensor_kind anatomy_kind(const char *name, size_t length)
+enum tensor_kind anatomy_kind_in(enum organ_class klass, const char *name, size_t length)
 {
-	switch (anatomy_class(name, length)) {
+	switch (klass) {
 	case CLASS_SKELETON:
 		return KIND_ATTENTION;
 	case CLASS_ORGANS:
@@ -296,6 +296,11 @@ enum tensor_kind anatomy_kind(const char *name, size_t length)
 	default:
 		return KIND_OTHER;
 	}
+}
+
+enum tensor_kind anatomy_kind(const char *name, size_t length)
+{
+	return anatomy_kind_in(anatomy_class(name, length), name, length);
 }
 
 /* Find "blk.N." and its number. False: there is none. */

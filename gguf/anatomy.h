@@ -48,6 +48,9 @@ const char *kind_name(enum tensor_kind kind);
 
 enum tensor_kind anatomy_kind(const char *name, size_t length);
 
+/* The same, where the class of the name is known. */
+enum tensor_kind anatomy_kind_in(enum organ_class klass, const char *name, size_t length);
+
 /* Is the last axis of that tensor one of experts: has it a slice for each? Stacks of experts have,
  * their biases and scales, and routers. */
 bool anatomy_by_expert(const char *name, size_t length);

@@ -64,7 +64,7 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 		.shape = keep(figures, shape_text(organ.ne, organ.dims, shape)),
 		.bytes = organ.data_size,
 		.klass = place->klass,
-		.kind = anatomy_kind(place->tensor, place->tensor_length),
+		.kind = anatomy_kind_in(place->klass, place->tensor, place->tensor_length),
 		.block = place->block,
 	};
 	shape_elements(organ.ne, &figure->elements);

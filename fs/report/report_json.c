@@ -34,14 +34,18 @@ static void print_group(struct json_out *json, const struct json_group *group)
 
 static void print_text_member(struct json_out *json, const char *name, const char *text)
 {
-	fprintf(json->out, ",\"%s\":", name);
+	fputs(",\"", json->out);
+	fputs(name, json->out);
+	fputs("\":", json->out);
 	json_out_text(json, text);
 }
 
 /* "name":true or false; null where there is no mount that knows. */
 static void print_flag(struct json_out *json, const char *name, bool known, bool value)
 {
-	fprintf(json->out, ",\"%s\":%s", name, !known ? "null" : value ? "true" : "false");
+	fputs(",\"", json->out);
+	fputs(name, json->out);
+	fputs(!known ? "\":null" : value ? "\":true" : "\":false", json->out);
 }
 
 /* ## the model */
@@ -241,7 +245,9 @@ static void print_place(struct json_out *json, const struct figure *figure)
 	json_out_unsigned(json, figure->bytes, UINT64_MAX);
 }
 
-static void print_tensor(struct json_out *json, const struct figures *figures, size_t i)
+/* unknown: the figures of one that is not measured. */
+static void print_tensor(struct json_out *json, const struct figures *figures, size_t i,
+			 const char *unknown)
 {
 	const struct figure *figure = &figures->figures[i];
 	const bool known = figures->model != NULL;
@@ -253,17 +259,21 @@ static void print_tensor(struct json_out *json, const struct figures *figures, s
 	print_flag(json, "converted", known, figure_is(figure, FIGURE_CONVERTED));
 	print_flag(json, "merged", known, figure_is(figure, FIGURE_MERGED));
 	print_graft(json, figures->subjects ? figures->subjects[i].content : NULL);
-	theta_json_figures(cell, sizeof(cell), figure->z);
-	fputs(cell, json->out);
+	if (figure->z)
+		theta_json_figures(cell, sizeof(cell), figure->z);
+	fputs(figure->z ? cell : unknown, json->out);
 	fputc('}', json->out);
 }
 
 static void print_tensors(struct json_out *json, const struct figures *figures)
 {
+	char unknown[LAZY_TEXT_CELL_MAX];
+
+	theta_json_figures(unknown, sizeof(unknown), NULL);
 	fputs(",\n\"tensors\":[", json->out);
 	for (size_t i = 0; i < figures->n; i++) {
 		fputs(i ? ",\n  " : "\n  ", json->out);
-		print_tensor(json, figures, i);
+		print_tensor(json, figures, i, unknown);
 	}
 	fputs("\n],\n\"removed\":", json->out);
 	if (!figures->model) {
