@@ -151,9 +151,12 @@ static void add(struct lazy_text *cells, const struct subject *subject, lazy_tex
 void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 		   lazy_text_print_fn *print)
 {
+	const struct lazy_text_cell *last = cells->n ? &cells->cells[cells->n - 1] : NULL;
 	char text[LAZY_TEXT_CELL_MAX];
-	const int width = print(text, sizeof(text), NULL);
+	int width;
 
+	/* Many follow that are printed alike, which have one width. */
+	width = last && last->print == print ? (int)last->width : print(text, sizeof(text), NULL);
 	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else
