@@ -37,8 +37,7 @@ void directory_notes_begin(struct mount *fs, struct fuse_session *session)
 	fs->listener = (struct model_listener){ tell_changed, fs };
 }
 
-/* libfuse closes the descriptor first and forgets it last: what is told between the two would go to
- * whatever file has that number by then. */
+/* What is told while libfuse closes the connection would go elsewhere (serve() in session.c). */
 void directory_notes_end(struct mount *fs)
 {
 	pthread_rwlock_wrlock(&fs->session_lock);

@@ -172,11 +172,11 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct mount *fs = mount_of(req);
 	struct inode *inode = inodes_get(fs->inodes, ino);
 	struct stat attr;
-	double timeout;
 
 	(void)fi;
 	if (inode) {
-		timeout = ops_attributes(fs, inode, &attr);
+		const double timeout = ops_attributes(fs, inode, &attr);
+
 		fuse_reply_attr(req, &attr, timeout);
 	} else {
 		fuse_reply_err(req, ESTALE);

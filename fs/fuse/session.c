@@ -280,7 +280,7 @@ static int serve(struct mount_session *mount)
 				  set_readahead, look_for_shards, mount);
 	}
 	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
-	 * between the two would write to whatever file has that number by then. */
+	 * between the two, or tells of a change, would write to whatever file has that number. */
 	directory_notes_end(mount->fs);
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);

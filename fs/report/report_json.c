@@ -32,20 +32,24 @@ static void print_group(struct json_out *json, const struct json_group *group)
 	json_out_mean(json, &group->mean, group->parameters, group->bytes);
 }
 
-static void print_text_member(struct json_out *json, const char *name, const char *text)
+static void print_name(struct json_out *json, const char *name)
 {
 	fputs(",\"", json->out);
 	fputs(name, json->out);
 	fputs("\":", json->out);
+}
+
+static void print_text_member(struct json_out *json, const char *name, const char *text)
+{
+	print_name(json, name);
 	json_out_text(json, text);
 }
 
 /* "name":true or false; null where there is no mount that knows. */
 static void print_flag(struct json_out *json, const char *name, bool known, bool value)
 {
-	fputs(",\"", json->out);
-	fputs(name, json->out);
-	fputs(!known ? "\":null" : value ? "\":true" : "\":false", json->out);
+	print_name(json, name);
+	fputs(!known ? "null" : value ? "true" : "false", json->out);
 }
 
 /* ## the model */

@@ -361,6 +361,8 @@ struct fuzz_kernel *fuzz_kernel_new(void)
 void fuzz_kernel_free(struct fuzz_kernel *k)
 {
 	fuzz_kernel_wait(k);
+	/* A job whose request was interrupted may run on. */
+	directory_notes_end(k->fs);
 	fuse_session_destroy(k->session);
 	mount_free(k->fs);
 	models_close(&k->models);

@@ -8,7 +8,6 @@ base=$(use stories260K)
 a=organs/blk_0_ffn_up.bin
 b=organs/blk_1_ffn_up.bin
 layer=$TMP/layer
-mkdir "$TMP/organs"
 mount_model -o "noassemble,layer=$layer" "$base"
 cp "$MNT/$a" "$TMP/a"
 last=$(($(stat -c %s "$TMP/a") - 1))

@@ -361,32 +361,32 @@ static void without_a_matrix_there_is_no_adapter(void **state)
 	diff_factors_unref(factors);
 }
 
-static void put_nan(void **state, const char *name, unsigned tensor, uint64_t at)
+/* Of the two models, of which the second has a NaN in that tensor, at that byte. */
+static struct diff_factors *factors_with_nan(void **state, unsigned tensor, uint64_t at)
 {
 	const float bad = NAN;
 	struct gguf *gguf;
 	size_t size;
-	char *bytes = read_whole(in_temp(state, name).text, &size);
+	char *bytes;
 
+	save_model(state, "here", TENSORS, false);
+	save_model(state, "there", TENSORS, true);
+	bytes = read_whole(in_temp(state, "there").text, &size);
 	gguf = read_bytes((const uint8_t *)bytes, size);
 	memcpy(bytes + gguf->tensors[tensor].offset + at, &bad, sizeof(bad));
-	write_file(in_temp(state, name).text, bytes, size);
+	write_file(in_temp(state, "there").text, bytes, size);
 	gguf_free(gguf);
 	free(bytes);
+	return factors_with(state, "here", "there", &plain, KEPT_ALL);
 }
 
 static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
 {
-	struct diff_factors *factors;
-	size_t size;
+	struct diff_factors *factors = factors_with_nan(state, QUERY, 40);
+	char *bytes, *text = table_of(factors, 2);
 	struct gguf *gguf;
-	char *bytes, *text;
+	size_t size;
 
-	save_model(state, "here", TENSORS, false);
-	save_model(state, "there", TENSORS, true);
-	put_nan(state, "there", QUERY, 40);
-	factors = factors_with(state, "here", "there", &plain, KEPT_ALL);
-	text = table_of(factors, 2);
 	assert_has(strstr(text, "blk.0.attn_q.weight"), "\tnonfinite\n");
 	free(text);
 	bytes = adapter_of(factors, 2, &size);
@@ -401,14 +401,9 @@ static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
 
 static void so_the_table_says_of_a_pair_that_is_in_no_adapter(void **state)
 {
-	struct diff_factors *factors;
-	char *text;
+	struct diff_factors *factors = factors_with_nan(state, NORM, 8);
+	char *text = table_of(factors, 2);
 
-	save_model(state, "here", TENSORS, false);
-	save_model(state, "there", TENSORS, true);
-	put_nan(state, "there", NORM, 8);
-	factors = factors_with(state, "here", "there", &plain, KEPT_ALL);
-	text = table_of(factors, 2);
 	assert_has(strstr(text, "blk.0.attn_norm.weight"), "\tnonfinite\n");
 	free(text);
 	diff_factors_unref(factors);

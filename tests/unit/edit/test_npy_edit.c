@@ -31,6 +31,20 @@ static struct opened open_slots(void **state)
 	return open_model(state, "slots.gguf");
 }
 
+/* One slot of F32, of that shape. */
+static struct opened open_slot(void **state, const uint64_t ne[2])
+{
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
+	file = mkgguf_finish(m);
+	save(state, "slot.gguf", &file);
+	mk_file_free(&file);
+	return open_model(state, "slot.gguf");
+}
+
 static struct stage *staged(struct model *model, const char *descr, const char *order,
 			    const char *shape, const void *values, size_t n)
 {
@@ -183,17 +197,9 @@ static void a_large_matrix_in_columns_is_taken(void **state)
 	enum { LARGE_ROWS = 8200, LARGE = LARGE_ROWS * ROW };
 	static const uint64_t ne[] = { ROW, LARGE_ROWS };
 	float *values = malloc(LARGE * sizeof(*values)), *columns = malloc(LARGE * sizeof(*values));
-	struct mkgguf *m = mkgguf_new(3);
-	struct mk_file file;
-	struct opened o;
+	struct opened o = open_slot(state, ne);
 
 	must(values && columns);
-	mkgguf_kv_string(m, "general.architecture", "llama");
-	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
-	file = mkgguf_finish(m);
-	save(state, "large.gguf", &file);
-	mk_file_free(&file);
-	o = open_model(state, "large.gguf");
 	for (unsigned i = 0; i < LARGE; i++) {
 		values[i] = (float)i;
 		columns[i % ROW * LARGE_ROWS + i / ROW] = values[i];
@@ -263,16 +269,8 @@ static void a_header_without_values_changes_nothing(void **state)
 static void a_matrix_without_values_is_taken_in_both_orders(void **state)
 {
 	static const uint64_t ne[] = { 0, ROWS };
-	struct mkgguf *m = mkgguf_new(3);
-	struct mk_file file;
-	struct opened o;
+	struct opened o = open_slot(state, ne);
 
-	mkgguf_kv_string(m, "general.architecture", "llama");
-	mkgguf_tensor(m, "blk.0.ffn_up.weight", GGML_F32, 2, ne);
-	file = mkgguf_finish(m);
-	save(state, "empty.gguf", &file);
-	mk_file_free(&file);
-	o = open_model(state, "empty.gguf");
 	assert_int_equal(put_as(&o, 0, "<f4", "False", "(3, 0)", "", 0), 0);
 	assert_int_equal(put_as(&o, 0, "<f4", "True", "(3, 0)", "", 0), 0);
 	close_model(&o);
