@@ -7,28 +7,39 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A thread that has not come back after so many seconds was killed in between. */
-#define PATIENCE 10
+/* A thread that has not come back after so many milliseconds was killed in between. A pause between
+ * two calls counts as one second at most: a daemon that was stopped, and goes on, has the second
+ * steps of that time still before it. */
+#define PATIENCE      10000
+#define LONGEST_PAUSE 1000
 
 struct write_open {
 	struct write_open *next;
 	pid_t thread;
 	uint64_t slot;
 	uint64_t ino;
-	time_t since;
+	int64_t since; /* see passed */
 };
 
 struct write_opens {
-	pthread_mutex_t lock; /* protects first */
+	pthread_mutex_t lock; /* protects the others */
 	struct write_open *first;
+	int64_t last;	/* call, in milliseconds of CLOCK_MONOTONIC */
+	int64_t passed; /* milliseconds, with no pause longer than LONGEST_PAUSE */
 };
 
-static time_t now(void)
+/* With the lock held. Now, as passed tells it. */
+static int64_t now(struct write_opens *writers)
 {
 	struct timespec time;
+	int64_t ms, pause;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
+	ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+	pause = ms - writers->last;
+	writers->last = ms;
+	writers->passed += pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+	return writers->passed;
 }
 
 struct write_opens *write_opens_new(void)
@@ -58,11 +69,12 @@ void write_opens_free(struct write_opens *writers)
 static struct write_open **find(struct write_opens *writers, pid_t thread, uint64_t slot)
 {
 	struct write_open **link = &writers->first, **found = NULL;
+	const int64_t time = now(writers);
 
 	while (*link) {
 		struct write_open *writer = *link;
 
-		if (now() - writer->since > PATIENCE) {
+		if (time - writer->since > PATIENCE) {
 			*link = writer->next;
 			free(writer);
 			continue;
@@ -97,7 +109,8 @@ enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t th
 	if (answer == WRITE_OPENS_STALE) {
 		writer = malloc(sizeof(*writer));
 		if (writer) {
-			*writer = (struct write_open){ writers->first, thread, slot, 0, now() };
+			*writer = (struct write_open){ writers->first, thread, slot, 0,
+						       writers->passed };
 			writers->first = writer;
 		} else {
 			answer = WRITE_OPENS_NO_MEMORY;

@@ -36,6 +36,42 @@ same "$TMP/is" "$TMP/old_2.bin"
 same "$(slot 1)" "$TMP/1.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$(slot 1)"
 
+# The same for long, while many open organs for writing: an open() has two steps.
+cat >"$TMP/opens.py" <<'END'
+import os, sys, threading
+
+stopped, failures = threading.Event(), []
+
+
+def opens(path):
+    while not stopped.is_set():
+        try:
+            os.close(os.open(path, os.O_WRONLY))
+        except OSError as error:
+            failures.append(str(error))
+
+
+threads = [threading.Thread(target=opens, args=(path,)) for path in sys.argv[1:] * 5]
+for thread in threads:
+    thread.start()
+sys.stdin.read()
+stopped.set()
+for thread in threads:
+    thread.join()
+sys.exit("\n".join(failures[:5]) or 0)
+END
+mkfifo "$TMP/end"
+python3 "$TMP/opens.py" "$(slot 1)" "$(slot 2)" "$(slot 3)" "$(slot 4)" <"$TMP/end" &
+writers=$!
+exec 9>"$TMP/end"
+sleep 1
+kill -STOP "$pid"
+sleep 12
+kill -CONT "$pid"
+sleep 0.5
+exec 9>&-
+wait $writers || fail 'an open() failed'
+
 # tries NAME: edits and reads that are done or refused, each of them whole.
 tries() {
 	local block refused=0

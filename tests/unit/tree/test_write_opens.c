@@ -4,6 +4,21 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <time.h>
+
+/* The program is linked with -Wl,--wrap=clock_gettime: so many seconds later than it is. */
+static time_t later;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	const int rc = __real_clock_gettime(clock, now);
+
+	now->tv_sec += later;
+	return rc;
+}
 
 static void nobody_is_expected_at_first(void **state)
 {
@@ -119,6 +134,41 @@ static void who_looked_its_name_up_and_did_not_come_has_one(void **state)
 	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
 	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 0);
+	write_opens_free(writers);
+}
+
+static void time_in_which_nothing_is_asked_is_not_counted(void **state)
+{
+	struct write_opens *writers = write_opens_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	/* As of a daemon that was stopped, and goes on. */
+	later += 100;
+	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
+	assert_true(write_opens_find(writers, 1, 5, &ino));
+	assert_true(write_opens_find(writers, 2, 5, &ino));
+	write_opens_free(writers);
+}
+
+static void a_thread_that_was_killed_is_not_waited_for(void **state)
+{
+	struct write_opens *writers = write_opens_new();
+	uint64_t ino;
+
+	(void)state;
+	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
+	for (int second = 0; second < 8; second++) {
+		later++;
+		assert_false(write_opens_find(writers, 2, 5, &ino));
+	}
+	assert_true(write_opens_find(writers, 1, 5, &ino));
+	for (int second = 0; second < 4; second++) {
+		later++;
+		assert_false(write_opens_find(writers, 2, 5, &ino));
+	}
+	assert_false(write_opens_find(writers, 1, 5, &ino));
 	write_opens_free(writers);
 }
 
