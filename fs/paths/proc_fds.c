@@ -73,20 +73,19 @@ static bool is_candidate(const char *path)
 }
 
 /* Which mount it lies in, by its descriptor in /proc and the mount's id. */
-static bool find_place(const char *link, int id, dev_t own, struct proc_fd *opening)
+static bool find_place(struct mount_table *mounts, const char *link, int id, dev_t own,
+		       struct proc_fd *opening)
 {
-	const struct mountinfo wanted = { .id = id };
-	struct mountinfo mount;
+	struct mount_entry mount;
 
 	/* This asks the filesystem nothing either. */
 	opening->fd = open(link, O_PATH | O_CLOEXEC);
 	if (opening->fd < 0)
 		return false;
-	opening->is_hidden = !mountinfo_find(mountinfo_has_id, &wanted, &mount);
+	opening->is_hidden = !mount_table_find(mounts, id, &mount);
 	opening->device = mount.device;
 	opening->is_organfs = mount.is_organfs;
 	opening->is_local = mount.is_local;
-	mountinfo_release(&mount);
 	if (opening->is_hidden)
 		find_hidden(opening);
 	if (opening->device == own) {
@@ -96,7 +95,8 @@ static bool find_place(const char *link, int id, dev_t own, struct proc_fd *open
 	return true;
 }
 
-static bool read_proc_fd(pid_t pid, unsigned fd, dev_t own, struct proc_fd *opening)
+static bool read_proc_fd(struct mount_table *mounts, pid_t pid, unsigned fd, dev_t own,
+			 struct proc_fd *opening)
 {
 	struct stat link;
 	unsigned flags;
@@ -114,10 +114,11 @@ static bool read_proc_fd(pid_t pid, unsigned fd, dev_t own, struct proc_fd *open
 	opening->path[n] = '\0';
 	return is_candidate(opening->path) && read_info(pid, fd, &flags, &id, &opening->ino) &&
 	       (flags & O_ACCMODE) != O_WRONLY && !(flags & (O_PATH | O_DIRECTORY)) &&
-	       find_place(path, id, own, opening);
+	       find_place(mounts, path, id, own, opening);
 }
 
-unsigned proc_fds_find(pid_t pid, dev_t own, struct proc_fd *openings, unsigned most)
+unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct proc_fd *openings,
+		       unsigned most)
 {
 	char path[64];
 	DIR *directory;
@@ -133,7 +134,7 @@ unsigned proc_fds_find(pid_t pid, dev_t own, struct proc_fd *openings, unsigned 
 		if (entry->d_name[0] == '.' || *end || fd > INT_MAX)
 			continue;
 		seen++;
-		n += read_proc_fd(pid, (unsigned)fd, own, &openings[n]);
+		n += read_proc_fd(mounts, pid, (unsigned)fd, own, &openings[n]);
 	}
 	if (directory)
 		closedir(directory);

@@ -4,6 +4,8 @@
 #ifndef FS_PATHS_PROC_FDS_H
 #define FS_PATHS_PROC_FDS_H
 
+#include "fs/paths/mount_table.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@ struct proc_fd {
 
 /* Up to most of them. Of a process with very many descriptors only the first are looked at. Returns
  * how many, 0 also where /proc does not tell. */
-unsigned proc_fds_find(pid_t pid, dev_t own, struct proc_fd *openings, unsigned most);
+unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct proc_fd *openings,
+		       unsigned most);
 
 #endif

@@ -41,6 +41,7 @@ struct write_sources {
 	unsigned oldest;
 	write_source_own_fn *own;
 	void *context;
+	struct mount_table *mounts;
 	char *point;
 	dev_t device; /* 0: not known yet, and nothing is traced */
 	atomic_uint running;
@@ -71,6 +72,7 @@ void write_sources_free(struct write_sources *tracer)
 	if (!tracer || atomic_fetch_sub(&tracer->refs, 1) != 1)
 		return;
 	pthread_mutex_destroy(&tracer->lock);
+	mount_table_free(tracer->mounts);
 	free(tracer->point);
 	free(tracer);
 }
@@ -81,6 +83,11 @@ struct write_sources *write_sources_new(write_source_own_fn *own, void *context)
 
 	if (!tracer)
 		return NULL;
+	tracer->mounts = mount_table_new();
+	if (!tracer->mounts) {
+		free(tracer);
+		return NULL;
+	}
 	atomic_init(&tracer->refs, 1);
 	atomic_init(&tracer->running, 0);
 	pthread_mutex_init(&tracer->lock, NULL);
@@ -360,7 +367,8 @@ struct write_source *write_source_begin(struct write_sources *tracer, pid_t pid,
 	trace->uid = uid;
 	trace->gid = gid;
 	if (tracer->device)
-		trace->n = proc_fds_find(pid, tracer->device, trace->openings, PROC_FDS_MAX);
+		trace->n = proc_fds_find(tracer->mounts, pid, tracer->device, trace->openings,
+					 PROC_FDS_MAX);
 	for (unsigned i = 0; i < trace->n; i++) {
 		struct source_candidate *candidate = &trace->candidates[i];
 

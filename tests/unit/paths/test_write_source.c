@@ -108,17 +108,19 @@ static void our_own_mount_is_asked_inside(void **state)
 {
 	struct own own = { 0 };
 	const int a = open_sized(state, "a", 123457, O_RDONLY);
+	struct mount_table *mounts = mount_table_new();
 	struct proc_fd openings[8];
 	unsigned n, i = 0;
 	struct stat stat;
 
-	must(fstat(a, &stat) == 0);
-	n = proc_fds_find(getpid(), NOWHERE, openings, 8);
+	must(mounts && fstat(a, &stat) == 0);
+	n = proc_fds_find(mounts, getpid(), NOWHERE, openings, 8);
 	for (unsigned k = 0; k < n; k++) {
 		if (openings[k].ino == stat.st_ino && openings[k].device == stat.st_dev)
 			i = k + 1;
 		close(openings[k].fd);
 	}
+	mount_table_free(mounts);
 	if (!i) {
 		/* The kernel does not tell, or not the device that stat(2) has. */
 		close(a);
@@ -133,11 +135,14 @@ static void our_own_mount_is_asked_inside(void **state)
 
 static void nobody_has_nothing_open(void **state)
 {
+	struct mount_table *mounts = mount_table_new();
 	struct proc_fd openings[2];
 
 	(void)state;
-	assert_int_equal(proc_fds_find(0, NOWHERE, openings, 2), 0);
-	assert_int_equal(proc_fds_find(INT32_MAX, NOWHERE, openings, 2), 0);
+	must(mounts);
+	assert_int_equal(proc_fds_find(mounts, 0, NOWHERE, openings, 2), 0);
+	assert_int_equal(proc_fds_find(mounts, INT32_MAX, NOWHERE, openings, 2), 0);
+	mount_table_free(mounts);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)

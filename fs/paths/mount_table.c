@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* mount_table.c - see mount_table.h. poll() of /proc/self/mountinfo says once for every change that
+ * there was one (proc(5)); it is asked before the table is read, so that a change meanwhile is told
+ * by the next call. */
+#include "fs/paths/mount_table.h"
+#include "fs/util/mountinfo.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct mount_table {
+	pthread_mutex_t lock; /* protects what follows */
+	FILE *file;	      /* NULL: not open yet */
+	bool is_read;
+	struct mount_entry *entries;
+	size_t n, room;
+};
+
+struct mount_table *mount_table_new(void)
+{
+	struct mount_table *table = calloc(1, sizeof(*table));
+
+	if (table)
+		pthread_mutex_init(&table->lock, NULL);
+	return table;
+}
+
+void mount_table_free(struct mount_table *table)
+{
+	if (!table)
+		return;
+	if (table->file)
+		fclose(table->file);
+	pthread_mutex_destroy(&table->lock);
+	free(table->entries);
+	free(table);
+}
+
+static bool add(struct mount_table *table, const struct mountinfo *mount)
+{
+	if (table->n == table->room) {
+		const size_t room = table->room ? table->room * 2 : 64;
+		struct mount_entry *entries = reallocarray(table->entries, room, sizeof(*entries));
+
+		if (!entries)
+			return false;
+		table->entries = entries;
+		table->room = room;
+	}
+	table->entries[table->n++] = (struct mount_entry){
+		mount->id,
+		mount->device,
+		mount->is_organfs,
+		mount->is_local,
+	};
+	return true;
+}
+
+/* With the lock held, as below. */
+static bool has_changed(struct mount_table *table)
+{
+	struct pollfd poll_fd = { .fd = fileno(table->file), .events = POLLPRI };
+
+	return poll(&poll_fd, 1, 0) != 0;
+}
+
+static bool read_all(struct mount_table *table)
+{
+	struct mountinfo mount;
+	char *line = NULL;
+	size_t room = 0;
+	bool fits = true;
+
+	table->n = 0;
+	rewind(table->file);
+	while (fits && getline(&line, &room, table->file) > 0)
+		fits = !mountinfo_parse(line, &mount) || add(table, &mount);
+	free(line);
+	return fits && feof(table->file);
+}
+
+static bool refresh(struct mount_table *table)
+{
+	if (!table->file)
+		table->file = fopen("/proc/self/mountinfo", "re");
+	if (!table->file)
+		return false;
+	if (has_changed(table))
+		table->is_read = false;
+	if (!table->is_read)
+		table->is_read = read_all(table);
+	return table->is_read;
+}
+
+bool mount_table_find(struct mount_table *table, int id, struct mount_entry *found)
+{
+	*found = (struct mount_entry){ .id = -1 };
+	pthread_mutex_lock(&table->lock);
+	if (refresh(table))
+		for (size_t i = 0; i < table->n && found->id < 0; i++)
+			if (table->entries[i].id == id)
+				*found = table->entries[i];
+	pthread_mutex_unlock(&table->lock);
+	return found->id >= 0;
+}
