@@ -71,6 +71,7 @@ struct async_request {
 	/* Of ops_async.c. */
 	atomic_uint refs;
 	atomic_bool answered;
+	pid_t thread; /* that asked; 0: not known */
 	struct timespec interrupted;
 	_Alignas(8) char text[]; /* or a structure */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_async.c - see ops.h. */
 #include "fs/fuse/ops.h"
+#include "fs/util/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,11 +76,8 @@ static void give_up(void *argument)
 	unref(async);
 }
 
-static void on_interrupt(fuse_req_t req, void *data)
+static void interrupt(struct async_request *async)
 {
-	struct async_request *async = data;
-
-	(void)req;
 	if (!async->drop || atomic_exchange(&async->stop, true)) {
 		atomic_store(&async->stop, true);
 		return;
@@ -88,6 +86,41 @@ static void on_interrupt(fuse_req_t req, void *data)
 	atomic_fetch_add(&async->refs, 1);
 	if (pool_submit(read_threads_interrupt_pool(async->fs->read_threads), give_up, async) < 0)
 		atomic_fetch_sub(&async->refs, 1);
+}
+
+/* On the thread of read_threads_interrupt_pool(), again and again. The kernel tells of the first
+ * signal only: of one that comes to a thread that is to stop, /proc tells. */
+static void look_for_signal(void *argument)
+{
+	const struct timespec tick = { .tv_nsec = TICK_NS };
+	struct async_request *async = argument;
+
+	nanosleep(&tick, NULL);
+	if (!atomic_load(&async->answered)) {
+		if (!process_is_signalled(async->thread) &&
+		    pool_submit(read_threads_interrupt_pool(async->fs->read_threads),
+				look_for_signal, async) == 0)
+			return;
+		interrupt(async);
+	}
+	unref(async);
+}
+
+/* A thread that is to stop, or was frozen, goes on some day, and its program expects then what it
+ * asked for. Until that is there it cannot stop, as where a disk is waited for. */
+static void on_interrupt(fuse_req_t req, void *data)
+{
+	struct async_request *async = data;
+
+	async->thread = fuse_req_ctx(req)->pid;
+	if (!process_is_signalled(async->thread)) {
+		atomic_fetch_add(&async->refs, 1);
+		if (pool_submit(read_threads_interrupt_pool(async->fs->read_threads),
+				look_for_signal, async) == 0)
+			return;
+		atomic_fetch_sub(&async->refs, 1);
+	}
+	interrupt(async);
 }
 
 /* No interrupt may come any more when the request is freed with its reply. */

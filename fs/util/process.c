@@ -3,8 +3,18 @@
  * process. */
 #include "fs/util/process.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* As /proc writes a set of signals: the first is bit 0. */
+#define BIT(number) (UINT64_C(1) << ((number)-1))
+#define ONLY_STOP   (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGCONT))
 
 /* thread 0: the process itself. */
 static bool is_there(pid_t process, pid_t thread)
@@ -24,4 +34,49 @@ bool process_is_another(pid_t thread, pid_t other)
 	if (thread < 1 || other < 1 || thread == other)
 		return false;
 	return is_there(thread, 0) && is_there(other, 0) && !is_there(other, thread);
+}
+
+/* /proc/N/status, with a NUL after it. It has fewer bytes, unless the thread is in very many
+ * groups: then what is behind these is cut off. */
+#define STATUS_MAX 16384
+
+static bool read_status(pid_t thread, char text[STATUS_MAX])
+{
+	char path[64];
+	ssize_t n = 0, got = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while (n < STATUS_MAX - 1 && (got = read(fd, text + n, (size_t)(STATUS_MAX - 1 - n))) > 0)
+		n += got;
+	close(fd);
+	text[n] = '\0';
+	return got >= 0;
+}
+
+/* A line of hexadecimal digits behind that name. False: there is none. */
+static bool find_set(const char *status, const char *name, uint64_t *set)
+{
+	const char *line = strstr(status, name);
+	char *end;
+
+	if (!line)
+		return false;
+	line += strlen(name);
+	*set = strtoull(line, &end, 16);
+	return end != line && *end == '\n';
+}
+
+bool process_is_signalled(pid_t thread)
+{
+	char status[STATUS_MAX];
+	uint64_t own, shared, blocked;
+
+	if (thread < 1 || !read_status(thread, status) || !find_set(status, "\nSigPnd:\t", &own) ||
+	    !find_set(status, "\nShdPnd:\t", &shared) || !find_set(status, "\nSigBlk:\t", &blocked))
+		return true;
+	return ((own | shared) & ~blocked & ~ONLY_STOP) != 0;
 }

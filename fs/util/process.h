@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - what threads of other programs belong to. */
+/* process.h - what threads of other programs belong to, and what they are about to do. */
 #ifndef FS_UTIL_PROCESS_H
 #define FS_UTIL_PROCESS_H
 
@@ -9,5 +9,9 @@
 /* Is the thread alive, in another process than the other one? False also where that cannot be
  * known: numbers below 1 are threads that this process cannot see. */
 bool process_is_another(pid_t thread, pid_t other);
+
+/* Is there a signal for the thread that ends it or calls a handler? Not where it is only to stop
+ * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came. True also where that cannot be known. */
+bool process_is_signalled(pid_t thread);
 
 #endif

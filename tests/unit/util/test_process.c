@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +56,55 @@ static void what_cannot_be_seen_is_not_known_to_be_another(void **state)
 	assert_false(process_is_another(0, getpid()));
 	assert_false(process_is_another(getpid(), 0));
 	assert_false(process_is_another(-1, getpid()));
+}
+
+static void await_state(pid_t child, char state)
+{
+	char path[64], text[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+	while (!strchr(text, ')') || strchr(text, ')')[2] != state) {
+		FILE *file = fopen(path, "re");
+
+		assert_non_null(file);
+		assert_non_null(fgets(text, sizeof(text), file));
+		fclose(file);
+		usleep(1000);
+	}
+}
+
+static void a_process_that_is_only_stopped_is_not_signalled(void **state)
+{
+	const pid_t child = fork();
+	sigset_t blocked;
+
+	(void)state;
+	if (child == 0) {
+		sigemptyset(&blocked);
+		sigaddset(&blocked, SIGUSR1);
+		sigprocmask(SIG_BLOCK, &blocked, NULL);
+		kill(getpid(), SIGSTOP);
+		_exit(0);
+	}
+	await_state(child, 'T');
+	assert_false(process_is_signalled(child));
+	/* While it is stopped these wait. */
+	kill(child, SIGTSTP);
+	kill(child, SIGUSR1);
+	assert_false(process_is_signalled(child));
+	kill(child, SIGTERM);
+	assert_true(process_is_signalled(child));
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void of_what_cannot_be_seen_the_worst_is_taken(void **state)
+{
+	(void)state;
+	assert_true(process_is_signalled(0));
+	assert_true(process_is_signalled(-1));
+	assert_true(process_is_signalled(INT32_MAX));
+	assert_false(process_is_signalled(getpid()));
 }
 
 UNIT_MAIN(NULL, NULL)

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A reader that is stopped as it waits, by Ctrl-Z, a debugger or the freezer, and goes on has what
+# it asked for, however long that took; so does a writer of .assemble. One that is killed while it
+# is stopped is gone.
+# timeout: 120
+. "${0%/*}/../lib.sh"
+
+serve_file=${ORGANFS%/*}/tests/tools/serve-file
+[ -x "$serve_file" ] || skip 'no serve-file'
+base=$(use stories260K)
+mkdir "$TMP/server"
+"$serve_file" "$base" "$TMP/server" >>"$LOGS/server" 2>&1 </dev/null &
+server=$!
+until_true 20 mountpoint -q "$TMP/server" || fail 'no server'
+mount_model -o "noassemble,samples=all" "$TMP/server/${base##*/}"
+cat "$MNT/organs/blk_1_ffn_up.theta" >/dev/null
+need perl
+"$GGUF" organ "$base" blk.0.ffn_down.weight "$TMP/expected"
+
+kill -STOP "$server"
+organ=$MNT/organs/blk_0_ffn_down.bin
+# One call, which is not begun again as many programs do.
+cat >"$TMP/call.pl" <<'END'
+use Fcntl;
+my ($what, $path, $text) = @ARGV;
+my ($n, $got);
+if ($what eq 'read') {
+	sysopen(my $file, $path, O_RDONLY | O_DIRECT) or die "$path: $!";
+	$n = sysread($file, $got, 1 << 20);
+} else {
+	sysopen(my $file, $path, O_WRONLY) or die "$path: $!";
+	$n = syswrite($file, $text);
+}
+defined $n or die "$path: $!";
+print $got if $what eq 'read';
+END
+perl "$TMP/call.pl" read "$organ" >"$TMP/is" 2>"$TMP/said" &
+reader=$!
+perl "$TMP/call.pl" read "$MNT/organs/blk_0_ffn_up.theta" >"$TMP/theta" 2>"$TMP/said.theta" &
+measurer=$!
+perl "$TMP/call.pl" write "$MNT/.assemble" "$TMP/out.gguf" 2>"$TMP/said.assemble" &
+assembler=$!
+dd if="$MNT/organs/blk_2_ffn_up.bin" of=/dev/null bs=1M iflag=direct status=none 2>/dev/null &
+killed=$!
+python3 - "$MNT/organs/blk_3_ffn_up.bin" <<'END' &
+import os, signal, sys
+
+class Alarm(Exception):
+    pass
+
+def ring(number, frame):
+    raise Alarm
+
+signal.signal(signal.SIGALRM, ring)
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+signal.alarm(1)
+try:
+    os.preadv(file, [memoryview(bytearray(1 << 20))], 0)
+except Alarm:
+    sys.exit(0)
+sys.exit('it was not interrupted')
+END
+alarmed=$!
+sleep 0.5
+kill -STOP $reader $measurer $assembler $killed
+sleep 2
+kill -KILL $killed
+until_true 10 is_gone $killed || fail 'who is stopped cannot be killed'
+wait $alarmed || fail 'a signal with a handler does not interrupt'
+kill -CONT $reader $measurer $assembler
+sleep 0.2
+kill -CONT "$server"
+wait $reader || fail "the reader has: $(cat "$TMP/said")"
+wait $measurer || fail "the reader of theta has: $(cat "$TMP/said.theta")"
+wait $assembler || fail "the writer of .assemble has: $(cat "$TMP/said.assemble")"
+same "$TMP/is" "$TMP/expected"
+same "$TMP/theta" "$MNT/organs/blk_0_ffn_up.theta"
+same "$TMP/out.gguf" "$base"
+unmount_and_wait
+kill "$server"
+wait "$server" 2>/dev/null || true
