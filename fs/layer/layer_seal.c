@@ -25,6 +25,7 @@ struct sealing {
 	uint64_t size;
 	struct timespec mtime;
 	uint8_t *bytes; /* ZSTD_FRAME_BYTES */
+	size_t first;	/* so many of them are those of the first frame; 0: that was not read yet */
 	struct layer_seal *seal;
 };
 
@@ -39,16 +40,24 @@ static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 	return got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
 }
 
-/* Through the hash, and to the writer if there is one. */
-static int pass_on(const struct sealing *sealing, struct zstd_writer *writer)
+static int read_first(struct sealing *sealing)
+{
+	return sealing->first ? 0 : read_frame(sealing, 0, &sealing->first);
+}
+
+/* Through the hash, and to the writer if there is one, which has the first frame. */
+static int pass_on(struct sealing *sealing, struct zstd_writer *writer)
 {
 	XXH3_state_t *hash = XXH3_createState();
-	int rc = hash ? 0 : -ENOMEM;
-	size_t n;
+	int rc = hash ? read_first(sealing) : -ENOMEM;
+	size_t n = sealing->first;
 
-	if (hash)
+	if (rc == 0) {
 		XXH3_128bits_reset(hash);
-	for (uint64_t at = 0; rc == 0 && at < sealing->size; at += n) {
+		XXH3_128bits_update(hash, sealing->bytes, n);
+	}
+	sealing->first = 0;
+	for (uint64_t at = n; rc == 0 && at < sealing->size; at += n) {
 		rc = read_frame(sealing, at, &n);
 		if (rc == 0)
 			XXH3_128bits_update(hash, sealing->bytes, n);
@@ -61,66 +70,75 @@ static int pass_on(const struct sealing *sealing, struct zstd_writer *writer)
 	return rc;
 }
 
-static int compress_to(const struct sealing *sealing, int fd)
+static int compress_to(struct sealing *sealing, struct zstd_writer *writer, int fd)
 {
 	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
-	struct zstd_writer *writer = zstd_writer_new(fd, sealing->layer->manner.level);
-	int rc = writer ? pass_on(sealing, writer) : -ENOMEM;
+	int rc = zstd_writer_begin(writer, fd);
 
+	if (rc == 0)
+		rc = pass_on(sealing, writer);
 	if (rc == 0) {
 		const int64_t size = zstd_writer_finish(writer);
 
 		/* The first frame compressed, but the whole file did not: it is kept as it is. */
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
-	zstd_writer_free(writer);
 	if (rc == 0 && futimens(fd, times) < 0)
 		rc = -errno;
 	return rc == 0 ? layer_write_back(sealing->layer, fd) : rc;
 }
 
-/* Compress the stage into a file beside it. */
-static int press(const struct sealing *sealing, unsigned number)
+/* Compress the stage into a file beside it, if its first frame says that this is worth it. */
+static int compress(struct sealing *sealing, struct zstd_writer *writer, unsigned number)
 {
 	struct layer *layer = sealing->layer;
-	const bool costly = layer->manner.level > CHEAP_LEVEL;
 	char name[LAYER_STAGE_NAME];
-	int fd, rc;
+	int fd, rc = read_first(sealing);
 
+	if (rc == 0)
+		rc = zstd_writer_add(writer, sealing->bytes, sealing->first);
+	if (rc < 0)
+		return rc;
+	if (!zstd_writer_is_worthwhile(writer))
+		return -EFBIG;
 	layer_stage_name(number, STAGED_COMPRESSED, name);
 	fd = layer_create_file(layer->dir, name);
 	if (fd < 0)
 		return fd;
-	if (costly)
-		pthread_mutex_lock(&layer->compress_lock);
-	rc = compress_to(sealing, fd);
-	if (costly)
-		pthread_mutex_unlock(&layer->compress_lock);
+	rc = compress_to(sealing, writer, fd);
 	close(fd);
 	if (rc < 0)
 		unlinkat(layer->dir, name, 0);
 	return rc;
 }
 
-static bool is_worth_it(const struct sealing *sealing)
+static int press(struct sealing *sealing, unsigned number)
 {
-	const int level = sealing->layer->manner.level;
-	size_t n;
+	struct layer *layer = sealing->layer;
+	const bool costly = layer->manner.level > CHEAP_LEVEL;
+	struct zstd_writer *writer;
+	int rc;
 
-	return level && sealing->size &&
-	       sealing->size <= (uint64_t)ZSTD_SEEKABLE_FRAMES_MAX * ZSTD_FRAME_BYTES &&
-	       read_frame(sealing, 0, &n) == 0 &&
-	       zstd_write_is_worthwhile(sealing->bytes, n, level);
+	if (!layer->manner.level || !sealing->size ||
+	    sealing->size > (uint64_t)ZSTD_SEEKABLE_FRAMES_MAX * ZSTD_FRAME_BYTES)
+		return -EFBIG;
+	if (costly)
+		pthread_mutex_lock(&layer->compress_lock);
+	writer = zstd_writer_new(layer->manner.level);
+	rc = writer ? compress(sealing, writer, number) : -ENOMEM;
+	zstd_writer_free(writer);
+	if (costly)
+		pthread_mutex_unlock(&layer->compress_lock);
+	return rc;
 }
 
 /* What has no file yet, and is no larger than a frame. */
-static int write_out(const struct sealing *sealing, unsigned number)
+static int write_out(struct sealing *sealing, unsigned number)
 {
 	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
 	struct layer *layer = sealing->layer;
 	char name[LAYER_STAGE_NAME];
-	size_t n;
-	int fd, rc = read_frame(sealing, 0, &n);
+	int fd, rc = read_first(sealing);
 
 	if (rc < 0)
 		return rc;
@@ -128,8 +146,8 @@ static int write_out(const struct sealing *sealing, unsigned number)
 	fd = layer_create_file(layer->dir, name);
 	if (fd < 0)
 		return fd;
-	xxh128_text(XXH3_128bits(sealing->bytes, n), sealing->seal->xxh128);
-	rc = io_write(fd, sealing->bytes, n, 0);
+	xxh128_text(XXH3_128bits(sealing->bytes, sealing->first), sealing->seal->xxh128);
+	rc = io_write(fd, sealing->bytes, sealing->first, 0);
 	if (rc == 0 && futimens(fd, times) < 0)
 		rc = -errno;
 	if (rc == 0)
@@ -146,7 +164,7 @@ static int seal(struct sealing *sealing, unsigned number)
 
 	sealing->seal->kind = LAYER_COMPRESSED;
 	/* What cannot be compressed, for want of room too, is kept as it is. */
-	if (is_worth_it(sealing) && press(sealing, number) == 0)
+	if (press(sealing, number) == 0)
 		return 0;
 	sealing->seal->kind = LAYER_ORGAN;
 	if (sealing->in_memory)

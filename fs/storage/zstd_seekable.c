@@ -454,41 +454,33 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 }
 
 struct zstd_writer {
-	int fd;
+	int fd; /* -1: none yet */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
 	size_t room;
-	uint64_t at; /* where the next frame goes */
-	bool ended;  /* by a frame that is not full */
+	size_t pending; /* bytes there that wait for the file */
+	size_t first;	/* bytes that the first frame holds */
+	uint64_t at;	/* where the next frame goes */
+	bool ended;	/* by a frame that is not full */
 	uint8_t *entries;
 	uint32_t n;
 	size_t entries_room;
 };
 
-static ZSTD_CCtx *make_context(int level)
-{
-	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-
-	/* zstd -t checks the frames by it, and so does every decompression. */
-	if (zstd && (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
-		     ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))) {
-		ZSTD_freeCCtx(zstd);
-		return NULL;
-	}
-	return zstd;
-}
-
-struct zstd_writer *zstd_writer_new(int fd, int level)
+struct zstd_writer *zstd_writer_new(int level)
 {
 	struct zstd_writer *writer = calloc(1, sizeof(*writer));
 
 	if (!writer)
 		return NULL;
-	writer->fd = fd;
+	writer->fd = -1;
 	writer->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
 	writer->packed = malloc(writer->room);
-	writer->zstd = make_context(level);
-	if (writer->packed && writer->zstd)
+	writer->zstd = ZSTD_createCCtx();
+	/* zstd -t checks the frames by their sums, and so does every decompression. */
+	if (writer->packed && writer->zstd &&
+	    !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, level)) &&
+	    !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1)))
 		return writer;
 	zstd_writer_free(writer);
 	return NULL;
@@ -519,59 +511,72 @@ static int enter(struct zstd_writer *writer, size_t packed, size_t holds, uint64
 	return 0;
 }
 
+/* The frame that is pending, if there is a file. */
+static int write_frame(struct zstd_writer *writer)
+{
+	int rc;
+
+	if (writer->fd < 0 || !writer->pending)
+		return 0;
+	rc = io_write(writer->fd, writer->packed, writer->pending, writer->at);
+	writer->at += writer->pending;
+	writer->pending = 0;
+	return rc;
+}
+
 int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n)
 {
 	size_t packed;
 	int rc;
 
-	if (n == 0 || n > ZSTD_FRAME_BYTES || writer->ended)
+	if (n == 0 || n > ZSTD_FRAME_BYTES || writer->ended || writer->pending)
 		return -EINVAL;
 	if (writer->n == ZSTD_SEEKABLE_FRAMES_MAX)
 		return -EFBIG;
 	packed = ZSTD_compress2(writer->zstd, writer->packed, writer->room, bytes, n);
 	if (ZSTD_isError(packed))
 		return -ENOMEM;
-	rc = io_write(writer->fd, writer->packed, packed, writer->at);
-	if (rc == 0)
-		rc = enter(writer, packed, n, XXH64(bytes, n, 0));
-	writer->at += packed;
+	rc = enter(writer, packed, n, XXH64(bytes, n, 0));
+	if (rc < 0)
+		return rc;
+	if (writer->n == 1)
+		writer->first = n;
+	writer->pending = packed;
 	writer->ended = n < ZSTD_FRAME_BYTES;
-	return rc;
+	return write_frame(writer);
+}
+
+bool zstd_writer_is_worthwhile(const struct zstd_writer *writer)
+{
+	const uint64_t size = writer->at + writer->pending + ZSTD_SEEKABLE_TABLE_HEADER +
+			      ZSTD_SEEKABLE_ENTRY + ZSTD_SEEKABLE_FOOTER;
+
+	return size < writer->first - writer->first / 20;
+}
+
+int zstd_writer_begin(struct zstd_writer *writer, int fd)
+{
+	writer->fd = fd;
+	return write_frame(writer);
 }
 
 int64_t zstd_writer_finish(struct zstd_writer *writer)
 {
-	const uint32_t entries = writer->n * ZSTD_SEEKABLE_ENTRY;
-	uint8_t head[ZSTD_SEEKABLE_TABLE_HEADER], footer[ZSTD_SEEKABLE_FOOTER], *at = head;
+	const size_t entries = (size_t)writer->n * ZSTD_SEEKABLE_ENTRY;
+	const size_t size = ZSTD_SEEKABLE_TABLE_HEADER + entries + ZSTD_SEEKABLE_FOOTER;
+	uint8_t *table = malloc(size), *at = table;
 	int rc;
 
+	if (!table)
+		return -ENOMEM;
 	at = store_u32(at, ZSTD_SEEKABLE_TABLE_MAGIC);
-	store_u32(at, entries + ZSTD_SEEKABLE_FOOTER);
-	at = store_u32(footer, writer->n);
+	at = store_u32(at, (uint32_t)(entries + ZSTD_SEEKABLE_FOOTER));
+	if (entries)
+		memcpy(at, writer->entries, entries);
+	at = store_u32(at + entries, writer->n);
 	*at++ = ZSTD_SEEKABLE_CHECKSUM_FLAG;
 	store_u32(at, ZSTD_SEEKABLE_FOOTER_MAGIC);
-	rc = io_write(writer->fd, head, sizeof(head), writer->at);
-	if (rc == 0)
-		rc = io_write(writer->fd, writer->entries, entries, writer->at + sizeof(head));
-	if (rc == 0)
-		rc = io_write(writer->fd, footer, sizeof(footer),
-			      writer->at + sizeof(head) + entries);
-	return rc < 0 ? rc : (int64_t)(writer->at + sizeof(head) + entries + sizeof(footer));
-}
-
-bool zstd_write_is_worthwhile(const void *bytes, size_t n, int level)
-{
-	const size_t room = ZSTD_compressBound(n);
-	ZSTD_CCtx *zstd = make_context(level);
-	void *packed = malloc(room + 1);
-	size_t size = n;
-
-	if (zstd && packed)
-		size = ZSTD_compress2(zstd, packed, room, bytes, n);
-	ZSTD_freeCCtx(zstd);
-	free(packed);
-	if (ZSTD_isError(size))
-		return false;
-	size += ZSTD_SEEKABLE_TABLE_HEADER + ZSTD_SEEKABLE_ENTRY + ZSTD_SEEKABLE_FOOTER;
-	return size < n - n / 20;
+	rc = io_write(writer->fd, table, size, writer->at);
+	free(table);
+	return rc < 0 ? rc : (int64_t)(writer->at + size);
 }

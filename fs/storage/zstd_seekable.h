@@ -73,21 +73,22 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 /* Writes such a file. The same bytes at the same level give the same file. */
 struct zstd_writer;
 
-/* Begin to write to an empty file, whose descriptor is borrowed, at a zstd level from 1 to
- * ZSTD_WRITE_LEVEL_MAX. From 0.6 MB of memory at level 1 to 18 MB at level 19. NULL: out of
- * memory. */
-struct zstd_writer *zstd_writer_new(int fd, int level);
+/* Begin, at a zstd level from 1 to ZSTD_WRITE_LEVEL_MAX. From 0.6 MB of memory at level 1 to 18 MB
+ * at level 19. NULL: out of memory. */
+struct zstd_writer *zstd_writer_new(int level);
 void zstd_writer_free(struct zstd_writer *writer); /* NULL is fine */
 
-/* One more frame, of ZSTD_FRAME_BYTES, or of fewer if it is the last. Returns 0, -EFBIG, -ENOMEM or
- * what the disk says. */
+/* One more frame, of ZSTD_FRAME_BYTES, or of fewer if it is the last. The first one may come before
+ * the file. Returns 0, -EFBIG, -ENOMEM or what the disk says. */
 int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n);
+
+/* After the first frame: would a file of it alone be more than 5 % smaller than its bytes? */
+bool zstd_writer_is_worthwhile(const struct zstd_writer *writer);
+
+/* The empty file to write to, whose descriptor is borrowed. Returns 0 or what the disk says. */
+int zstd_writer_begin(struct zstd_writer *writer, int fd);
 
 /* After the last frame: the table. Returns the size of the file, or -errno. */
 int64_t zstd_writer_finish(struct zstd_writer *writer);
-
-/* Would compressing n bytes, at most ZSTD_FRAME_BYTES, as a file of one frame save more than 5 %?
- * Also false where that cannot be found out. */
-bool zstd_write_is_worthwhile(const void *bytes, size_t n, int level);
 
 #endif

@@ -25,11 +25,11 @@ uint8_t *mk_shrinking(size_t n, uint64_t seed)
 void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n, int level)
 {
 	const int fd = open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	struct zstd_writer *writer = zstd_writer_new(fd, level);
+	struct zstd_writer *writer = zstd_writer_new(level);
 	struct stat stat;
 	int64_t size;
 
-	must(fd >= 0 && writer);
+	must(fd >= 0 && writer && zstd_writer_begin(writer, fd) == 0);
 	for (size_t at = 0; at < n; at += ZSTD_FRAME_BYTES)
 		must(zstd_writer_add(writer, bytes + at,
 				     n - at < ZSTD_FRAME_BYTES ? n - at : ZSTD_FRAME_BYTES) == 0);

@@ -137,8 +137,9 @@ static void only_the_last_frame_may_be_short(void **state)
 {
 	uint8_t *bytes = mk_shrinking(ZSTD_FRAME_BYTES, 1);
 	const int fd = open(in_temp(state, "file").text, O_RDWR | O_CREAT, 0600);
-	struct zstd_writer *writer = zstd_writer_new(fd, 1);
+	struct zstd_writer *writer = zstd_writer_new(1);
 
+	assert_int_equal(zstd_writer_begin(writer, fd), 0);
 	assert_int_equal(zstd_writer_add(writer, bytes, 0), -EINVAL);
 	assert_int_equal(zstd_writer_add(writer, bytes, ZSTD_FRAME_BYTES), 0);
 	assert_int_equal(zstd_writer_add(writer, bytes, 10), 0);
@@ -148,21 +149,60 @@ static void only_the_last_frame_may_be_short(void **state)
 	free(bytes);
 }
 
+static void one_frame_may_come_before_the_file(void **state)
+{
+	uint8_t *bytes = mk_shrinking(SIZE, 1);
+	const int fd = open(in_temp(state, "file").text, O_RDWR | O_CREAT, 0600);
+	struct zstd_writer *writer = zstd_writer_new(3);
+	int64_t size;
+	char *file;
+	size_t n;
+
+	assert_int_equal(zstd_writer_add(writer, bytes, ZSTD_FRAME_BYTES), 0);
+	assert_int_equal(zstd_writer_add(writer, bytes, ZSTD_FRAME_BYTES), -EINVAL);
+	assert_true(zstd_writer_is_worthwhile(writer));
+	assert_int_equal(zstd_writer_begin(writer, fd), 0);
+	for (size_t at = ZSTD_FRAME_BYTES; at < SIZE; at += ZSTD_FRAME_BYTES)
+		assert_int_equal(zstd_writer_add(writer, bytes + at,
+						 SIZE - at < ZSTD_FRAME_BYTES ? SIZE - at
+									      : ZSTD_FRAME_BYTES),
+				 0);
+	size = zstd_writer_finish(writer);
+	zstd_writer_free(writer);
+	close(fd);
+	save_frames(state, "same", bytes, SIZE, 3);
+	file = read_whole(in_temp(state, "same").text, &n);
+	assert_int_equal(size, n);
+	assert_file(in_temp(state, "file").text, file, n);
+	free(file);
+	free(bytes);
+}
+
+static bool is_worthwhile(const uint8_t *bytes, size_t n, int level)
+{
+	struct zstd_writer *writer = zstd_writer_new(level);
+	bool is;
+
+	assert_int_equal(zstd_writer_add(writer, bytes, n), 0);
+	is = zstd_writer_is_worthwhile(writer);
+	zstd_writer_free(writer);
+	return is;
+}
+
 static void compressing_pays_where_a_twentieth_is_saved(void **state)
 {
 	uint8_t *bytes = mk_random(ZSTD_FRAME_BYTES, 1, 255);
 
 	(void)state;
-	assert_false(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 19));
+	assert_false(is_worthwhile(bytes, ZSTD_FRAME_BYTES, 19));
 	memset(bytes, 0, ZSTD_FRAME_BYTES / 100 * 4);
-	assert_false(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
+	assert_false(is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
 	memset(bytes, 0, ZSTD_FRAME_BYTES / 100 * 6);
-	assert_true(zstd_write_is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
+	assert_true(is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
 	/* A file has its table, too. */
 	memset(bytes, 0, 60);
-	assert_true(zstd_write_is_worthwhile(bytes, 60, 1));
-	assert_false(zstd_write_is_worthwhile(bytes, 40, 1));
-	assert_false(zstd_write_is_worthwhile(bytes, 0, 1));
+	assert_true(is_worthwhile(bytes, 60, 1));
+	assert_false(is_worthwhile(bytes, 40, 1));
 	free(bytes);
 }
 
