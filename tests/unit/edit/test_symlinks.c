@@ -472,4 +472,29 @@ static void a_name_that_was_seen_may_hold_anything(void **state)
 	free(up.bytes);
 }
 
+static void where_there_are_too_many_slots_no_link_is_kept(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct model *model = scene.o.model;
+	struct path kept;
+	struct stat stat;
+
+	for (uint32_t i = 0; i < MODEL_ADDED_MAX; i++) {
+		char name[32], tensor[32];
+
+		snprintf(name, sizeof(name), "blk_%u_ffn_up", i + 2);
+		snprintf(tensor, sizeof(tensor), "blk.%u.ffn_up.weight", i + 2);
+		assert_int_equal(model_add_slot(model, CLASS_ORGANS, name, tensor,
+						(uint32_t)strlen(tensor), content_new_whiteout()),
+				 0);
+	}
+	/* The layer is there. */
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "/nowhere"), 0);
+	assert_int_equal(link_to(&scene, "blk_1_ffn_up", "/nowhere"), -ENOSPC);
+	must(snprintf(kept.text, sizeof(kept.text), "%s/organs/blk_1_ffn_up.bin",
+		      layer_path(model->layer)) > 0);
+	assert_int_equal(lstat(kept.text, &stat), -1);
+	close_scene(&scene);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)
