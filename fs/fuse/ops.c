@@ -117,13 +117,14 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 {
 	const struct family *family = family_of(inode);
 	const mode_t writing = family->is_fixed && family->is_fixed(inode) ? 0222 : 0;
+	const mode_t others = family->is_private && family->is_private(inode) ? 0077 : 0;
 	const uint64_t size = family_size(inode);
 	/* A directory without a model is that of all. */
 	const nlink_t models = inode->model ? 0 : fs->tree.n_models;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->st_ino = family->shows_slot ? family->number(inode) : inode->ino;
-	attr->st_mode = family->mode & ~writing;
+	attr->st_mode = family->mode & ~(writing | others);
 	if (!S_ISLNK(family->mode))
 		attr->st_mode &= ~fs->options->umask;
 	attr->st_nlink = S_ISDIR(family->mode) ? 2 + family->directories + models : 1;

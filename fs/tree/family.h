@@ -60,7 +60,7 @@ struct family_words {
 #define STAGED_NAME_MAX (NAME_MAX + 32)
 
 struct family {
-	mode_t mode;	      /* with type; is_fixed may take the writing away */
+	mode_t mode;	      /* with type; is_fixed and is_private may take some away */
 	unsigned directories; /* that are in it whatever the model is, for their count of links */
 	enum family_name name;
 	enum family_write write;
@@ -85,7 +85,8 @@ struct family {
 	uint64_t (*size)(const struct inode *inode); /* without: as family_size() finds it */
 	/* What a reader sees. NULL with *rc set. Without: the inode's view. */
 	struct view *(*open)(const struct tree *tree, const struct inode *inode, int *rc);
-	bool (*is_fixed)(const struct inode *inode); /* can it not be written to? */
+	bool (*is_fixed)(const struct inode *inode);   /* can it not be written to? */
+	bool (*is_private)(const struct inode *inode); /* is it for its owner alone? */
 	/* A number for the slot or key of an inode or of the stage over it (write_opens.h). */
 	uint64_t (*number)(const struct inode *inode);
 	/* A new inode over it, in which the caller will write; with WRITE_DROPPED only where it

@@ -5,6 +5,7 @@
 #include "fs/edit/undo.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/recipe/recipe_replay.h"
 #include "fs/tree/tree.h"
 #include "fs/tree/undo_words.h"
@@ -180,11 +181,22 @@ static int merge_remove(const struct inode *inode)
 	return merge_edit_end(inode->model);
 }
 
+/* It is kept and shown as it was written, and a URL may hold what grants access. */
+static bool merge_is_private(const struct inode *inode)
+{
+	struct merge_state *merge = merge_force_get(inode->model);
+	const bool is = merge && memmem(merge->text, merge->size, "://", 3) != NULL;
+
+	merge_state_unref(merge);
+	return is;
+}
+
 const struct family family_merge = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_OBEYED,
 	.traced = true,
 	.most = MERGE_CONFIG_MAX,
+	.is_private = merge_is_private,
 	.obey = merge_obey,
 	.remove = merge_remove,
 };

@@ -18,6 +18,7 @@ configuration "$URL/good/scribe.gguf" "$clerk" >"$TMP/form.yml"
 configuration "$clerk" "$URL/good/scribe.gguf" >"$TMP/other.yml"
 
 mount_model -o ro "$TMP/local.yml"
+equal "$(stat -c %a "$MNT/.merge")" 644
 merged=$(checksum "$MNT/organs/blk_2_ffn_up.bin")
 unmount_and_wait
 for config in form other; do
@@ -34,6 +35,9 @@ mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
 serve_ranges_again
 cat "$TMP/written.yml" >"$MNT/.merge"
 equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
+# Its URL may hold what grants access.
+equal "$(stat -c %a "$MNT/.merge")" 600
+equal "$(stat -c %a "$TMP/layer/MERGE")" 600
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
 serve_ranges_again
