@@ -128,6 +128,26 @@ static void a_value_is_written_and_found_again(void **state)
 	close_model(&o);
 }
 
+/* What has to be read from the base first is known from then on; what was written always is. */
+static void a_size_is_known_once_it_was_asked_for(void **state)
+{
+	struct opened o = open_keys(state);
+	struct metadata_entry *metadatum;
+	uint64_t size;
+	int rc;
+
+	for (int i = 0; i < 2; i++) {
+		metadatum = metadata_get(o.model->metadata, number(o.model, "name"), &rc);
+		must(metadatum);
+		assert_int_equal(metadata_entry_is_size_known(metadatum), i);
+		assert_int_equal(metadata_entry_size(metadatum, &size), 0);
+		assert_true(metadata_entry_is_size_known(metadatum));
+		metadata_entry_unref(metadatum);
+		assert_int_equal(put(o.model, "name", "new"), 0);
+	}
+	close_model(&o);
+}
+
 static void what_is_no_value_changes_nothing(void **state)
 {
 	static const char *const texts[][2] = { { "count", "" },      { "count", "six" },
