@@ -92,10 +92,6 @@ void async_run_now(struct async_request *async);
 /* Hand it to the pool, which frees it after the reply. If that fails, reply gets -errno now. */
 void async_submit(struct async_request *async, struct pool *pool);
 
-/* Either: on this thread, which is sooner than waking another, if enough others are left to take
- * requests (read_threads.h), else in the pool. */
-void async_run(struct async_request *async, struct pool *pool);
-
 /* ops_node.c */
 void op_readlink(fuse_req_t req, fuse_ino_t ino);
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);

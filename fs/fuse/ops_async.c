@@ -159,15 +159,3 @@ void async_submit(struct async_request *async, struct pool *pool)
 	if (rc < 0)
 		conclude(async, rc);
 }
-
-void async_run(struct async_request *async, struct pool *pool)
-{
-	struct read_threads *read_threads = async->fs->read_threads;
-
-	if (!read_threads_try_enter(read_threads)) {
-		async_submit(async, pool);
-		return;
-	}
-	async_run_now(async);
-	read_threads_leave(read_threads);
-}

@@ -118,7 +118,7 @@ static void write_first_async(fuse_req_t req, struct open_file *handle, const ch
 	async->handle = handle;
 	async->size = size;
 	async->offset = (uint64_t)offset;
-	async_run(async, mount_of(req)->first_writes);
+	async_submit(async, mount_of(req)->first_writes);
 }
 
 /* It is not the last close of an emptied file that is waited for, or that has come. */
@@ -298,7 +298,7 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 		return false;
 	async->reply = reply;
 	async->handle = handle;
-	async_run(async, async->fs->commits);
+	async_submit(async, async->fs->commits);
 	return true;
 }
 

@@ -5,7 +5,7 @@
  * A read is quickest on the thread that takes the request. But a server that is gone keeps each
  * thread that reads from it. So that names, attributes and what is in memory are still answered:
  *
- * 1. All but two of the session's threads may be at a disk at a time, and none while it is the only
+ * 1. All but two of the session's threads may be reading at a time, and none while it is the only
  *    one that takes requests. Other reads, and those from HTTP servers, are made by threads of
  *    their own.
  * 2. Those are READ_THREADS_MAX for each filesystem at most, so that one that hangs does not keep
@@ -31,8 +31,7 @@ struct read_threads *read_threads_new(unsigned threads);
 void read_threads_drain(struct read_threads *read_threads); /* NULL is fine, in both */
 void read_threads_free(struct read_threads *read_threads);
 
-/* May this thread of the session read, or write to the disk of the layer? Then read_threads_leave()
- * is due. */
+/* May this thread of the session read? Then read_threads_leave() is due. */
 bool read_threads_try_enter(struct read_threads *read_threads);
 void read_threads_leave(struct read_threads *read_threads);
 
