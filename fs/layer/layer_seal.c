@@ -15,7 +15,8 @@
 
 _Static_assert(LAYER_SMALL <= ZSTD_FRAME_BYTES, "what is small is one frame");
 
-/* Above this level compressing takes many megabytes, so one organ at a time has them. */
+/* Above this level compressing takes many megabytes, so one organ at a time has them; one of a
+ * single frame, which is done at once, does not wait for one of gigabytes. */
 #define CHEAP_LEVEL 3
 
 struct sealing {
@@ -42,7 +43,15 @@ static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 
 static int read_first(struct sealing *sealing)
 {
-	return sealing->first ? 0 : read_frame(sealing, 0, &sealing->first);
+	size_t n;
+	int rc;
+
+	if (sealing->first)
+		return 0;
+	rc = read_frame(sealing, 0, &n);
+	if (rc == 0)
+		sealing->first = n;
+	return rc;
 }
 
 /* Through the hash, and to the writer if there is one, which has the first frame. */
@@ -115,7 +124,7 @@ static int compress(struct sealing *sealing, struct zstd_writer *writer, unsigne
 static int press(struct sealing *sealing, unsigned number)
 {
 	struct layer *layer = sealing->layer;
-	const bool costly = layer->manner.level > CHEAP_LEVEL;
+	const bool costly = layer->manner.level > CHEAP_LEVEL && sealing->size > ZSTD_FRAME_BYTES;
 	struct zstd_writer *writer;
 	int rc;
 
