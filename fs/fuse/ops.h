@@ -72,7 +72,7 @@ struct async_request {
 	atomic_uint refs;
 	atomic_bool answered;
 	pid_t thread; /* that asked; 0: not known */
-	struct timespec interrupted;
+	struct timespec interrupted, looked;
 	_Alignas(8) char text[]; /* or a structure */
 };
 

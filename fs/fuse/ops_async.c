@@ -13,6 +13,9 @@
 #define GRACE_MS 1000
 #define TICK_NS	 20000000L
 
+/* From one look whether there is a signal to the next. */
+#define LOOK_MS 100
+
 struct async_request *async_new(fuse_req_t req, struct inode *inode,
 				ssize_t (*run)(struct async_request *async), const void *text,
 				size_t n)
@@ -89,13 +92,17 @@ static void interrupt(struct async_request *async)
 }
 
 /* On the thread of read_threads_interrupt_pool(), again and again. The kernel tells of the first
- * signal only: of one that comes to a thread that is to stop, /proc tells. */
+ * signal only: of one that comes to a thread that is to stop, /proc tells. However many requests
+ * are looked at in turn, one sleep is between two looks at the same. */
 static void look_for_signal(void *argument)
 {
-	const struct timespec tick = { .tv_nsec = TICK_NS };
 	struct async_request *async = argument;
+	const long left = LOOK_MS - milliseconds_since(&async->looked);
+	const struct timespec pause = { .tv_nsec = left * 1000000 };
 
-	nanosleep(&tick, NULL);
+	if (left > 0)
+		nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &async->looked);
 	if (!atomic_load(&async->answered)) {
 		if (!process_is_signalled(async->thread) &&
 		    pool_submit(read_threads_interrupt_pool(async->fs->read_threads),
@@ -113,6 +120,7 @@ static void on_interrupt(fuse_req_t req, void *data)
 	struct async_request *async = data;
 
 	async->thread = fuse_req_ctx(req)->pid;
+	clock_gettime(CLOCK_MONOTONIC, &async->looked);
 	if (!process_is_signalled(async->thread)) {
 		atomic_fetch_add(&async->refs, 1);
 		if (pool_submit(read_threads_interrupt_pool(async->fs->read_threads),

@@ -73,10 +73,11 @@ static bool find_set(const char *status, const char *name, uint64_t *set)
 bool process_is_signalled(pid_t thread)
 {
 	char status[STATUS_MAX];
-	uint64_t own, shared, blocked;
+	uint64_t own, shared, blocked, caught;
 
 	if (thread < 1 || !read_status(thread, status) || !find_set(status, "\nSigPnd:\t", &own) ||
-	    !find_set(status, "\nShdPnd:\t", &shared) || !find_set(status, "\nSigBlk:\t", &blocked))
+	    !find_set(status, "\nShdPnd:\t", &shared) ||
+	    !find_set(status, "\nSigBlk:\t", &blocked) || !find_set(status, "\nSigCgt:\t", &caught))
 		return true;
-	return ((own | shared) & ~blocked & ~ONLY_STOP) != 0;
+	return ((own | shared) & ~blocked & ~(ONLY_STOP & ~caught)) != 0;
 }

@@ -73,6 +73,11 @@ static void await_state(pid_t child, char state)
 	}
 }
 
+static void handle(int number)
+{
+	(void)number;
+}
+
 static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 {
 	const pid_t child = fork();
@@ -83,6 +88,7 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 		sigemptyset(&blocked);
 		sigaddset(&blocked, SIGUSR1);
 		sigprocmask(SIG_BLOCK, &blocked, NULL);
+		signal(SIGTTIN, handle);
 		kill(getpid(), SIGSTOP);
 		_exit(0);
 	}
@@ -92,7 +98,7 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 	kill(child, SIGTSTP);
 	kill(child, SIGUSR1);
 	assert_false(process_is_signalled(child));
-	kill(child, SIGTERM);
+	kill(child, SIGTTIN);
 	assert_true(process_is_signalled(child));
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
