@@ -6,6 +6,7 @@
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
+need perl
 serve_file=${ORGANFS%/*}/tests/tools/serve-file
 [ -x "$serve_file" ] || skip 'no serve-file'
 base=$(use stories260K)
@@ -15,7 +16,6 @@ server=$!
 until_true 20 mountpoint -q "$TMP/server" || fail 'no server'
 mount_model -o "noassemble,samples=all" "$TMP/server/${base##*/}"
 cat "$MNT/organs/blk_1_ffn_up.theta" >/dev/null
-need perl
 "$GGUF" organ "$base" blk.0.ffn_down.weight "$TMP/expected"
 
 kill -STOP "$server"

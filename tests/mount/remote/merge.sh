@@ -33,10 +33,12 @@ mkdir "$TMP/layer"
 cp "$TMP/form.yml" "$TMP/written.yml"
 mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
 serve_ranges_again
-cat "$TMP/written.yml" >"$MNT/.merge"
-equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
 # Its URL may hold what grants access.
+cat "$TMP/local.yml" >"$MNT/.merge"
+equal "$(stat -c %a "$MNT/.merge")" 644
+cat "$TMP/written.yml" >"$MNT/.merge"
 equal "$(stat -c %a "$MNT/.merge")" 600
+equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
 equal "$(stat -c %a "$TMP/layer/MERGE")" 600
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
