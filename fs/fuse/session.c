@@ -9,6 +9,7 @@
 #include "fs/fuse/unmounter.h"
 #include "fs/mount/confine.h"
 #include "fs/mount/mountpoint.h"
+#include "fs/mount/readahead.h"
 #include "fs/mount/recipe_option.h"
 #include "fs/mount/sandbox.h"
 #include "fs/mount/shard_watch.h"
@@ -35,7 +36,7 @@ struct mount_session {
 	struct unmounter unmounter;
 	dev_t device;		  /* 0: not known */
 	bool at_terminal;	  /* in the foreground of one */
-	int readahead;		  /* the file of set_readahead(); -1: it cannot be written */
+	int readahead;		  /* of readahead_open() */
 	struct landlock landlock; /* with -o confine */
 	struct fuse_session *session;
 	struct mount *fs;
@@ -182,29 +183,12 @@ static void note_device(struct mount_session *mount)
 		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device);
 }
 
-/* The kernel asks for this much at once where a process reads on; its own figure, 128 KiB, costs a
- * third of the speed. */
-#define READAHEAD_KIB 1024
-
-/* While that can be done. Only root may say more, and the mount is well without. */
-static void open_readahead(struct mount_session *mount)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(mount->device),
-		 minor(mount->device));
-	mount->readahead = open(path, O_WRONLY | O_CLOEXEC);
-}
-
 /* The answer to the kernel's first request sets the figure too, so this comes after it. */
 static void set_readahead(void *context)
 {
 	const struct mount_session *mount = context;
 
-	if (mount->readahead >= 0) {
-		dprintf(mount->readahead, "%d\n", READAHEAD_KIB);
-		close(mount->readahead);
-	}
+	readahead_set(mount->readahead);
 }
 
 /* Give away what is not needed from here on. Returns 0, or -1 after a line in the log. */
@@ -269,7 +253,7 @@ static int serve(struct mount_session *mount)
 	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
 	unmount_block_signals();
 	note_device(mount);
-	open_readahead(mount);
+	mount->readahead = readahead_open(mount->device);
 	/* Before the command returns: an umount may follow at once. */
 	mount->unmounter.in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
