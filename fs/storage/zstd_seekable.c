@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Entries that are read at once. */
 #define ENTRIES 512u
@@ -400,7 +401,8 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	return 0;
 }
 
-/* Decompress the file's first bytes until there are n. */
+/* Decompress the file's first bytes until there are n. -EFBIG, without err: the frame asks for too
+ * much memory. */
 static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *bytes, size_t n,
 		  struct error *err)
 {
@@ -408,7 +410,8 @@ static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *
 	ZSTD_outBuffer out = { bytes, n, 0 };
 	uint64_t at = 0;
 
-	/* A frame asks for memory by itself; no frame here needs more than it holds. */
+	/* A frame asks for memory by itself, and may ask for more than it holds: a writer that did
+	 * not know the size takes that of its level. */
 	ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, 20);
 	while (out.pos < n && at < frames->frame[frames->n].offset) {
 		const uint64_t left = frames->frame[frames->n].offset - at;
@@ -421,6 +424,8 @@ static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *
 		while (out.pos < n && in.pos < in.size) {
 			const size_t rc = ZSTD_decompressStream(zstd, &out, &in);
 
+			if (ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge)
+				return -EFBIG;
 			if (ZSTD_isError(rc))
 				return error_set(err, EIO, 0, "frame 0 cannot be decompressed: %s",
 						 ZSTD_getErrorName(rc));
@@ -450,7 +455,8 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	}
 	free(start);
 	ZSTD_freeDCtx(zstd);
-	return rc;
+	/* As a whole it needs none. */
+	return rc == -EFBIG ? zstd_seekable_read(frames, bytes, n, offset, err) : rc;
 }
 
 struct zstd_writer {

@@ -366,6 +366,34 @@ static void a_frame_that_holds_more_than_it_may_is_refused(void **state)
 	free(zeros);
 }
 
+/* As zstd -19 writes what comes from a pipe: with a window of 8 MiB. */
+static void a_frame_that_asks_for_more_than_it_holds_is_read(void **state)
+{
+	const size_t n = ZSTD_FRAME_BYTES / 2;
+	uint8_t *bytes = malloc(n), packed[4000], got[100];
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	ZSTD_inBuffer in = { bytes, n, 0 };
+	ZSTD_outBuffer out = { packed, sizeof(packed), 0 };
+	struct kept kept;
+
+	must(bytes && zstd);
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (uint8_t)(i >> 10);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, 23);
+	must(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush) == 0);
+	must(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_end) == 0);
+	ZSTD_freeCCtx(zstd);
+	save_one_frame(state, packed, out.pos, (uint32_t)n, (uint32_t)XXH64(bytes, n, 0));
+	kept = open_kept(state, "file");
+	assert_non_null(kept.frames);
+	assert_int_equal(zstd_seekable_read(kept.frames, got, sizeof(got), 1000, &kept.err), 0);
+	assert_memory_equal(got, bytes + 1000, sizeof(got));
+	assert_int_equal(zstd_seekable_peek(kept.frames, got, sizeof(got), 2000, &kept.err), 0);
+	assert_memory_equal(got, bytes + 2000, sizeof(got));
+	close_kept(&kept);
+	free(bytes);
+}
+
 static void a_frame_that_holds_less_than_it_should_is_refused(void **state)
 {
 	uint8_t byte, packed[100];
