@@ -129,6 +129,33 @@ static void cells_are_as_wide_as_there_is_room_for(void **state)
 	release(&sheet);
 }
 
+/* Where in the line of that row the text stands. */
+static size_t place_of(const char *text, const char *row, const char *what)
+{
+	const char *line = strstr(text, row), *found = line ? strstr(line + 1, what) : NULL;
+
+	assert_non_null(found);
+	assert_true((size_t)(found - line) < 1 + strcspn(line + 1, "\n"));
+	return (size_t)(found - line);
+}
+
+static void a_cell_stands_below_those_of_its_block_where_others_lack(void **state)
+{
+	const size_t n = ARRAY_LENGTH(roles);
+	struct sheet sheet;
+	char *text;
+
+	(void)state;
+	make(&sheet, 6);
+	sheet.figures.figures[1 * n + 1].role = sheet.figures.figures[2 * n + 1].role = "attn_x";
+	sheet.values[3 * n].theta = sheet.values[3 * n + 1].theta = 12.34;
+	text = show(&sheet, "model", (struct terminal){ .columns = 80 });
+	assert_int_equal(place_of(text, "\nattn_q ", " 12.3 "),
+			 place_of(text, "\nattn_norm ", " 12.3 "));
+	free(text);
+	release(&sheet);
+}
+
 static void colours_are_those_of_the_terminal(void **state)
 {
 	struct terminal terminal = { .columns = 80, .utf8 = true, .dark = true };
