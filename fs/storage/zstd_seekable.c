@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
-#include <zstd_errors.h>
 
 /* Entries that are read at once. */
 #define ENTRIES 512u
@@ -401,8 +400,8 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	return 0;
 }
 
-/* Decompress the file's first bytes until there are n. -EFBIG, without err: the frame asks for too
- * much memory. */
+/* Decompress the file's first bytes until there are n. -EBADMSG, without err: this decoder does not
+ * take it. That of whole frames may, as it needs none of the memory that a frame asks for. */
 static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *bytes, size_t n,
 		  struct error *err)
 {
@@ -424,11 +423,8 @@ static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *
 		while (out.pos < n && in.pos < in.size) {
 			const size_t rc = ZSTD_decompressStream(zstd, &out, &in);
 
-			if (ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge)
-				return -EFBIG;
 			if (ZSTD_isError(rc))
-				return error_set(err, EIO, 0, "frame 0 cannot be decompressed: %s",
-						 ZSTD_getErrorName(rc));
+				return -EBADMSG;
 		}
 	}
 	return out.pos == n ? 0 : error_set(err, EIO, 0, "frame 0 holds less than it should");
@@ -455,8 +451,7 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	}
 	free(start);
 	ZSTD_freeDCtx(zstd);
-	/* As a whole it needs none. */
-	return rc == -EFBIG ? zstd_seekable_read(frames, bytes, n, offset, err) : rc;
+	return rc == -EBADMSG ? zstd_seekable_read(frames, bytes, n, offset, err) : rc;
 }
 
 struct zstd_writer {
