@@ -121,7 +121,8 @@ static struct temporary_file temporary_of(int directory, const char *path)
 static bool is_base_file(const struct write_target *target, const struct stat *stat)
 {
 	return (stat->st_dev == target->base->st_dev && stat->st_ino == target->base->st_ino) ||
-	       (target->shards && shards_has_file(target->shards, stat));
+	       (target->shards && shards_has_file(target->shards, stat)) ||
+	       (target->is_other_base && target->is_other_base(target->context, stat));
 }
 
 /* Does the name, perhaps as a link, lead to the base? */
@@ -151,7 +152,8 @@ static int check_target(const struct write_target *target, const struct temporar
 				 "give a name outside of it");
 	if (is_base(target, file))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the target is the base, which is never written to");
+				 "the target is the base of a model in this mount, which is never "
+				 "written to");
 	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))

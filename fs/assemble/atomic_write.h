@@ -54,6 +54,9 @@ struct write_target {
 	bool *placed; /* NULL, or set where the new file is in place though it failed: it is not
 		       * known whether it would be after a power cut */
 	bool several; /* files of several names, none of which is replaced, as the error says */
+	/* Of what else must not be overwritten; NULL: there is nothing. */
+	bool (*is_other_base)(const void *context, const struct stat *stat);
+	const void *context;
 };
 
 /* Could the target be written? Returns 0 or what atomic_write_view() would say of the target and

@@ -21,14 +21,30 @@ struct stack {
 	struct content *content;
 	struct organ_location located;
 	uint32_t n; /* experts */
-	bool said;  /* the log has a line already if it was refused */
+	bool said;  /* the log has a line of what was refused already */
 	struct stage *stage;
 	struct source staged;
 };
 
+static int no_such(struct error *err)
+{
+	return error_set(err, ESTALE, ERROR_NO_OFFSET, "the slot has no such expert any more");
+}
+
+/* What the slot holds. Returns 0 or -ESTALE with err set: no experts. */
+static int locate(struct stack *stack, struct error *err)
+{
+	if (content_is_whiteout(stack->content))
+		return no_such(err);
+	stack->located = organ_file_locate(stack->model, stack->tensor, stack->content);
+	stack->n = organ_file_experts(stack->model, stack->tensor, stack->content);
+	return stack->n ? 0 : no_such(err);
+}
+
 /* Until end(), which is due whatever this returns, no other thread changes an expert or the staged
- * bytes. Returns 0, -ESTALE, or as stage_commit_begin(). */
-static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage)
+ * bytes. Returns as locate(), or as stage_commit_begin(). */
+static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage,
+		 struct error *err)
 {
 	int rc;
 
@@ -38,11 +54,19 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor, stru
 				 .content = slots_own(model->slots, tensor),
 				 .stage = stage };
 	rc = stage_commit_begin(stage, &stack->staged);
-	if (rc < 0 || content_is_whiteout(stack->content))
-		return rc < 0 ? rc : -ESTALE;
-	stack->located = organ_file_locate(model, tensor, stack->content);
-	stack->n = organ_file_experts(model, tensor, stack->content);
-	return stack->n ? 0 : -ESTALE;
+	return rc < 0 ? rc : locate(stack, err);
+}
+
+/* The slot itself is written to and emptied without experts_lock: does it hold something else than
+ * it did? Then that is what is changed. */
+static bool has_moved_on(struct stack *stack)
+{
+	struct content *content = slots_own(stack->model->slots, stack->tensor);
+	const bool has = content != stack->content;
+
+	content_unref(stack->content);
+	stack->content = content;
+	return has;
 }
 
 /* Returns rc, and the log has a sentence for it, from err where that says more. */
@@ -100,36 +124,49 @@ static int copy_bytes(const struct source *from, uint64_t at, struct stage *to, 
 	return rc;
 }
 
+/* Returns 0, -EAGAIN without a line in the log, as graft_fill_over(), or -errno. */
+static int put(struct stack *stack, uint32_t expert, struct error *err)
+{
+	struct organ_location slice;
+	struct stage *whole;
+	struct view *view;
+	uint64_t skip;
+	int rc;
+
+	if (expert >= stack->n)
+		return no_such(err);
+	slice = expert_slice(&stack->located, expert);
+	rc = check_slice(&stack->staged, &slice.organ, &skip, err);
+	if (rc < 0)
+		return rc;
+	view = organ_location_view(&stack->located);
+	whole = view ? stage_new(stack->model->layer, view) : NULL;
+	view_unref(view);
+	rc = whole ? copy_bytes(&stack->staged, skip, whole,
+				stack->located.organ.header_size + expert * slice.organ.data_size,
+				slice.organ.data_size)
+		   : -ENOMEM;
+	if (rc == 0) {
+		rc = graft_fill_over(stack->model, stack->tensor, stack->content, whole, NULL);
+		stack->said = rc < 0 && rc != -EAGAIN;
+	}
+	stage_free(whole);
+	return rc;
+}
+
 int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struct stage *stage)
 {
 	struct error err = { 0 };
 	struct stack stack;
-	struct organ_location slice;
-	struct stage *whole = NULL;
-	struct view *view;
-	uint64_t skip;
-	int rc = begin(&stack, model, tensor, stage);
+	int rc = begin(&stack, model, tensor, stage, &err);
 
-	if (rc == 0 && expert >= stack.n)
-		rc = -ESTALE;
-	if (rc == 0) {
-		slice = expert_slice(&stack.located, expert);
-		rc = check_slice(&stack.staged, &slice.organ, &skip, &err);
-	}
-	if (rc == 0) {
-		view = organ_location_view(&stack.located);
-		whole = view ? stage_new(model->layer, view) : NULL;
-		view_unref(view);
-		rc = whole ? copy_bytes(&stack.staged, skip, whole,
-					stack.located.organ.header_size +
-						expert * slice.organ.data_size,
-					slice.organ.data_size)
-			   : -ENOMEM;
-	}
-	stack.said = rc == 0;
 	if (rc == 0)
-		rc = graft_fill_any(model, tensor, whole, NULL);
-	stage_free(whole);
+		rc = put(&stack, expert, &err);
+	while (rc == -EAGAIN && has_moved_on(&stack)) {
+		rc = locate(&stack, &err);
+		if (rc == 0)
+			rc = put(&stack, expert, &err);
+	}
 	return end(&stack, "an expert is", rc, &err);
 }
 
@@ -251,30 +288,43 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 	view = arranged(&stack->located, &organ, order, count);
 	whole = view ? stage_new(stack->model->layer, view) : NULL;
 	view_unref(view);
-	stack->said = whole != NULL;
 	donor = donor_of_order(stack);
-	rc = whole ? graft_fill_any(stack->model, stack->tensor, whole, donor) : -ENOMEM;
+	rc = whole ? graft_fill_over(stack->model, stack->tensor, stack->content, whole, donor)
+		   : -ENOMEM;
+	stack->said = whole && rc < 0 && rc != -EAGAIN;
 	donor_unref(donor);
 	stage_free(whole);
 	return rc;
+}
+
+/* As put(). The numbers are of the experts that the slot holds now. */
+static int reorder(struct stack *stack, const char *text, uint32_t *order, struct error *err)
+{
+	uint32_t count = 0;
+	int rc = parse_order(text, stack->n, order, &count, err);
+
+	return rc == 0 ? arrange(stack, order, count, err) : rc;
 }
 
 int expert_edit_reorder(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	struct error err = { 0 };
 	struct stack stack;
-	uint32_t *order = malloc(EXPERT_SLICE_EXPERTS_MAX * sizeof(*order)), count = 0;
+	uint32_t *order = malloc(EXPERT_SLICE_EXPERTS_MAX * sizeof(*order));
 	char *text = NULL;
-	int rc = begin(&stack, model, tensor, stage);
+	int rc = begin(&stack, model, tensor, stage, &err);
 
 	if (rc == 0)
 		rc = order ? 0 : -ENOMEM;
 	if (rc == 0)
 		text = read_order(&stack.staged, &rc, &err);
 	if (text)
-		rc = parse_order(text, stack.n, order, &count, &err);
-	if (rc == 0)
-		rc = arrange(&stack, order, count, &err);
+		rc = reorder(&stack, text, order, &err);
+	while (rc == -EAGAIN && has_moved_on(&stack)) {
+		rc = locate(&stack, &err);
+		if (rc == 0)
+			rc = reorder(&stack, text, order, &err);
+	}
 	free(text);
 	free(order);
 	return end(&stack, "an order of experts is", rc, &err);

@@ -319,6 +319,20 @@ static int keep_sealed(struct filling *filling, struct journal_graft *graft, uns
 	return rc;
 }
 
+/* With the commit lock held: has another thread filled or emptied the slot since? */
+static bool holds_other(const struct filling *filling)
+{
+	struct content *content;
+	bool is;
+
+	if (!filling->is_over)
+		return false;
+	content = slots_own(filling->model->slots, filling->tensor);
+	is = content != filling->was;
+	content_unref(content);
+	return is;
+}
+
 /* Checked, sealed, kept: the stage fills the slot. What the base has is no graft, and ends one. */
 static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
@@ -335,7 +349,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
 		journal_begin_graft(model, &graft, filling->klass, filling->name);
-		rc = journal_finish_pending(model);
+		rc = holds_other(filling) ? -EAGAIN : journal_finish_pending(model);
 		if (rc == 0 && !filling->is_base) {
 			rc = keep_sealed(filling, &graft, stage_number(stage), &view);
 		} else if (rc == 0) {
@@ -464,46 +478,50 @@ static bool is_merged(const struct filling *filling)
 }
 
 /* donor: where it is known to come from; NULL: the stage may tell. */
-static int fill(struct model *model, const struct graft_place *place, bool any_shape,
-		struct donor *donor, struct stage *stage)
+static int fill(struct filling *filling, struct donor *donor, struct stage *stage)
 {
-	const enum organ_class klass = place->klass;
-	const char *name = place->name;
-	struct filling filling;
+	struct model *model = filling->model;
 	const struct stage_shown shown = stage_shown(stage);
 	struct timespec base;
+	int rc;
+
+	if (shown.has_mtime)
+		filling->mtime = &shown.mtime;
+	rc = fill_from_origin(filling, stage);
+	if (rc == -ESTALE) {
+		filling->organ = (struct organ){ 0 };
+		filling_find(filling);
+		base = model_time(model);
+		filling->may_be_base =
+			!filling_has_other_time(filling, &base) && !is_merged(filling);
+		filling->donor = fingerprinted(model, donor ? donor_ref(donor)
+							    : traced_donor(filling, stage));
+		rc = fill_from_stage(filling, stage);
+		donor_unref(filling->donor);
+		free((char *)filling->organ.name);
+	}
+	if (rc == 0 && filling->klass == CLASS_ADAPTERS)
+		adapter_edit_learn_alpha(model, filling->name);
+	if (rc == 0)
+		filling_log_role(filling);
+	return rc;
+}
+
+int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
+		     struct donor *donor)
+{
+	struct filling filling;
 	int rc = filling_at(&filling, model, place);
 
-	filling.any_shape = any_shape;
-	if (rc < 0)
-		return filling_refuse(&filling, rc);
-	if (shown.has_mtime)
-		filling.mtime = &shown.mtime;
-	rc = fill_from_origin(&filling, stage);
-	if (rc == -ESTALE) {
-		filling.organ = (struct organ){ 0 };
-		filling_find(&filling);
-		base = model_time(model);
-		filling.may_be_base =
-			!filling_has_other_time(&filling, &base) && !is_merged(&filling);
-		filling.donor = fingerprinted(model, donor ? donor_ref(donor)
-							   : traced_donor(&filling, stage));
-		rc = fill_from_stage(&filling, stage);
-		donor_unref(filling.donor);
-		free((char *)filling.organ.name);
-	}
-	if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, name);
 	if (rc == 0)
-		filling_log_role(&filling);
+		rc = fill(&filling, donor, stage);
 	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
-	return fill(model, &(struct graft_place){ klass, name, NULL, 0 }, model->any_shape, NULL,
-		    stage);
+	return graft_fill_place(model, &(struct graft_place){ klass, name, NULL, 0 }, stage, NULL);
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
@@ -513,21 +531,23 @@ int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 	return graft_fill_name(model, place->klass, place->name, stage);
 }
 
-int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor)
+int graft_fill_over(struct model *model, uint32_t tensor, const struct content *was,
+		    struct stage *stage, struct donor *donor)
 {
 	const struct organ_place *place = &model->places[tensor];
+	struct filling filling;
+	int rc = filling_at(&filling, model,
+			    &(struct graft_place){ place->klass, place->name, NULL, 0 });
 
-	return fill(model, &(struct graft_place){ place->klass, place->name, NULL, 0 }, true, donor,
-		    stage);
+	filling.any_shape = filling.is_over = true;
+	filling.was = was;
+	if (rc == 0)
+		rc = fill(&filling, donor, stage);
+	return rc == -EAGAIN ? rc : rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
-int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
-		     struct donor *donor)
-{
-	return fill(model, place, model->any_shape, donor, stage);
-}
-
-int graft_remove(struct model *model, uint32_t tensor)
+/* was: what the slot has to hold; NULL: anything. */
+static int empty_slot(struct model *model, uint32_t tensor, const struct content *const *was)
 {
 	struct content *content, *nothing = content_new_whiteout();
 	char path[ORGAN_PATH_MAX];
@@ -535,7 +555,9 @@ int graft_remove(struct model *model, uint32_t tensor)
 
 	journal_begin(model);
 	content = slots_own(model->slots, tensor);
-	rc = content_is_whiteout(content) ? -ENOENT : journal_finish_pending(model);
+	rc = content_is_whiteout(content) ? -ENOENT
+	     : was && content != *was	  ? -ESTALE
+					  : journal_finish_pending(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
 	if (rc == 0)
@@ -546,8 +568,18 @@ int graft_remove(struct model *model, uint32_t tensor)
 		adapter_edit_forget_copied(model);
 	journal_end(model);
 	content_unref(content);
-	if (rc < 0 && rc != -ENOENT)
+	if (rc < 0 && rc != -ENOENT && rc != -ESTALE)
 		log_add(model->log, "%s: cannot be removed: %s",
 			model_organ_path(model, tensor, path), strerror(-rc));
 	return rc;
+}
+
+int graft_remove(struct model *model, uint32_t tensor)
+{
+	return empty_slot(model, tensor, NULL);
+}
+
+int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was)
+{
+	return empty_slot(model, tensor, &was);
 }

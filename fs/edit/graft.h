@@ -10,9 +10,11 @@
  * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
-/* The same for an organ whose shape may be another than the slot's; donor, which is borrowed, is
- * where it came from, NULL: not known. */
-int graft_fill_any(struct model *model, uint32_t tensor, struct stage *stage, struct donor *donor);
+/* The same for an organ whose shape may be another than the slot's, in place of what the slot held,
+ * NULL for the base's; donor, which is borrowed, is where it came from, NULL: not known. -EAGAIN,
+ * without a line in the log: the slot holds something else by now. */
+int graft_fill_over(struct model *model, uint32_t tensor, const struct content *was,
+		    struct stage *stage, struct donor *donor);
 
 /* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
  * a name for it (anatomy_added()). */
@@ -48,6 +50,10 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
+
+/* The same of a slot that holds that content, NULL for the base's; -ESTALE: it holds another one by
+ * now. */
+int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was);
 
 /* The slot CLASS/NAME of a model, which is added if there is none, holds what is in that slot of
  * from, which may be the same model, without a copy. Returns as graft_fill(), or -ENOENT that slot

@@ -26,6 +26,8 @@ struct filling {
 	bool may_be_base;	      /* and then it is no graft */
 	bool is_base;		      /* the staged bytes are those of the base */
 	uint32_t tensor;	      /* else its number */
+	bool is_over;		      /* in place of was alone, NULL for the base's */
+	const struct content *was;
 	struct layer_seal seal;	      /* how the organ goes into the layer */
 	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
 	struct donor *donor; /* where it came from, borrowed; NULL: not known */

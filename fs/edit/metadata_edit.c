@@ -265,14 +265,30 @@ static struct view *replace(struct editing *editing, int *rc)
 	return NULL;
 }
 
-/* With the commit lock held: replace(), or restore() where it is the base's value. */
-static struct view *put_value(struct editing *editing, int *rc)
+/* With the commit lock held: another thread may have made the key meanwhile, or given it another
+ * type, of which the text has to be then. */
+static int check_again(struct editing *editing, const struct source *source)
+{
+	const struct value_type type = editing->type;
+
+	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
+	find_type(editing, source);
+	if (value_type_same(editing->type, type))
+		return 0;
+	free(editing->bytes.bytes);
+	editing->bytes = (struct value_bytes){ 0 };
+	return value_parse(source, editing->type, width_of(editing->model), &editing->bytes,
+			   &editing->err);
+}
+
+/* With the commit lock held: replace(), or restore() where the text there is the base's value. */
+static struct view *put_value(struct editing *editing, const struct source *source, int *rc)
 {
 	*rc = journal_finish_pending(editing->model);
+	if (*rc == 0)
+		*rc = check_again(editing, source);
 	if (*rc < 0)
 		return NULL;
-	/* Another thread may have made the key meanwhile. */
-	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
 	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
 }
 
@@ -313,7 +329,7 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 	/* What was written is not kept: the layer has the value as it is shown. */
 	if (rc == 0) {
 		journal_begin(model);
-		text = put_value(&editing, &rc);
+		text = put_value(&editing, &staged, &rc);
 		journal_end(model);
 	}
 	rc = stage_commit_end(stage, rc, text);
@@ -321,7 +337,7 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }
 
-/* With the commit lock held. */
+/* With the commit lock held. remember: when it is made again, its type is what it was. */
 static int remove_key(struct model *model, uint32_t i, bool remember)
 {
 	const struct metadata_key key = metadata_key(model->metadata, i);
@@ -341,21 +357,34 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	return 0;
 }
 
-int metadata_edit_remove(struct model *model, uint32_t i, bool remember)
+/* was: the value that the key has to have; NULL: any. */
+static int remove_value(struct model *model, uint32_t i, const struct metadata_entry *was)
 {
 	struct metadata_entry *metadatum;
 	int rc;
 
 	journal_begin(model);
 	metadatum = metadata_get(model->metadata, i, &rc);
-	if (metadatum)
-		rc = remove_key(model, i, remember);
+	if (metadatum && was && metadata_entry_ino(metadatum) != metadata_entry_ino(was))
+		rc = -ESTALE;
+	else if (metadatum)
+		rc = remove_key(model, i, was != NULL);
 	journal_end(model);
 	metadata_entry_unref(metadatum);
-	if (rc < 0 && rc != -ENOENT)
+	if (rc < 0 && rc != -ENOENT && rc != -ESTALE)
 		log_add(model->log, METADATA_DIRECTORY "%s: cannot be removed: %s",
 			metadata_key(model->metadata, i).name, strerror(-rc));
 	return rc;
+}
+
+int metadata_edit_remove(struct model *model, uint32_t i)
+{
+	return remove_value(model, i, NULL);
+}
+
+int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was)
+{
+	return remove_value(model, i, was);
 }
 
 /* With the commit lock held: the key gets the value whose text is that of another. */
@@ -371,7 +400,7 @@ static int fill_from(struct editing *editing, struct metadata_entry *from)
 	source = view_source(text);
 	rc = check_text(editing, &source);
 	if (rc == 0) {
-		now = put_value(editing, &rc);
+		now = put_value(editing, &source, &rc);
 		view_unref(now);
 	}
 	free(editing->bytes.bytes);

@@ -20,9 +20,12 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 bool metadata_edit_is_none(struct model *model, const char *name, const struct value_type *type,
 			   const struct source *text);
 
-/* The key is not there any more. remember: when it is made again, its type is what it was. -ENOENT:
- * it was not there; -EPERM. */
-int metadata_edit_remove(struct model *model, uint32_t i, bool remember);
+/* The key is not there any more. -ENOENT: it was not there; -EPERM. */
+int metadata_edit_remove(struct model *model, uint32_t i);
+
+/* The same of a key that has that value, and has its type again when it is made again. -ESTALE: it
+ * has another value by now. */
+int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was);
 
 /* What the key holds is under that name from now on, as metadata_edit_fill(), and not any more
  * under its own. -ENOENT, -EINVAL, -EPERM. */

@@ -38,8 +38,10 @@
 struct assembly {
 	struct model *model;
 	const char *output, *directory;
-	bool chosen; /* the directory, by the user */
-	dev_t mount; /* 0: there is none */
+	bool chosen;		     /* the directory, by the user */
+	dev_t mount;		     /* 0: there is none */
+	struct model *const *models; /* of the mount */
+	uint32_t n_models;
 	bool confined;
 	struct progress progress;
 	bool keep; /* the assembled file */
@@ -86,9 +88,12 @@ void assembly_free(struct assembly *assembly)
 	free(assembly);
 }
 
-void assembly_set_mount(struct assembly *assembly, dev_t mount)
+void assembly_set_mount(struct assembly *assembly, dev_t mount, struct model *const *models,
+			uint32_t n)
 {
 	assembly->mount = mount;
+	assembly->models = models;
+	assembly->n_models = n;
 }
 
 void assembly_set_confined(struct assembly *assembly)
@@ -193,6 +198,21 @@ struct results {
 	bool placed;		     /* though it failed */
 };
 
+/* What is assembled may refer to them, and so may their layers. */
+static bool is_base_of_mount(const void *context, const struct stat *stat)
+{
+	const struct assembly *assembly = context;
+
+	for (uint32_t i = 0; i < assembly->n_models; i++) {
+		const struct model *model = model_latest(assembly->models[i]);
+
+		if (paths_same_file(stat, backing_stat(model->base)) ||
+		    (model->shards && shards_has_file(model->shards, stat)))
+			return true;
+	}
+	return false;
+}
+
 static struct write_target target_at(const struct assembly *assembly, const char *path,
 				     struct results *results)
 {
@@ -200,6 +220,8 @@ static struct write_target target_at(const struct assembly *assembly, const char
 				      .path = path,
 				      .base = backing_stat(assembly->model->base),
 				      .shards = assembly->model->shards,
+				      .is_other_base = is_base_of_mount,
+				      .context = assembly,
 				      .mount = assembly->mount,
 				      .written = assembly->keep ? &results->kept : NULL,
 				      .record = &results->record,

@@ -15,8 +15,10 @@ struct assembly; /* any thread may use it, but where something else is said */
 struct assembly *assembly_new(struct model *model, const char *output, const char *directory);
 void assembly_free(struct assembly *assembly);
 
-/* The mount is there, with that device number: no target may lie in it. Before requests come. */
-void assembly_set_mount(struct assembly *assembly, dev_t mount);
+/* The mount is there, with that device number: no target may lie in it, or be the base of one of
+ * its n models, which are borrowed. Before requests come. */
+void assembly_set_mount(struct assembly *assembly, dev_t mount, struct model *const *models,
+			uint32_t n);
 
 /* The daemon may write in few directories: where it may not, the outcome says so. Before requests
  * come. */

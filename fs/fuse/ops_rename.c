@@ -23,17 +23,29 @@ static const struct renaming *names_of(struct async_request *async)
 	return (const struct renaming *)(const void *)async->text;
 }
 
+/* Its name is gone: the slot or key has it. But for a process that has the file open, and may write
+ * on: then it has that name too until the last close (ops_close()), which commits to it. */
+static void leave_name(struct scratch_files *scratches, const struct inode *inode,
+		       const struct renaming *names)
+{
+	const bool is_open = inode->stage && stage_opens(inode->stage) > 1;
+
+	if (is_open && scratch_files_rename(scratches, names->from, names->name, names->to.ino,
+					    names->new_name) == 0)
+		return;
+	scratch_files_remove(scratches, names->from, names->name);
+	if (tree_is_metadata(names->from))
+		scratch_files_remove(scratches, names->from, names->new_name);
+}
+
 /* From a scratch file to a slot or key. What a process wrote beside a key takes its place. */
 static ssize_t fill(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
-	struct scratch_files *scratches = async->fs->scratches;
 	const int rc = tree_fill(async->inode, names->to.ino, names->new_name);
 
 	if (rc == 0)
-		scratch_files_remove(scratches, names->from, names->name);
-	if (rc == 0 && tree_is_metadata(names->from))
-		scratch_files_remove(scratches, names->from, names->new_name);
+		leave_name(async->fs->scratches, async->inode, names);
 	return rc;
 }
 
@@ -58,45 +70,78 @@ static ssize_t move_key(struct async_request *async)
 	return rc;
 }
 
-/* From a slot to a scratch file. */
+/* The scratch file has its name where rc is 0, and never was elsewhere. */
+static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file *aside, int rc)
+{
+	if (rc == 0)
+		scratch_files_enter(fs->scratches, aside);
+	else
+		scratch_files_drop(fs->scratches, aside);
+	inodes_put(fs->inodes, inode);
+	return rc;
+}
+
+static int try_slot_aside(struct mount *fs, const struct inode *slot, const struct renaming *names)
+{
+	/* What adapters make of it stays behind with them. */
+	struct inode own = { .index = slot->index,
+			     .model = slot->model,
+			     .content = slots_own(slot->model->slots, slot->index) };
+	struct scratch_file *aside = NULL;
+	struct inode *inode = NULL;
+	int rc = -ENOENT;
+
+	if (!content_is_whiteout(own.content))
+		inode = tree_keep_as_scratch(&fs->tree, &names->to, NULL, &own, &rc);
+	if (inode) {
+		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
+		rc = aside ? graft_set_aside(own.model, own.index, own.content) : -ENOMEM;
+	}
+	rc = end_aside(fs, inode, aside, rc);
+	content_unref(own.content);
+	return rc;
+}
+
+/* From a slot to a scratch file. What is set aside is what is removed, also where another thread
+ * fills the slot meanwhile. */
 static ssize_t set_slot_aside(struct async_request *async)
 {
-	const struct renaming *names = names_of(async);
-	struct mount *fs = async->fs;
-	struct inode *organ = async->inode, *inode;
-	/* What adapters make of it stays behind with them. */
-	struct inode own = { .index = organ->index,
-			     .model = organ->model,
-			     .content = content_own(organ->content) };
 	int rc;
 
-	inode = tree_keep_as_scratch(&fs->tree, &names->to, names->new_name, &own, &rc);
-	if (rc == 0)
-		rc = graft_remove(organ->model, organ->index);
-	inodes_put(fs->inodes, inode);
+	do
+		rc = try_slot_aside(async->fs, async->inode, names_of(async));
+	while (rc == -ESTALE);
+	return rc;
+}
+
+static int try_key_aside(struct mount *fs, const struct inode *key, const struct renaming *names)
+{
+	struct scratch_file *aside = NULL;
+	struct inode *inode = NULL;
+	int rc;
+	struct metadata_entry *metadatum = metadata_get(key->model->metadata, key->index, &rc);
+	struct view *view = metadatum ? metadata_entry_view(metadatum, &rc) : NULL;
+
+	if (view)
+		inode = tree_make_scratch(&fs->tree, &names->to, NULL, view, &rc);
+	if (inode) {
+		stage_set_type(inode->stage, STAGE_WAS, metadata_entry_value(metadatum)->type);
+		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
+		rc = aside ? metadata_edit_set_aside(key->model, key->index, metadatum) : -ENOMEM;
+	}
+	rc = end_aside(fs, inode, aside, rc);
+	metadata_entry_unref(metadatum);
 	return rc;
 }
 
 /* From a key to a scratch file, which knows the type, as the key does if it is made again. */
 static ssize_t set_key_aside(struct async_request *async)
 {
-	const struct renaming *names = names_of(async);
-	struct mount *fs = async->fs;
-	struct metadata_entry *metadatum = inodes_metadatum(async->inode);
-	struct inode *inode = NULL;
-	int rc = -ENOMEM;
-	struct view *view = metadatum ? metadata_entry_view(metadatum, &rc) : NULL;
+	int rc;
 
-	if (view)
-		inode = tree_make_scratch(&fs->tree, &names->to, names->new_name, view, &rc);
-	if (inode) {
-		stage_set_type(inode->stage, STAGE_WAS, metadata_entry_value(metadatum)->type);
-		rc = metadata_edit_remove(async->inode->model, async->inode->index, true);
-		if (rc < 0)
-			scratch_files_remove(fs->scratches, names->from, names->new_name);
-	}
-	inodes_put(fs->inodes, inode);
-	metadata_entry_unref(metadatum);
+	do
+		rc = try_key_aside(async->fs, async->inode, names_of(async));
+	while (rc == -ESTALE);
 	return rc;
 }
 

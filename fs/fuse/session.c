@@ -180,7 +180,8 @@ static void note_device(struct mount_session *mount)
 	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
 	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_model_files; i++)
-		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device);
+		assembly_set_mount(mount->fs->model_files[i].assembly, mount->device,
+				   mount->models->models, mount->models->n);
 }
 
 /* The answer to the kernel's first request sets the figure too, so this comes after it. */

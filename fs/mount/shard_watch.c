@@ -21,7 +21,7 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	memo_inherit(model_files->measures, old->measures);
 	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
 		memo_inherit(model_files->hashes->kinds[kind], old->hashes->kinds[kind]);
-	assembly_set_mount(model_files->assembly, fs->device);
+	assembly_set_mount(model_files->assembly, fs->device, fs->models->models, fs->models->n);
 	atomic_store(&fs->n_model_files, fs->models->n_all);
 	inodes_set_models(fs->inodes, fs->models->n_all);
 	atomic_store(&model->first->latest, model);

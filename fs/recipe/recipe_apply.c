@@ -81,7 +81,7 @@ static int apply_key(struct model *model, const struct recipe_key *key)
 	key_filename(key->key.bytes, key->key.length, name);
 	if (key->removed)
 		return metadata_find(model->metadata, name, &i)
-			       ? metadata_edit_remove(model, i, false)
+			       ? metadata_edit_remove(model, i)
 			       : -ENOENT;
 	stage = stage_text(model, &key->value, &rc);
 	if (!stage)

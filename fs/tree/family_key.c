@@ -63,7 +63,7 @@ static int key_truncate(struct inode *inode, uint64_t size)
 
 static int key_remove(const struct inode *inode)
 {
-	return metadata_edit_remove(inode->model, inode->index, false);
+	return metadata_edit_remove(inode->model, inode->index);
 }
 
 static bool key_type(const struct inode *inode, struct value_type *type)

@@ -14,7 +14,7 @@ struct scratch_file {
 	uint64_t directory;
 	char *name;
 	struct inode *inode; /* NULL: the name is hidden */
-	uint64_t number;   /* place in the directory; never used again */
+	uint64_t number;     /* place in the directory; never used again */
 };
 
 struct scratch_files {
@@ -91,39 +91,58 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
 	return kind;
 }
 
-int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const char *name,
-		      struct inode *inode)
+struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint64_t directory,
+					   const char *name, struct inode *inode)
 {
 	struct scratch_file *scratch = calloc(1, sizeof(*scratch));
-	int rc = 0;
 
 	if (scratch)
 		scratch->name = strdup(name);
 	if (!scratch || !scratch->name) {
 		free(scratch);
-		return -ENOMEM;
+		return NULL;
 	}
 	scratch->directory = directory;
-	pthread_mutex_lock(&scratches->lock);
-	if (*find(scratches, directory, name)) {
-		rc = -EEXIST;
-	} else {
-		if (inode) {
-			scratch->inode = inodes_get(scratches->inodes, inode->ino);
-			if (inode->stage)
-				stage_open(inode->stage);
-		}
-		scratch->number = scratches->next_number++;
-		*find(scratches, directory, name) = scratch;
+	if (inode) {
+		scratch->inode = inodes_get(scratches->inodes, inode->ino);
+		if (inode->stage)
+			stage_open(inode->stage);
 	}
-	pthread_mutex_unlock(&scratches->lock);
-	if (rc < 0) {
-		free(scratch->name);
-		free(scratch);
-	}
-	return rc;
+	return scratch;
 }
 
+/* With the lock held. */
+static void enter(struct scratch_files *scratches, struct scratch_file *scratch)
+{
+	scratch->number = scratches->next_number++;
+	*find(scratches, scratch->directory, scratch->name) = scratch;
+}
+
+void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch)
+{
+	release(scratches, scratch);
+}
+
+int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const char *name,
+		      struct inode *inode)
+{
+	struct scratch_file *scratch = scratch_files_prepare(scratches, directory, name, inode);
+	bool is_new;
+
+	if (!scratch)
+		return -ENOMEM;
+	pthread_mutex_lock(&scratches->lock);
+	is_new = !*find(scratches, directory, name);
+	if (is_new)
+		enter(scratches, scratch);
+	pthread_mutex_unlock(&scratches->lock);
+	if (is_new)
+		return 0;
+	release(scratches, scratch);
+	return -EEXIST;
+}
+
+/* With the lock held, if there is one. */
 static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
 				 const char *name)
 {
@@ -132,6 +151,17 @@ static struct scratch_file *take(struct scratch_files *scratches, uint64_t direc
 	if (scratch)
 		*link = scratch->next;
 	return scratch;
+}
+
+void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch)
+{
+	struct scratch_file *other;
+
+	pthread_mutex_lock(&scratches->lock);
+	other = take(scratches, scratch->directory, scratch->name);
+	enter(scratches, scratch);
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, other);
 }
 
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name)

@@ -10,6 +10,7 @@
 #include <limits.h>
 
 struct scratch_files; /* any thread may use it */
+struct scratch_file;
 
 /* inodes is borrowed. NULL: out of memory. */
 struct scratch_files *scratch_files_new(struct inodes *inodes);
@@ -30,6 +31,14 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
  * NULL hides the name. Returns 0, -EEXIST, -ENOMEM. */
 int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const char *name,
 		      struct inode *inode);
+
+/* An entry that is not in yet, of an inode, of which it keeps a reference and whose stage it keeps
+ * open: to enter, which cannot fail, in place of what has that name; or to drop: NULL is fine there.
+ * NULL: out of memory. */
+struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint64_t directory,
+					   const char *name, struct inode *inode);
+void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch);
+void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch);
 
 /* The name is not there any more. False: it was not. */
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name);

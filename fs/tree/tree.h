@@ -71,7 +71,7 @@ struct inode *tree_make_stage(const struct tree *tree, enum family_number family
 bool tree_is_dropped(const struct tree *tree, const struct inode *directory, const char *name);
 
 /* The inode of a new scratch file that shows view, which is released, entered under a name in a
- * directory; to release. NULL with *rc set. view NULL: out of memory. */
+ * directory, NULL: without one; to release. NULL with *rc set. view NULL: out of memory. */
 struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,
 				const char *name, struct view *view, int *rc);
 

@@ -44,8 +44,10 @@ static void close_scene(struct scene *scene, int files)
 
 static int assemble_at(struct scene *scene, int directory, const char *path)
 {
-	const struct write_target target = { directory, path, scene->replace, &scene->base, NULL,
-					     0,		NULL, NULL,	      NULL,	    false };
+	const struct write_target target = { .directory = directory,
+					     .path = path,
+					     .replace = scene->replace,
+					     .base = &scene->base };
 	int rc;
 
 	scene->err = (struct error){ 0 };
@@ -99,8 +101,10 @@ static void the_new_file_is_handed_out_under_its_name(void **state)
 	struct scene scene = open_scene(state);
 	const struct path path = path_in(scene.out, "new.gguf");
 	struct backing *written = NULL;
-	const struct write_target target = { AT_FDCWD, path.text, false, &scene.base, NULL,
-					     0,	       &written,  NULL,	 NULL,	      false };
+	const struct write_target target = { .directory = AT_FDCWD,
+					     .path = path.text,
+					     .base = &scene.base,
+					     .written = &written };
 	char bytes[LENGTH];
 
 	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err), 0);
@@ -239,10 +243,11 @@ static void nothing_is_written_into_the_mount(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct path path = path_in(scene.out, "new.gguf");
-	const struct write_target target = {
-		AT_FDCWD,	   path.text, true, &scene.base, NULL,
-		scene.base.st_dev, NULL,      NULL, NULL,	 false
-	};
+	const struct write_target target = { .directory = AT_FDCWD,
+					     .path = path.text,
+					     .replace = true,
+					     .base = &scene.base,
+					     .mount = scene.base.st_dev };
 
 	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err),
 			 -EINVAL);

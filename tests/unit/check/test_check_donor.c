@@ -160,6 +160,7 @@ static void copy_with(const struct scene *scene, const struct change *changes, s
 	struct donor *donor =
 		donor_from_backing(scene->donor.model->base, tensor, sizeof(tensor) - 1);
 	struct stage *stage = stage_over(model, UP);
+	struct content *was = slots_own(model->slots, UP);
 	size_t size;
 	char *bytes = read_organ(scene->donor.model, UP, &size);
 
@@ -168,7 +169,8 @@ static void copy_with(const struct scene *scene, const struct change *changes, s
 		bytes[(ptrdiff_t)(size - MATRIX) + changes[i].at] ^= (char)changes[i].bits;
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, bytes, size, 0), 0);
-	assert_int_equal(graft_fill_any(model, UP, stage, donor), 0);
+	assert_int_equal(graft_fill_over(model, UP, was, stage, donor), 0);
+	content_unref(was);
 	stage_free(stage);
 	donor_unref(donor);
 	free(bytes);

@@ -2,8 +2,12 @@
 /* test_expert_edit.c - fs/edit/expert_edit.c: one expert put into a stack, and stacks in another
  * order. */
 #include "fs/edit/expert_edit.h"
+#include "fs/edit/graft.h"
+#include "fs/edit/journal.h"
 #include "fs/tensor/expert_slice.h"
 #include "tests/unit/open_model.h"
+
+#include <pthread.h>
 
 #define COUNT 4u
 #define SLICE (8u * 3u * 4u)
@@ -184,6 +188,78 @@ static void an_order_with_a_nul_or_without_end_is_refused(void **state)
 	assert_int_equal(expert_edit_reorder(o.model, STACK, stage), -EINVAL);
 	assert_true(log_says(o.log, "is none"));
 	stage_free(stage);
+	close_model(&o);
+}
+
+/* The whole stack, as a user copies one. */
+static struct content *fill_stack(struct opened *o, uint32_t seed)
+{
+	static const uint64_t ne[] = { 8, 3, COUNT };
+	struct organ_file file = mk_organ("blk.0.ffn_up_exps.weight", GGML_F32, 3, ne, seed);
+	struct stage *stage = staged(o->model, file.bytes, file.size);
+
+	assert_int_equal(graft_fill(o->model, STACK, stage), 0);
+	stage_free(stage);
+	free(file.bytes);
+	return slots_own(o->model->slots, STACK);
+}
+
+struct putting {
+	struct opened *o;
+	int rc;
+};
+
+static void *put_expert_1(void *argument)
+{
+	struct putting *putting = argument;
+	struct organ_file file = slice_of(9);
+
+	putting->rc = put(putting->o, STACK, 1, file.bytes, file.size);
+	free(file.bytes);
+	return NULL;
+}
+
+/* Puts expert 1, and as that waits to be put in force the slot comes to hold content. */
+static int put_beside(struct opened *o, struct content *content)
+{
+	const struct timespec moment = { .tv_nsec = 50000000 };
+	struct putting putting = { o, 1 };
+	pthread_t thread;
+
+	journal_begin(o->model);
+	must(pthread_create(&thread, NULL, put_expert_1, &putting) == 0);
+	nanosleep(&moment, NULL);
+	slots_set(o->model->slots, STACK, content);
+	journal_end(o->model);
+	must(pthread_join(thread, NULL) == 0);
+	return putting.rc;
+}
+
+static void an_expert_is_put_into_what_the_slot_holds_by_then(void **state)
+{
+	struct opened o = open_experts(state);
+	struct content *one = fill_stack(&o, 21), *other = fill_stack(&o, 22);
+	struct organ_file file = slice_of(9);
+	size_t n, size;
+	char *stack, *bytes;
+
+	slots_set(o.model->slots, STACK, content_ref(one));
+	stack = read_organ(o.model, STACK, &n);
+	slots_set(o.model->slots, STACK, content_ref(other));
+	assert_int_equal(put_beside(&o, content_ref(one)), 0);
+	bytes = read_organ(o.model, STACK, &size);
+	assert_int_equal(size, n);
+	memcpy(stack + n - 3 * SLICE, file.bytes + file.size - SLICE, SLICE);
+	assert_memory_equal(bytes, stack, n);
+	assert_false(log_says(o.log, "refused"));
+	/* Where it was emptied there is no expert to put. */
+	assert_int_equal(put_beside(&o, content_new_whiteout()), -ESTALE);
+	assert_true(log_says(o.log, "the slot has no such expert any more"));
+	content_unref(one);
+	content_unref(other);
+	free(file.bytes);
+	free(stack);
+	free(bytes);
 	close_model(&o);
 }
 

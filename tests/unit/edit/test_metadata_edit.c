@@ -2,9 +2,12 @@
 /* test_metadata_edit.c - fs/edit/metadata_edit.c, and with it fs/metadata/metadata.c and
  * fs/metadata/metadata_entry.c: values written, refused, removed, moved and given types, in a model
  * and in the next mount of it. */
+#include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/model/inode.h"
 #include "tests/unit/open_model.h"
+
+#include <pthread.h>
 
 /* Keys: name (string), count (u32), list (array of u16), general.alignment. */
 static struct opened open_keys(void **state)
@@ -193,14 +196,26 @@ static void what_the_base_has_is_no_edit(void **state)
 	close_model(&o);
 }
 
+/* Set key i aside as one with the value that key was has. */
+static int set_aside(struct model *model, uint32_t i, uint32_t was)
+{
+	int rc;
+	struct metadata_entry *value = metadata_get(model->metadata, was, &rc);
+
+	assert_non_null(value);
+	rc = metadata_edit_set_aside(model, i, value);
+	metadata_entry_unref(value);
+	return rc;
+}
+
 static void keys_go_and_come_back_with_their_types(void **state)
 {
 	static const struct value_type i8 = { KV_I8, 0 };
 	struct opened o = open_keys(state);
 	uint32_t i = number(o.model, "count");
 
-	assert_int_equal(metadata_edit_remove(o.model, i, false), 0);
-	assert_int_equal(metadata_edit_remove(o.model, i, false), -ENOENT);
+	assert_int_equal(metadata_edit_remove(o.model, i), 0);
+	assert_int_equal(metadata_edit_remove(o.model, i), -ENOENT);
 	assert_string_equal(now(o.model, "count"), "");
 	reopen(state, &o);
 	assert_string_equal(now(o.model, "count"), "");
@@ -208,16 +223,51 @@ static void keys_go_and_come_back_with_their_types(void **state)
 	assert_string_equal(now(o.model, "count"), "uint32 7\n");
 	/* Of one that was put aside the type is remembered, of one that was removed the base's. */
 	assert_int_equal(metadata_edit_set_type(o.model, i, i8), 0);
-	assert_int_equal(metadata_edit_remove(o.model, i, true), 0);
+	assert_int_equal(put(o.model, "name", "x"), 0);
+	assert_int_equal(set_aside(o.model, i, number(o.model, "name")), -ESTALE);
+	assert_string_equal(now(o.model, "count"), "int8 7\n");
+	assert_int_equal(put(o.model, "name", "old"), 0);
+	assert_int_equal(set_aside(o.model, i, i), 0);
 	assert_int_equal(put(o.model, "count", "300"), -EINVAL);
 	assert_int_equal(put(o.model, "count", "-7"), 0);
 	assert_string_equal(now(o.model, "count"), "int8 -7\n");
-	assert_int_equal(metadata_edit_remove(o.model, i, false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, i), 0);
 	assert_int_equal(put(o.model, "count", "5"), 0);
 	assert_int_equal(edits_of(o.model), 0);
-	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "general.alignment"), false),
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "general.alignment")),
 			 -EPERM);
 	assert_string_equal(now(o.model, "general.alignment"), "uint32 32\n");
+	close_model(&o);
+}
+
+static void *put_nine(void *argument)
+{
+	struct model *model = argument;
+
+	return put(model, "count", "9") == 0 ? model : NULL;
+}
+
+static void a_type_that_changes_while_a_value_waits_is_that_of_the_value(void **state)
+{
+	static const struct value_type u64 = { KV_U64, 0 };
+	const struct timespec moment = { .tv_nsec = 50000000 }, time = { .tv_sec = 1 };
+	struct value_bytes bytes = { calloc(1, 8), 8, 1 };
+	struct opened o = open_keys(state);
+	pthread_t thread;
+	void *done;
+
+	/* It has parsed the text, and waits. */
+	journal_begin(o.model);
+	must(pthread_create(&thread, NULL, put_nine, o.model) == 0);
+	nanosleep(&moment, NULL);
+	metadata_set(o.model->metadata, number(o.model, "count"),
+		     metadata_entry_new(inode_new(o.model), u64, 8, &bytes, &time));
+	journal_end(o.model);
+	must(pthread_join(thread, &done) == 0);
+	assert_non_null(done);
+	assert_string_equal(now(o.model, "count"), "uint64 9\n");
+	reopen(state, &o);
+	assert_string_equal(now(o.model, "count"), "uint64 9\n");
 	close_model(&o);
 }
 
@@ -239,7 +289,7 @@ static void a_new_key_is_a_string_unless_it_is_said(void **state)
 		assert_int_equal(edits_of(o.model), 4);
 		reopen(state, &o);
 	}
-	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "new.number"), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "new.number")), 0);
 	assert_int_equal(edits_of(o.model), 3);
 	assert_int_equal(put(o.model, "new.number", "5"), 0);
 	assert_string_equal(now(o.model, "new.number"), "string 5\n");
@@ -301,7 +351,7 @@ static void edits_are_seen_at_one_moment(void **state)
 	uint64_t scalar;
 
 	assert_int_equal(put(o.model, "count", "6"), 0);
-	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "name"), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, number(o.model, "name")), 0);
 	assert_int_equal(put(o.model, "zz", "x"), 0);
 	assert_int_equal(model_snapshot(o.model, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 3);

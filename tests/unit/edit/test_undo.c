@@ -42,7 +42,7 @@ static struct opened open_changed(void **state)
 	assert_int_equal(fill_up(o.model, 50), 0);
 	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
 	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_7_ffn_up"), 0);
-	assert_int_equal(metadata_edit_remove(o.model, key(o.model), false), 0);
+	assert_int_equal(metadata_edit_remove(o.model, key(o.model)), 0);
 	assert_int_equal(grafts(o.model), 4);
 	return o;
 }

@@ -68,7 +68,7 @@ static void remove_key(struct model *model, const char *name)
 	uint32_t i;
 
 	assert_true(metadata_find(model->metadata, name, &i));
-	assert_int_equal(metadata_edit_remove(model, i, false), 0);
+	assert_int_equal(metadata_edit_remove(model, i), 0);
 }
 
 static void undo_has_a_line_for_each_key(void **state)

@@ -60,7 +60,11 @@ static void change(struct model *model)
 	bytes = read_organ(model, SMALL_GATE, &n);
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, bytes, n, 0), 0);
-	assert_int_equal(graft_fill_any(model, SMALL_UP, stage, donor), 0);
+	assert_int_equal(graft_fill_place(model,
+					  &(struct graft_place){ CLASS_ORGANS, "blk_0_ffn_up", NULL,
+								 0 },
+					  stage, donor),
+			 0);
 	free(bytes);
 	stage_free(stage);
 	donor_unref(donor);
@@ -71,7 +75,7 @@ static void change(struct model *model)
 	assert_int_equal(graft_link(model, SMALL_GATE, model, CLASS_ORGANS, "blk_7_ffn_gate"), 0);
 	assert_int_equal(graft_remove(model, SMALL_NORM), 0);
 	assert_true(metadata_find(model->metadata, "llama.block_count", &i));
-	assert_int_equal(metadata_edit_remove(model, i, false), 0);
+	assert_int_equal(metadata_edit_remove(model, i), 0);
 }
 
 static char *text_of(struct scene *scene, size_t *size)

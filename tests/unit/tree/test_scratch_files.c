@@ -132,6 +132,29 @@ static void a_name_is_given_once(void **state)
 	close_scene(&scene);
 }
 
+static void what_is_prepared_takes_the_name_or_none(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t a = add_file(&scene, HERE, "a");
+	struct inode *other = make_file(&scene, "other"), *third = make_file(&scene, "third");
+	const uint64_t ino = other->ino, gone = third->ino;
+	struct scratch_file *entry = scratch_files_prepare(scene.scratches, HERE, "a", other);
+	struct scratch_file *dropped = scratch_files_prepare(scene.scratches, HERE, "b", third);
+
+	must(entry && dropped);
+	inodes_put(scene.inodes, other);
+	inodes_put(scene.inodes, third);
+	assert_true(file_at(&scene, HERE, "a") == a);
+	scratch_files_enter(scene.scratches, entry);
+	assert_true(file_at(&scene, HERE, "a") == ino);
+	assert_gone(&scene, a);
+	scratch_files_drop(scene.scratches, dropped);
+	scratch_files_drop(scene.scratches, NULL);
+	assert_int_equal(kind_of(&scene, HERE, "b"), SCRATCH_NONE);
+	assert_gone(&scene, gone);
+	close_scene(&scene);
+}
+
 static void the_name_keeps_the_file_and_its_bytes(void **state)
 {
 	struct scene scene = open_scene(state);

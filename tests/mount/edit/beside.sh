@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What close() and rename() have said at the same time is true together: nothing that was confirmed
+# is lost, and nothing that was removed comes back.
+# timeout: 300
+. "${0%/*}/../lib.sh"
+
+beside=$here/../tools/beside.py
+"$GGUF" small "$TMP/base.gguf" 6
+"$GGUF" small "$TMP/donor.gguf" 6 --seed 2
+mkdir "$TMP/donor"
+mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
+mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
+"$beside" follow "$MNT" "$TMP/donor"
+"$beside" aside "$MNT" "$TMP/donor" 60
+
+# A name that was refused is not there, and what had it is as it was.
+echo mine >"$MNT/organs/mine"
+mv "$TMP/layer/organs" "$TMP/layer/kept"
+: >"$TMP/layer/organs"
+for name in aside mine; do
+	expect_fail 'Not a directory' mv "$MNT/organs/blk_3_ffn_up.bin" "$MNT/organs/$name"
+done
+rm "$TMP/layer/organs"
+mv "$TMP/layer/kept" "$TMP/layer/organs"
+absent "$MNT/organs/aside"
+equal "$(cat "$MNT/organs/mine")" mine
+exists "$MNT/organs/blk_3_ffn_up.bin"
+unmount_and_wait "$MNT"
+unmount_and_wait "$TMP/donor"
+
+"$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 4
+mount_model "$TMP/moe.gguf"
+"$beside" experts "$MNT" 60
+unmount_and_wait

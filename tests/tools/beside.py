@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""beside.py - calls that meet: what close(), rename() and unlink() have said at the same time has
+to be true together.
+
+    beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
+    beside.py follow MOUNT DONOR          a file that became a slot's or key's is written to further
+    beside.py experts MOUNT ROUNDS        one expert is put as the whole stack is
+
+DONOR is a model in a mount of its own whose organs fit."""
+import os
+import random
+import sys
+import threading
+import time
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def check(held, what):
+    if not held:
+        sys.exit(f"beside.py: {what}")
+
+
+def outcome(call, *arguments):
+    try:
+        call(*arguments)
+        return 0
+    except OSError as error:
+        return error.errno
+
+
+def together(first, second, delay):
+    """What both return, the second after so many seconds."""
+    said = []
+    thread = threading.Thread(target=lambda: said.append(outcome(*first)))
+    thread.start()
+    time.sleep(delay)
+    second = outcome(*second)
+    thread.join()
+    return said[0], second
+
+
+def there(path):
+    return read(path) if os.path.exists(path) else None
+
+
+def aside(mount, donor, rounds):
+    name = "blk_1_ffn_up.bin"
+    places = ((f"{mount}/organs/{name}", f"{mount}/organs/aside", read(f"{mount}/organs/{name}"),
+               read(f"{donor}/organs/{name}")),
+              (f"{mount}/metadata/general.name", f"{mount}/metadata/general.name.bak",
+               b"the first\n", b"the second\n"))
+    for i in range(rounds):
+        for slot, private, one, two in places:
+            write(slot, one)
+            fd = os.open(slot, os.O_WRONLY | os.O_TRUNC)
+            os.write(fd, two)
+            said = together((os.close, fd), (os.rename, slot, private), i % 12 / 2000)
+            check(said == (0, 0), f"close() and rename() of {slot} said {said}")
+            check(two in (there(slot), there(private)),
+                  f"round {i}: what was written to {slot} and closed is nowhere")
+            os.unlink(private)
+            write(slot, one)
+
+
+def follow(mount, donor):
+    private = f"{mount}/organs/.private"
+    slot = f"{mount}/organs/blk_2_ffn_up.bin"
+    data = bytearray(read(f"{donor}/organs/blk_2_ffn_up.bin"))
+    fd = os.open(private, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    os.write(fd, data)
+    os.rename(private, slot)
+    check(read(slot) == data, "the organ that was renamed is not in the slot")
+    data[-16:] = bytes(random.Random(1).randrange(60) for _ in range(16))
+    os.pwrite(fd, data[-16:], len(data) - 16)
+    os.fsync(fd)
+    os.close(fd)
+    check(read(slot) == data, "what was written after the rename is not in the slot")
+    check(not os.path.exists(private), "the private name is still there")
+    key = f"{mount}/metadata/general.description"
+    with open(f"{mount}/metadata/.private", "w", encoding="ascii") as file:
+        file.write("one")
+        file.flush()
+        os.rename(file.name, key)
+        file.write(" two")
+    check(read(key) == b"one two\n", f"the key is {read(key)}")
+    # What is removed stays so, whatever its writer has open still.
+    for path in slot, key:
+        fd = os.open(private, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        os.write(fd, read(path))
+        if path == slot:
+            os.rename(private, path)
+        os.unlink(path)
+        check(not os.path.exists(path), f"{path} is still there")
+        os.pwrite(fd, b"x", 0)
+        os.close(fd)
+        check(not os.path.exists(path), f"{path} came back")
+    os.unlink(private)
+
+
+def experts(mount, rounds):
+    stack = f"{mount}/organs/blk_1_ffn_up_exps.bin"
+    expert = f"{mount}/.views/experts/organs/blk_1_ffn_up_exps/000.bin"
+    whole, slice_ = read(stack), read(expert)
+    for i in range(rounds):
+        other = bytearray(whole)
+        other[-64:] = bytes([i % 50]) * 64
+        ready = os.open(stack, os.O_WRONLY | os.O_TRUNC)
+        os.write(ready, other)
+        fd = os.open(expert, os.O_WRONLY | os.O_TRUNC)
+        os.write(fd, slice_)
+        said = together((os.close, fd), (os.close, ready), i % 12 / 4000)
+        check(said == (0, 0), f"the two close() said {said}")
+        check(read(stack)[-64:] == other[-64:],
+              f"round {i}: an expert has put back another stack than was copied")
+
+
+def main():
+    what, *rest = sys.argv[1:]
+    calls = {"aside": aside, "follow": follow, "experts": experts}
+    calls[what](*(int(text) if text.isdigit() else text for text in rest))
+
+
+main()
