@@ -33,7 +33,7 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 		      struct inode *inode);
 
 /* An entry that is not in yet, of an inode, of which it keeps a reference and whose stage it keeps
- * open: to enter, which cannot fail, in place of what has that name; or to drop: NULL is fine there.
+ * open. To enter it, in place of what has that name, cannot fail; or drop it: NULL is fine there.
  * NULL: out of memory. */
 struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint64_t directory,
 					   const char *name, struct inode *inode);
