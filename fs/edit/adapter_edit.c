@@ -300,22 +300,46 @@ static void set_alpha(struct model *model, float alpha)
 	const size_t length = strlen(ADAPTERS_COPIED);
 	char text[ADAPTER_TEXT_MAX];
 	struct timespec now;
+	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	adapters_print_number(alpha, text);
-	if (layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now) < 0)
+	rc = layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now);
+	if (rc < 0) {
+		log_add(model->log,
+			DIRECTORY ADAPTERS_COPIED ".alpha: it would be %.*s, as the donor says, "
+						  "but cannot be written: %s; the pairs count by "
+						  "their scale alone",
+			(int)strcspn(text, "\n"), text, strerror(-rc));
 		return;
+	}
 	adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
 	adapters_refresh(model);
+}
+
+/* The copied pairs count with another alpha than the donor of that half says: once for all that say
+ * so. */
+static void say_other_alpha(struct model *model, const char *name, float donors, float is)
+{
+	char says[ADAPTER_TEXT_MAX], has[ADAPTER_TEXT_MAX];
+
+	if (donors == is || !adapters_is_new_alpha(model, donors))
+		return;
+	adapters_print_number(donors, says);
+	adapters_print_number(is, has);
+	log_add(model->log,
+		DIRECTORY "%s.bin: its donor says alpha %.*s, and pairs that were copied count "
+			  "with %.*s, as " DIRECTORY ADAPTERS_COPIED ".alpha says",
+		name, (int)strcspn(says, "\n"), says, (int)strcspn(has, "\n"), has);
 }
 
 void adapter_edit_learn_alpha(struct model *model, const char *name)
 {
 	struct content *content;
 	uint32_t slot;
-	float alpha;
+	float alpha, is;
 
-	if (!adapters_apply(model) || adapters_has_alpha(model) ||
+	if (!adapters_apply(model) ||
 	    !model_find_slot(model, CLASS_ADAPTERS, name, strlen(name), &slot))
 		return;
 	content = slots_own(model->slots, slot);
@@ -324,7 +348,9 @@ void adapter_edit_learn_alpha(struct model *model, const char *name)
 	if (alpha == 0.0f)
 		return;
 	journal_begin(model);
-	if (!adapters_has_alpha(model) && adapters_has_copied(model))
+	if (adapters_copied_alpha(model, &is))
+		say_other_alpha(model, name, alpha, is);
+	else if (adapters_has_copied(model))
 		set_alpha(model, alpha);
 	journal_end(model);
 }

@@ -21,7 +21,8 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 int adapter_edit_remove(struct model *model, const char *file);
 
 /* A half was copied or linked into adapters/NAME.bin: where no file says what the alpha of such
- * pairs is, and the GGUF that it came from says it, it is that. */
+ * pairs is, and the GGUF that it came from says it, it is that; where a file says another one, the
+ * log tells. */
 void adapter_edit_learn_alpha(struct model *model, const char *name);
 
 /* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */

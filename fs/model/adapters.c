@@ -360,15 +360,28 @@ bool adapters_has_copied(struct model *model)
 	return pairs || halves;
 }
 
-bool adapters_has_alpha(struct model *model)
+bool adapters_copied_alpha(struct model *model, float *alpha)
 {
 	struct adapters *adapters = model->adapters;
 	bool known;
 
 	pthread_mutex_lock(&adapters->lock);
 	known = adapters->entries[0]->settings[ADAPTER_ALPHA].set;
+	*alpha = adapters->entries[0]->settings[ADAPTER_ALPHA].value;
 	pthread_mutex_unlock(&adapters->lock);
 	return known;
+}
+
+bool adapters_is_new_alpha(struct model *model, float alpha)
+{
+	struct adapters *adapters = model->adapters;
+	bool is;
+
+	pthread_mutex_lock(&adapters->lock);
+	is = adapters->asked_alpha != alpha;
+	adapters->asked_alpha = alpha;
+	pthread_mutex_unlock(&adapters->lock);
+	return is;
 }
 
 /* The alpha of a model that is an adapter, as its metadata have it now. */

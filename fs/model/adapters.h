@@ -110,8 +110,11 @@ void adapters_refresh(struct model *model);
 /* Are there halves that were copied in? */
 bool adapters_has_copied(struct model *model);
 
-/* Did the user set their alpha? */
-bool adapters_has_alpha(struct model *model);
+/* Their alpha, where it was set, by a user or as a donor says. False: it was not. */
+bool adapters_copied_alpha(struct model *model, float *alpha);
+
+/* Is that alpha of a donor another one than the last that was asked about? */
+bool adapters_is_new_alpha(struct model *model, float alpha);
 
 /* The alpha that an adapter's GGUF says; 0: none. */
 float adapters_alpha(const struct gguf *gguf);

@@ -80,9 +80,8 @@ static int apply_key(struct model *model, const struct recipe_key *key)
 
 	key_filename(key->key.bytes, key->key.length, name);
 	if (key->removed)
-		return metadata_find(model->metadata, name, &i)
-			       ? metadata_edit_remove(model, i)
-			       : -ENOENT;
+		return metadata_find(model->metadata, name, &i) ? metadata_edit_remove(model, i)
+								: -ENOENT;
 	stage = stage_text(model, &key->value, &rc);
 	if (!stage)
 		return rc;
@@ -115,12 +114,15 @@ static int apply_adapter(const struct recipe_replay *replay, size_t i)
  * user has removed that. */
 static int forget_alpha(const struct recipe_replay *replay)
 {
-	static const char alpha[] = ADAPTERS_COPIED ".alpha";
+	static const char file[] = ADAPTERS_COPIED ".alpha";
+	float alpha;
 
 	for (size_t i = 0; i < replay->recipe.n_adapters; i++)
-		if (strcmp(replay->recipe.adapters[i].file.bytes, alpha) == 0)
+		if (strcmp(replay->recipe.adapters[i].file.bytes, file) == 0)
 			return 0;
-	return adapters_has_alpha(replay->model) ? adapter_edit_remove(replay->model, alpha) : 0;
+	return adapters_copied_alpha(replay->model, &alpha)
+		       ? adapter_edit_remove(replay->model, file)
+		       : 0;
 }
 
 int recipe_apply(struct recipe_replay *replay)

@@ -130,7 +130,10 @@ static int compare(struct recipe_replay *replay)
 		if (rc == 0)
 			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				       "the model is changed already, and not as the recipe says; "
-				       "echo all > .undo takes that back");
+				       "%s",
+				       replay->request->report
+					       ? "-o fresh or another layer= mounts it without that"
+					       : "echo all > .undo takes that back");
 		recipe_release(&now);
 	}
 	snapshot_release(&snapshot);

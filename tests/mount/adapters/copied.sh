@@ -61,6 +61,18 @@ same "$MNT/model.gguf" "$base"
 rm "$MNT/${pair}_a.bin"
 absent "$MNT/adapters/lora.alpha"
 
+# Pairs of another donor count with the alpha that is there; the log says so, once.
+"$LORA" make "$base" "$TMP/b.gguf" '*.weight' --alpha 40 --rank 5
+mkdir "$TMP/other"
+mount_model -o noassemble "$TMP/b.gguf" "$TMP/other"
+cp "$TMP/lora/adapters/"*.bin "$MNT/adapters/"
+cp "$TMP/other/adapters/"*.bin "$MNT/adapters/"
+equal "$(cat "$MNT/adapters/lora.alpha")" 10
+equal "$(grep -c 'its donor says alpha 40, and pairs that were copied count with 10, as' \
+	"$MNT/.log")" 1
+unmount_and_wait "$TMP/other"
+rm "$MNT/adapters/"*.bin
+
 # Links to them are as good.
 ln -s "$TMP/lora/${pair}_a.bin" "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
 equal "$(cat "$MNT/adapters/lora.alpha")" 10
