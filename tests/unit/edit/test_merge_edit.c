@@ -63,12 +63,12 @@ static void close_scene(struct scene *scene)
 	free(scene);
 }
 
-static int merge(void **state, struct scene *scene, const char *text)
+static int merge_from(struct scene *scene, const char *text, const char *first, const char *second)
 {
 	const struct merge_request request = {
 		.text = text,
 		.size = strlen(text),
-		.directories = { ((struct temp *)*state)->dir },
+		.directories = { first, second },
 		.models = scene->models,
 		.n_models = 1,
 		.uid = getuid(),
@@ -76,6 +76,11 @@ static int merge(void **state, struct scene *scene, const char *text)
 	};
 
 	return merge_edit_write(scene->o.model, &request);
+}
+
+static int merge(void **state, struct scene *scene, const char *text)
+{
+	return merge_from(scene, text, ((struct temp *)*state)->dir, NULL);
 }
 
 static const char *how(struct model *model, uint32_t slot)
@@ -104,6 +109,23 @@ static void assert_text(struct model *model, const char *text)
 	if (text)
 		assert_string_equal(now->text, text);
 	merge_state_unref(now);
+}
+
+static void a_model_is_looked_for_in_both_directories(void **state)
+{
+	struct scene *scene = open_scene(state);
+	const char *here = ((struct temp *)*state)->dir;
+	const struct path empty = in_temp(state, "empty");
+
+	must(mkdir(empty.text, 0700) == 0);
+	assert_int_equal(merge_from(scene, doubled, empty.text, NULL), -EINVAL);
+	assert_int_equal(merge_from(scene, doubled, NULL, NULL), -EINVAL);
+	assert_true(log_says(scene->o.log, "from no directory that is known"));
+	assert_int_equal(merge_from(scene, doubled, empty.text, here), 0);
+	assert_text(scene->o.model, doubled);
+	assert_int_equal(merge_edit_end(scene->o.model), 0);
+	assert_int_equal(merge_from(scene, doubled, NULL, here), 0);
+	close_scene(scene);
 }
 
 static void a_merge_lies_beneath_grafts(void **state)

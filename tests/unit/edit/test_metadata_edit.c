@@ -271,6 +271,43 @@ static void a_type_that_changes_while_a_value_waits_is_that_of_the_value(void **
 	close_model(&o);
 }
 
+static uint64_t next_ino(void *context)
+{
+	return ++*(uint64_t *)context;
+}
+
+static void values_that_follow_the_blocks_are_shown_where_nothing_is_edited(void **state)
+{
+	static const uint8_t six[4] = { 6 }, seven[4] = { 7 };
+	struct opened o = open_keys(state);
+	struct metadata *metadata = o.model->metadata;
+	const uint32_t i = number(o.model, "count");
+	const struct layout_value six_of = { .kv = i, .type = KV_U32, .bytes = six, .length = 4 },
+				  seven_of = {
+					  .kv = i, .type = KV_U32, .bytes = seven, .length = 4
+				  };
+	const struct layout_values none = { 0 }, one = { 1, &six_of }, other = { 1, &seven_of };
+	uint64_t ino = 1000;
+
+	metadata_set_defaults(metadata, 2, &one, next_ino, &ino);
+	assert_string_equal(now(o.model, "count"), "uint32 6\n");
+	assert_string_equal(now(o.model, "name"), "string old\n");
+	/* What is as before stays, and what is of an earlier time is not shown. */
+	metadata_set_defaults(metadata, 3, &one, next_ino, &ino);
+	assert_int_equal(ino, 1001);
+	metadata_set_defaults(metadata, 2, &other, next_ino, &ino);
+	assert_string_equal(now(o.model, "count"), "uint32 6\n");
+	metadata_set_defaults(metadata, 4, &other, next_ino, &ino);
+	assert_string_equal(now(o.model, "count"), "uint32 7\n");
+	assert_int_equal(put(o.model, "count", "8"), 0);
+	assert_string_equal(now(o.model, "count"), "uint32 8\n");
+	metadata_set_defaults(metadata, 5, &none, next_ino, &ino);
+	assert_int_equal(metadata_defaults_generation(metadata), 5);
+	assert_int_equal(put(o.model, "count", "5"), 0);
+	assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	close_model(&o);
+}
+
 static void a_new_key_is_a_string_unless_it_is_said(void **state)
 {
 	static const struct value_type f64 = { KV_F64, 0 };

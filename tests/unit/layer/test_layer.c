@@ -33,6 +33,26 @@ static void a_mount_that_is_only_read_writes_nothing(void **state)
 	close_site(&site);
 }
 
+static void a_directory_has_the_time_it_was_given(void **state)
+{
+	const struct timespec given = { .tv_sec = 1234567, .tv_nsec = 89 };
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	struct timespec time = { 0 };
+
+	assert_false(layer_time(layer, "organs", &time));
+	fill_layer(layer);
+	layer_set_time(layer, "organs", &given);
+	assert_true(layer_time(layer, "organs", &time));
+	assert_int_equal(time.tv_sec, given.tv_sec);
+	assert_int_equal(time.tv_nsec, given.tv_nsec);
+	/* A file is none. */
+	assert_false(layer_time(layer, "LAYER", &time));
+	assert_int_equal(time.tv_sec, given.tv_sec);
+	layer_close(layer);
+	close_site(&site);
+}
+
 /* Invariant 4. */
 static void the_layer_comes_with_its_first_stage(void **state)
 {

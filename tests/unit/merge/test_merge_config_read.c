@@ -251,6 +251,8 @@ static const struct {
 	{ TIES "models: [{model: base}]\n", "ties is of at least 1 model with the base" },
 	{ TIES "models: [{model: base, parameters: {weight: 1}}, {model: a}]\n",
 	  "column 37: \"weight\" is no parameter of the base model" },
+	{ TIES "models: [{model: base, parameters: {density: 1}}, {model: a}]\n",
+	  "column 37: \"density\" is no parameter of the base model" },
 	{ TIES "slices: [{sources: [{model: a, layer_range: [0, 1]}]}]\n",
 	  "column 10: \"base\", the base model, is no source of this slice" },
 	{ "merge_method: ties\n" TWO, "line 1, column 1: ties needs \"base_model\"" },

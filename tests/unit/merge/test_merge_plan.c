@@ -3,6 +3,7 @@
  * refused. */
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
+#include "fs/merge/merge_plan_internal.h"
 #include "tests/unit/temp_dir.h"
 
 #include <inttypes.h>
@@ -810,6 +811,53 @@ static void a_plan_that_is_stopped_is_given_up(void **state)
 	assert_null(merge_plan_new(&p.config, &params, &p.err));
 	assert_refused(-p.err.code, &p.err, EINTR, ERROR_NO_OFFSET);
 	release(&p);
+}
+
+/* A model with such a string. */
+static struct base save_text(void **state, const char *file, const char *text)
+{
+	static const uint64_t ne[] = { 4 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct base base = { 0 };
+	struct error err = { 0 };
+	struct mk_file bytes;
+
+	mkgguf_kv_string(m, "text", text);
+	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, ne);
+	bytes = mkgguf_finish(m);
+	write_file(in_temp(state, file).text, bytes.bytes, bytes.size);
+	mk_file_free(&bytes);
+	must(base_open(&base, in_temp(state, file).text, &err) == 0);
+	return base;
+}
+
+static void long_values_are_compared_to_their_ends(void **state)
+{
+	enum { LENGTH = 200000 };
+	char *text = malloc(LENGTH + 1);
+	struct base one, same, other;
+
+	must(text);
+	for (size_t i = 0; i < LENGTH; i++)
+		text[i] = (char)('a' + mk_byte(1, i) % 26);
+	text[LENGTH] = '\0';
+	one = save_text(state, "one.gguf", text);
+	same = save_text(state, "same.gguf", text);
+	text[LENGTH - 1] = '!';
+	other = save_text(state, "other.gguf", text);
+	{
+		const struct plan_model a = { .file = one.file, .gguf = one.gguf },
+					b = { .file = same.file, .gguf = same.gguf },
+					c = { .file = other.file, .gguf = other.gguf };
+
+		assert_int_equal(plan_same_key(&a, &b, "text"), 1);
+		assert_int_equal(plan_same_key(&a, &c, "text"), 0);
+		assert_int_equal(plan_same_key(&a, &c, "none"), 1);
+	}
+	base_close(&one);
+	base_close(&same);
+	base_close(&other);
+	free(text);
 }
 
 static void without_memory_nothing_is_planned(void **state)
