@@ -3,6 +3,7 @@
 #include "fs/util/io.h"
 #include "mount-helpers/asking.h"
 #include "mount-helpers/outcome.h"
+#include "mount-helpers/taking_away.h"
 #include "mount-helpers/unmounting.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -116,12 +118,17 @@ static int run(const struct work *work, const struct tool *tool, const char *con
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
 }
 
-static int run_umount(const struct work *work, const char *point, int out)
+/* fake: it only forgets the mount, which is gone. */
+static int run_umount(const struct work *work, const char *point, bool fake, int out)
 {
 	const struct unmount_arguments *arguments = work->arguments;
-	const char *argv[8] = { tools[UMOUNT].name, "-i" };
+	const char *argv[10] = { tools[UMOUNT].name, "-i" };
 	size_t n = 2;
 
+	if (fake)
+		argv[n++] = "--fake";
+	if (fake)
+		argv[n++] = "--no-canonicalize";
 	if (arguments->flags[1])
 		argv[n++] = arguments->flags;
 	if (arguments->space) {
@@ -133,13 +140,37 @@ static int run_umount(const struct work *work, const char *point, int out)
 	return run(work, &tools[UMOUNT], argv, out);
 }
 
+/* As umount(8) would, but that the path cannot lead to another mount. With -r that does it, which
+ * knows what is to be remounted. */
+static int take_away_as_root(const struct work *work, int out)
+{
+	const char *flags = work->arguments->flags, *point = work->mount.point;
+	const bool remounts = strchr(flags, 'r') != NULL;
+	const int rc =
+		remounts ? taking_away_check(&work->mount)
+			 : taking_away(&work->mount, (work->arguments->lazy ? MNT_DETACH : 0) |
+							     (strchr(flags, 'f') ? MNT_FORCE : 0));
+
+	if (rc == 0 && remounts)
+		return run_umount(work, point, false, out);
+	if (rc == 0) {
+		run_umount(work, point, true, out);
+		return 0;
+	}
+	dprintf(out, "umount: %s: %s.\n", point,
+		rc == -EBUSY	? "target is busy"
+		: rc == -ESTALE ? "it is no longer what is mounted there"
+				: strerror(-rc));
+	return STAYS_MOUNTED;
+}
+
 /* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
 static int take_away(const struct work *work, int out)
 {
 	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
 				     work->mount.point, NULL };
 
-	return geteuid() == 0 ? run_umount(work, work->mount.point, out)
+	return geteuid() == 0 ? take_away_as_root(work, out)
 			      : run(work, &tools[FUSERMOUNT], argv, out);
 }
 
@@ -374,7 +405,7 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 		status = unmount_found(&work);
 	} else if (arguments->space || strcmp(name, "organfs-umount") != 0) {
 		/* Another's, or in a namespace of which nothing can be seen here. */
-		status = run_umount(&work, point, -1);
+		status = run_umount(&work, point, false, -1);
 	} else {
 		say(&work, "%s: not an organfs mount", path ? path : point);
 		status = STAYS_MOUNTED;

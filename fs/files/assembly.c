@@ -150,13 +150,21 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	return -EINVAL;
 }
 
-/* The last one is let go of, also where there is no new one, or one that another user owns, who
- * could give it other bytes under the same time. */
+/* Could another user give the file other bytes, under the same time? An access control list shows
+ * as rights of the group. */
+static bool is_others_too(const struct backing *file)
+{
+	const struct stat *stat = backing_stat(file);
+
+	return stat->st_uid != geteuid() || (stat->st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+/* The last one is let go of, also where there is no new one, or one that is another user's too. */
 static void keep(struct assembly *assembly, struct backing *file, uint64_t generation)
 {
 	struct backing *last;
 
-	if (file && backing_stat(file)->st_uid != geteuid()) {
+	if (file && is_others_too(file)) {
 		backing_unref(file);
 		file = NULL;
 	}

@@ -62,6 +62,8 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 	const struct options *options = fs->options;
 	/* With several models, the path given is the directory for all. */
 	const bool several = fs->models->several;
+	/* A server that takes its time holds up its own models. */
+	const bool is_remote = backing_is_remote(model->base);
 	const struct model_files_params params = {
 		.samples = options->samples,
 		.output = several ? NULL : options->output,
@@ -71,8 +73,8 @@ int mount_add_model(struct mount *fs, struct model_files *model_files, struct mo
 		.lineage = options->lineage,
 		.confined = options->confine,
 		.inodes = fs->inodes,
-		.measurers = fs->measurers,
-		.hashers = fs->hashers,
+		.measurers = is_remote ? NULL : fs->measurers,
+		.hashers = is_remote ? NULL : fs->hashers,
 		.differs = fs->differs,
 	};
 

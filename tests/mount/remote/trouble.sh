@@ -48,6 +48,14 @@ done
 until_true 20 grep -q hang "$REQUESTS"
 cmp "$MNT/other/model.gguf" "$TMP/copy.gguf"
 ls -lR "$MNT" >/dev/null
+# So is its θ, though all processors could be waiting for the other's.
+for i in 0 1 2 3 4 5 6 7; do
+	cat "$MNT/big/organs/blk_${i}_ffn_up.theta" >/dev/null 2>&1 &
+	readers+=($!)
+done
+sleep 1
+timeout 10 cat "$MNT/other/organs/blk_1_ffn_up.theta" >"$TMP/theta" ||
+	fail 'θ of another model waits for the server'
 kill -INT "${readers[@]}" 2>/dev/null || true
 kill "${readers[@]}"
 begin=$SECONDS

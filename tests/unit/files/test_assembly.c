@@ -561,6 +561,33 @@ static void it_is_not_kept_beyond_a_change(void **state)
 	close_scene(&scene, 1);
 }
 
+/* The new file has the mode of the base. */
+static void a_file_that_others_may_write_is_not_kept(void **state)
+{
+	static const mode_t modes[] = { 0660, 0602 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(modes); i++) {
+		struct scene scene = open_scene(state, NULL);
+		const struct path path = in_temp(state, "a.gguf");
+		const mode_t mask = umask(0);
+
+		must(chmod(path_in(scene.dir, "base.gguf").text, modes[i]) == 0);
+		close_model(&scene.o);
+		scene.o = open_model(state, "models/base.gguf");
+		assembly_free(scene.assembly);
+		scene.assembly = assembly_new(scene.o.model, NULL, NULL);
+		must(scene.assembly);
+		assert_int_equal(fill_up(scene.o.model, 51), 0);
+		assembly_keep(scene.assembly);
+		assert_int_equal(run(&scene, path.text), 0);
+		kept_view(&scene, false);
+		umask(mask);
+		close_scene(&scene, 0);
+		must(unlink(path.text) == 0 && unlink(path_in(scene.dir, "base.gguf").text) == 0);
+		must(rmdir(scene.dir) == 0);
+	}
+}
+
 static void a_file_of_another_user_is_not_kept(void **state)
 {
 	struct scene scene = open_scene(state, NULL);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* taking_away.c - see taking_away.h. */
+#include "mount-helpers/taking_away.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The directory above, and the name of the mount point in there. A descriptor, or -errno. */
+static int open_above(const char *point, const char **name)
+{
+	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				      .resolve = RESOLVE_NO_SYMLINKS };
+	const char *slash = strrchr(point, '/');
+	char above[PATH_MAX];
+	long fd;
+
+	if (!slash || !slash[1] || (size_t)(slash - point) >= sizeof(above))
+		return -EINVAL;
+	snprintf(above, sizeof(above), "%.*s/", (int)(slash - point), point);
+	*name = slash + 1;
+	fd = syscall(SYS_openat2, AT_FDCWD, above, &how, sizeof(how));
+	if (fd >= 0)
+		return (int)fd;
+	return errno == ELOOP || errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
+}
+
+/* The mount's number is told whatever is asked for, and its filesystem is asked for nothing. */
+static bool is_at(const struct mountinfo *mount, int above, const char *name)
+{
+	struct statx stat;
+
+	return statx(above, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0,
+		     &stat) == 0 &&
+	       stat.stx_mask & STATX_MNT_ID && stat.stx_mnt_id == (unsigned)mount->id;
+}
+
+int taking_away(const struct mountinfo *mount, int flags)
+{
+	const char *name;
+	const int above = open_above(mount->point, &name);
+	char path[NAME_MAX + 64];
+	int rc = above;
+
+	if (above < 0)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", above, name);
+	rc = !is_at(mount, above, name)			  ? -ESTALE
+	     : umount2(path, flags | UMOUNT_NOFOLLOW) < 0 ? -errno
+							  : 0;
+	close(above);
+	return rc;
+}
+
+int taking_away_check(const struct mountinfo *mount)
+{
+	const char *name;
+	const int above = open_above(mount->point, &name);
+	int rc = above;
+
+	if (above < 0)
+		return rc;
+	rc = is_at(mount, above, name) ? 0 : -ESTALE;
+	close(above);
+	return rc;
+}

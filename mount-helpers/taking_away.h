@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* taking_away.h - root takes a mount away that may be another user's.
+ *
+ * That user may rename what lies above the mount point, and put a link in its place, while its
+ * daemon is asked (asking.h): the path would lead to another mount then. So the directory above is
+ * opened without following a link, and what has the name in there has to be that mount. A name on
+ * which something is mounted can be neither renamed nor removed (rename(2), EBUSY). */
+#ifndef MOUNT_HELPERS_TAKING_AWAY_H
+#define MOUNT_HELPERS_TAKING_AWAY_H
+
+#include "fs/util/mountinfo.h"
+
+/* flags: those of umount2(2). Returns 0 or -errno: -ESTALE the path leads elsewhere by now. */
+int taking_away(const struct mountinfo *mount, int flags);
+
+/* 0: the path leads to the mount; else as above. */
+int taking_away_check(const struct mountinfo *mount);
+
+#endif
