@@ -153,12 +153,19 @@ struct change {
 	uint8_t bits;
 };
 
-static void copy_with(const struct scene *scene, const struct change *changes, size_t n)
+/* The donor's ffn_up of block 0. */
+static struct donor *donor_of_up(const struct scene *scene)
 {
 	static const char tensor[] = "blk.0.ffn_up.weight";
+
+	return donor_from_backing(scene->donor.model->base, tensor, sizeof(tensor) - 1);
+}
+
+/* donor is used up. */
+static void copy_as_from(const struct scene *scene, struct donor *donor,
+			 const struct change *changes, size_t n)
+{
 	struct model *model = scene->o.model;
-	struct donor *donor =
-		donor_from_backing(scene->donor.model->base, tensor, sizeof(tensor) - 1);
 	struct stage *stage = stage_over(model, UP);
 	struct content *was = slots_own(model->slots, UP);
 	size_t size;
@@ -174,6 +181,11 @@ static void copy_with(const struct scene *scene, const struct change *changes, s
 	stage_free(stage);
 	donor_unref(donor);
 	free(bytes);
+}
+
+static void copy_with(const struct scene *scene, const struct change *changes, size_t n)
+{
+	copy_as_from(scene, donor_of_up(scene), changes, n);
 }
 
 static void copy_changed(const struct scene *scene, ptrdiff_t at, uint8_t bits)
@@ -211,6 +223,20 @@ static void the_same_bytes_of_another_type_or_shape_are_not_the_donor_s(void **s
 	copy_with(&scene, shape, ARRAY_LENGTH(shape));
 	assert_says(scene.o.model, "organs/blk_0_ffn_up.bin is 64x256, the slot 128x128");
 	assert_says(scene.o.model, "\nunknown\tbytes\tdonor: not the donor's");
+	end(&scene);
+}
+
+static void what_a_view_made_of_the_donor_is_said_to_be_that(void **state)
+{
+	struct scene scene = begin(state, ones, ones);
+	struct donor *of = donor_of_up(&scene);
+
+	copy_as_from(&scene, donor_from_view(of, "purified"), &(struct change){ 0, 1 }, 1);
+	donor_unref(of);
+	assert_says(scene.o.model, "\nok\tbytes\tdonor: the donor's, made by a view of them");
+	graft(&scene, Q, 0, 0);
+	assert_says(scene.o.model,
+		    "\nok\tbytes\tdonor: the donor's, or made by a view, as far as samples show");
 	end(&scene);
 }
 

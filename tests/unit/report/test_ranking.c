@@ -74,6 +74,7 @@ static void points_that_say_nothing_give_nothing(void **state)
 
 	(void)state;
 	assert_true(isnan(ranking_fit_line(same, y, 3).slope));
+	assert_true(isnan(ranking_fit_line(same, y, 3).r));
 	assert_true(isnan(ranking_fit_line(y, y, 1).slope));
 	assert_true(isnan(ranking_fit_line(y, y, 0).slope));
 	assert_near(ranking_fit_line(y, same, 3).slope, 0, 1e-12);
