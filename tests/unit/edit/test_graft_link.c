@@ -253,6 +253,21 @@ static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 	close_model(&o);
 }
 
+/* The first added slot has the number behind the base's last tensor. */
+static void a_tensor_of_the_base_is_linked_to_an_added_slot_again(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(link_gate(o.model, "blk_1_ffn_gate"), 0);
+		assert_int_equal(slot_of(o.model, "blk_1_ffn_gate"), SMALL_TENSORS);
+		assert_kind(o.model, SMALL_TENSORS, CONTENT_REFERENCE);
+	}
+	mount_again(state, &o);
+	assert_kind(o.model, SMALL_TENSORS, CONTENT_REFERENCE);
+	close_model(&o);
+}
+
 static void a_move_fills_one_slot_and_empties_the_other(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
