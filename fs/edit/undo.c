@@ -21,17 +21,37 @@ struct undoing {
 	FILE *out; /* the note */
 	char *note;
 	size_t size;
+	size_t named;	  /* bytes of it that words for single files made; SIZE_MAX: all so far */
 	uint32_t n;	  /* changes in it */
 	unsigned classes; /* all of these, by bits */
 	bool keys;	  /* all of them */
 };
 
+/* Is the line of n bytes at that place also there before, by a word for it alone? */
+static bool is_named_before(const struct undoing *undoing, size_t place, size_t n)
+{
+	const char *line = undoing->note + place, *at = undoing->note;
+	const char *end = at + (undoing->named < place ? undoing->named : place);
+
+	while ((at = memmem(at, (size_t)(end - at), line, n))) {
+		if (at == undoing->note || at[-1] == '\n')
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* A file that two words name is one change. */
 static void add(struct undoing *undoing, bool is_key, enum organ_class klass, const char *file)
 {
 	const struct layer_undone undone = { is_key, klass, file };
+	size_t place;
 
+	fflush(undoing->out);
+	place = undoing->size;
 	layer_undone_print(&undone, undoing->out);
-	undoing->n++;
+	if (fflush(undoing->out) != 0 || !is_named_before(undoing, place, undoing->size - place))
+		undoing->n++;
 }
 
 /* Does the slot hold other than without a graft? */
@@ -71,6 +91,7 @@ static void add_key(struct undoing *undoing, uint32_t i)
 static void add_adapter(struct undoing *undoing, const char *file, const struct adapter_attr *shown)
 {
 	char scale[NAME_MAX + 8];
+	const struct layer_undone beside = { .klass = CLASS_ADAPTERS, .file = scale };
 
 	if (!shown->set)
 		return;
@@ -81,8 +102,7 @@ static void add_adapter(struct undoing *undoing, const char *file, const struct 
 	if (strlen(scale) > NAME_MAX)
 		return;
 	/* Perhaps there is none; else it is a change of its own. */
-	add(undoing, false, CLASS_ADAPTERS, scale);
-	undoing->n--;
+	layer_undone_print(&beside, undoing->out);
 }
 
 /* All that the words say by its class. */
@@ -93,6 +113,8 @@ static void add_classes(struct undoing *undoing)
 	struct adapter_attr shown;
 	char file[NAME_MAX + 1];
 
+	fflush(undoing->out);
+	undoing->named = undoing->size;
 	for (uint32_t i = 0; undoing->classes && i < slots; i++)
 		if (undoing->classes & 1u << model->places[i].klass)
 			add_slot(undoing, i);
@@ -404,7 +426,7 @@ static int undo_each_line(struct undoing *undoing, char *words)
 
 int undo(struct model *model, char *words)
 {
-	struct undoing undoing = { .model = model };
+	struct undoing undoing = { .model = model, .named = SIZE_MAX };
 	int rc;
 
 	/* A thread that changes an expert would put back what its stack held before. */

@@ -54,6 +54,27 @@ static void reopen(void **state, struct opened *o)
 	*o = open_model(state, "base.gguf");
 }
 
+static void what_two_words_name_is_one_change(void **state)
+{
+	static const struct {
+		const char *words, *says;
+	} cases[] = { { "organs/blk_0_ffn_up.bin\nblk_0_ffn_up\n", ".undo: 1 change is undone" },
+		      { "blk_0_ffn_up\norgans\norgans", ".undo: 2 changes are undone" },
+		      { "blk_7_ffn_up\nall\nmetadata\nmetadata/llama.block_count",
+			".undo: 4 changes are undone" },
+		      { "blk_0_ffn_up\nblk_7_ffn_up\nall", ".undo: 4 changes are undone" } };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct opened o = open_changed(state);
+
+		assert_int_equal(say(o.model, cases[i].words), 0);
+		if (!log_says(o.log, cases[i].says))
+			fail_msg("%s: not \"%s\"", cases[i].words, cases[i].says);
+		assert_int_equal(say(o.model, "all"), 0);
+		close_model(&o);
+	}
+}
+
 static void a_word_undoes_what_it_names(void **state)
 {
 	static const struct {
