@@ -32,42 +32,44 @@ static int open_above(const char *point, const char **name)
 	return errno == ELOOP || errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
 }
 
-/* The mount's number is told whatever is asked for, and its filesystem is asked for nothing. */
-static bool is_at(const struct mountinfo *mount, int above, const char *name)
+/* The mount's number is told whatever is asked for, and its filesystem is asked for nothing. 0 or
+ * -errno. */
+static int check(const struct mountinfo *mount, int above, const char *name)
 {
 	struct statx stat;
 
-	return statx(above, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0,
-		     &stat) == 0 &&
-	       stat.stx_mask & STATX_MNT_ID && stat.stx_mnt_id == (unsigned)mount->id;
+	if (statx(above, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, 0,
+		  &stat) < 0)
+		return errno == ENOENT ? -ESTALE : -errno;
+	if (!(stat.stx_mask & STATX_MNT_ID))
+		return -ENOSYS;
+	return stat.stx_mnt_id == (unsigned)mount->id ? 0 : -ESTALE;
 }
 
-int taking_away(const struct mountinfo *mount, int flags)
+static int take(const char *path, int flags, bool remounts)
+{
+	if (umount2(path, flags | UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	if (errno != EBUSY || !remounts)
+		return -errno;
+	return mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0 ? -errno : 1;
+}
+
+int taking_away(const struct mountinfo *mount, int flags, bool remounts)
 {
 	const char *name;
 	const int above = open_above(mount->point, &name);
 	char path[NAME_MAX + 64];
-	int rc = above;
+	int rc;
 
 	if (above < 0)
-		return rc;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", above, name);
-	rc = !is_at(mount, above, name)			  ? -ESTALE
-	     : umount2(path, flags | UMOUNT_NOFOLLOW) < 0 ? -errno
-							  : 0;
-	close(above);
-	return rc;
-}
-
-int taking_away_check(const struct mountinfo *mount)
-{
-	const char *name;
-	const int above = open_above(mount->point, &name);
-	int rc = above;
-
-	if (above < 0)
-		return rc;
-	rc = is_at(mount, above, name) ? 0 : -ESTALE;
+		return above;
+	rc = check(mount, above, name);
+	if (rc == 0 &&
+	    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", above, name) >= (int)sizeof(path))
+		rc = -ENAMETOOLONG;
+	if (rc == 0)
+		rc = take(path, flags, remounts);
 	close(above);
 	return rc;
 }

@@ -42,7 +42,7 @@ static const struct tool {
 	const char *name, *package;
 } tools[] = {
 	[FUSERMOUNT] = { "fusermount3", "fuse3" }, /* users other than root cannot unmount */
-	[UMOUNT] = { "umount", "mount" },	   /* root cannot unmount */
+	[UMOUNT] = { "umount", "mount" },	   /* root leaves a line in the table of mounts */
 };
 
 struct work {
@@ -140,28 +140,25 @@ static int run_umount(const struct work *work, const char *point, bool fake, int
 	return run(work, &tools[UMOUNT], argv, out);
 }
 
-/* As umount(8) would, but that the path cannot lead to another mount. With -r that does it, which
- * knows what is to be remounted. */
+/* As umount(8) does it, but that the path cannot lead to another mount. umount(8) then forgets the
+ * mount; without it, its line stays where umount(8) notes mounts. */
 static int take_away_as_root(const struct work *work, int out)
 {
 	const char *flags = work->arguments->flags, *point = work->mount.point;
-	const bool remounts = strchr(flags, 'r') != NULL;
-	const int rc =
-		remounts ? taking_away_check(&work->mount)
-			 : taking_away(&work->mount, (work->arguments->lazy ? MNT_DETACH : 0) |
-							     (strchr(flags, 'f') ? MNT_FORCE : 0));
+	const int how =
+		(work->arguments->lazy ? MNT_DETACH : 0) | (strchr(flags, 'f') ? MNT_FORCE : 0);
+	const int rc = taking_away(&work->mount, how, strchr(flags, 'r') != NULL);
 
-	if (rc == 0 && remounts)
-		return run_umount(work, point, false, out);
-	if (rc == 0) {
+	if (rc == 0)
 		run_umount(work, point, true, out);
-		return 0;
-	}
-	dprintf(out, "umount: %s: %s.\n", point,
-		rc == -EBUSY	? "target is busy"
-		: rc == -ESTALE ? "it is no longer what is mounted there"
-				: strerror(-rc));
-	return STAYS_MOUNTED;
+	else if (rc > 0)
+		dprintf(out, "umount: %s: busy, and read-only from now on.\n", point);
+	else
+		dprintf(out, "umount: %s: %s.\n", point,
+			rc == -EBUSY	? "target is busy"
+			: rc == -ESTALE ? "it is no longer what is mounted there"
+					: strerror(-rc));
+	return rc < 0 ? STAYS_MOUNTED : 0;
 }
 
 /* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */

@@ -122,7 +122,8 @@ static bool is_base_file(const struct write_target *target, const struct stat *s
 {
 	return (stat->st_dev == target->base->st_dev && stat->st_ino == target->base->st_ino) ||
 	       (target->shards && shards_has_file(target->shards, stat)) ||
-	       (target->is_other_base && target->is_other_base(target->context, stat));
+	       (target->replace && target->is_other_base &&
+		target->is_other_base(target->context, stat));
 }
 
 /* Does the name, perhaps as a link, lead to the base? */

@@ -54,7 +54,7 @@ struct write_target {
 	bool *placed; /* NULL, or set where the new file is in place though it failed: it is not
 		       * known whether it would be after a power cut */
 	bool several; /* files of several names, none of which is replaced, as the error says */
-	/* Of what else must not be overwritten; NULL: there is nothing. */
+	/* Is that file another one that must not be replaced? NULL: there is none. */
 	bool (*is_other_base)(const void *context, const struct stat *stat);
 	const void *context;
 };

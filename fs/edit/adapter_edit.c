@@ -317,13 +317,13 @@ static void set_alpha(struct model *model, float alpha)
 	adapters_refresh(model);
 }
 
-/* The copied pairs count with another alpha than the donor of that half says: once for all that say
- * so. */
+/* The copied pairs count with another alpha than the donor of that half says: that is said once of
+ * halves in a row. */
 static void say_other_alpha(struct model *model, const char *name, float donors, float is)
 {
 	char says[ADAPTER_TEXT_MAX], has[ADAPTER_TEXT_MAX];
 
-	if (donors == is || !adapters_is_new_alpha(model, donors))
+	if (donors == is || !adapters_note_alpha(model, donors))
 		return;
 	adapters_print_number(donors, says);
 	adapters_print_number(is, has);
@@ -347,10 +347,12 @@ void adapter_edit_learn_alpha(struct model *model, const char *name)
 	content_unref(content);
 	if (alpha == 0.0f)
 		return;
-	journal_begin(model);
-	if (adapters_copied_alpha(model, &is))
+	if (adapters_copied_alpha(model, &is)) {
 		say_other_alpha(model, name, alpha, is);
-	else if (adapters_has_copied(model))
+		return;
+	}
+	journal_begin(model);
+	if (!adapters_copied_alpha(model, &is) && adapters_has_copied(model))
 		set_alpha(model, alpha);
 	journal_end(model);
 }

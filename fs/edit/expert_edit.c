@@ -58,8 +58,8 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor, stru
 }
 
 /* The slot itself is written to and emptied without experts_lock: does it hold something else than
- * it did? Then that is what is changed. */
-static bool has_moved_on(struct stack *stack)
+ * it did? Then that is what is changed from now on. */
+static bool take_up_change(struct stack *stack)
 {
 	struct content *content = slots_own(stack->model->slots, stack->tensor);
 	const bool has = content != stack->content;
@@ -162,7 +162,7 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 
 	if (rc == 0)
 		rc = put(&stack, expert, &err);
-	while (rc == -EAGAIN && has_moved_on(&stack)) {
+	while (rc == -EAGAIN && take_up_change(&stack)) {
 		rc = locate(&stack, &err);
 		if (rc == 0)
 			rc = put(&stack, expert, &err);
@@ -320,7 +320,7 @@ int expert_edit_reorder(struct model *model, uint32_t tensor, struct stage *stag
 		text = read_order(&stack.staged, &rc, &err);
 	if (text)
 		rc = reorder(&stack, text, order, &err);
-	while (rc == -EAGAIN && has_moved_on(&stack)) {
+	while (rc == -EAGAIN && take_up_change(&stack)) {
 		rc = locate(&stack, &err);
 		if (rc == 0)
 			rc = reorder(&stack, text, order, &err);

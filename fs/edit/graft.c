@@ -546,8 +546,9 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	return rc == -EAGAIN ? rc : rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
-/* was: what the slot has to hold; NULL: anything. */
-static int empty_slot(struct model *model, uint32_t tensor, const struct content *const *was)
+/* moved_on: NULL, or the slot has to hold was, as graft_set_aside(). */
+static int empty_slot(struct model *model, uint32_t tensor, const struct content *was,
+		      bool *moved_on)
 {
 	struct content *content, *nothing = content_new_whiteout();
 	char path[ORGAN_PATH_MAX];
@@ -555,8 +556,10 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 
 	journal_begin(model);
 	content = slots_own(model->slots, tensor);
+	if (moved_on)
+		*moved_on = content != was && !content_is_whiteout(content);
 	rc = content_is_whiteout(content) ? -ENOENT
-	     : was && content != *was	  ? -ESTALE
+	     : moved_on && *moved_on	  ? -ESTALE
 					  : journal_finish_pending(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
@@ -568,7 +571,7 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 		adapter_edit_forget_copied(model);
 	journal_end(model);
 	content_unref(content);
-	if (rc < 0 && rc != -ENOENT && rc != -ESTALE)
+	if (rc < 0 && rc != -ENOENT && !(moved_on && *moved_on))
 		log_add(model->log, "%s: cannot be removed: %s",
 			model_organ_path(model, tensor, path), strerror(-rc));
 	return rc;
@@ -576,10 +579,10 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 
 int graft_remove(struct model *model, uint32_t tensor)
 {
-	return empty_slot(model, tensor, NULL);
+	return empty_slot(model, tensor, NULL, NULL);
 }
 
-int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was)
+int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
 {
-	return empty_slot(model, tensor, &was);
+	return empty_slot(model, tensor, was, moved_on);
 }

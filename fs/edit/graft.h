@@ -51,9 +51,10 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
 
-/* The same of a slot that holds that content, NULL for the base's; -ESTALE: it holds another one by
- * now. */
-int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was);
+/* The same of a slot that holds that content, NULL for the base's. Where it holds another one by
+ * now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
+int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was,
+		    bool *moved_on);
 
 /* The slot CLASS/NAME of a model, which is added if there is none, holds what is in that slot of
  * from, which may be the same model, without a copy. Returns as graft_fill(), or -ENOENT that slot

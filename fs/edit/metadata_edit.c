@@ -357,21 +357,23 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	return 0;
 }
 
-/* was: the value that the key has to have; NULL: any. */
-static int remove_value(struct model *model, uint32_t i, const struct metadata_entry *was)
+/* was: NULL, or the value that the key has to have, as metadata_edit_set_aside(). */
+static int remove_value(struct model *model, uint32_t i, const struct metadata_entry *was,
+			bool *moved_on)
 {
 	struct metadata_entry *metadatum;
 	int rc;
 
 	journal_begin(model);
 	metadatum = metadata_get(model->metadata, i, &rc);
-	if (metadatum && was && metadata_entry_ino(metadatum) != metadata_entry_ino(was))
+	*moved_on = metadatum && was && metadata_entry_ino(metadatum) != metadata_entry_ino(was);
+	if (*moved_on)
 		rc = -ESTALE;
 	else if (metadatum)
 		rc = remove_key(model, i, was != NULL);
 	journal_end(model);
 	metadata_entry_unref(metadatum);
-	if (rc < 0 && rc != -ENOENT && rc != -ESTALE)
+	if (rc < 0 && rc != -ENOENT && !*moved_on)
 		log_add(model->log, METADATA_DIRECTORY "%s: cannot be removed: %s",
 			metadata_key(model->metadata, i).name, strerror(-rc));
 	return rc;
@@ -379,12 +381,15 @@ static int remove_value(struct model *model, uint32_t i, const struct metadata_e
 
 int metadata_edit_remove(struct model *model, uint32_t i)
 {
-	return remove_value(model, i, NULL);
+	bool moved_on;
+
+	return remove_value(model, i, NULL, &moved_on);
 }
 
-int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was)
+int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
+			    bool *moved_on)
 {
-	return remove_value(model, i, was);
+	return remove_value(model, i, was, moved_on);
 }
 
 /* With the commit lock held: the key gets the value whose text is that of another. */

@@ -214,7 +214,9 @@ static bool is_base_of_mount(const void *context, const struct stat *stat)
 	for (uint32_t i = 0; i < assembly->n_models; i++) {
 		const struct model *model = model_latest(assembly->models[i]);
 
-		if (paths_same_file(stat, backing_stat(model->base)) ||
+		const struct stat *base = backing_stat(model->base);
+
+		if ((stat->st_dev == base->st_dev && stat->st_ino == base->st_ino) ||
 		    (model->shards && shards_has_file(model->shards, stat)))
 			return true;
 	}

@@ -5,8 +5,6 @@
 #include "fs/fuse/ops.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What desktops drop everywhere. */
@@ -102,20 +100,9 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fuse_reply_err(req, -rc);
 }
 
-struct removing {
-	uint64_t directory;
-	char name[NAME_MAX + 1];
-};
-
-/* What a process still writes under that name, as it fills the slot, goes nowhere from now on. */
 static ssize_t remove_slot(struct async_request *async)
 {
-	const struct removing *removing = (const struct removing *)(const void *)async->text;
-	const int rc = family_of(async->inode)->remove(async->inode);
-
-	if (rc == 0)
-		scratch_files_remove(async->fs->scratches, removing->directory, removing->name);
-	return rc;
+	return family_of(async->inode)->remove(async->inode);
 }
 
 /* The name of a file that is no slot or key goes: a θ file or table is hidden. */
@@ -133,7 +120,6 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int rc;
 	struct inode *directory = ops_editable(fs, parent, &rc);
 	struct inode *inode = directory ? tree_find(&fs->tree, directory, name, &rc) : NULL;
-	struct removing removing = { .directory = parent };
 	struct async_request *async;
 
 	if (!directory)
@@ -142,8 +128,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
 	if (inode && family_of(inode)->remove) {
-		snprintf(removing.name, sizeof(removing.name), "%s", name);
-		async = async_new(req, inode, remove_slot, &removing, sizeof(removing));
+		async = async_new(req, inode, remove_slot, NULL, 0);
 		if (async)
 			async_submit(async, fs->commits);
 		return;

@@ -23,29 +23,17 @@ static const struct renaming *names_of(struct async_request *async)
 	return (const struct renaming *)(const void *)async->text;
 }
 
-/* Its name is gone: the slot or key has it. But for a process that has the file open, and may write
- * on: then it has that name too until the last close (ops_close()), which commits to it. */
-static void leave_name(struct scratch_files *scratches, const struct inode *inode,
-		       const struct renaming *names)
-{
-	const bool is_open = inode->stage && stage_opens(inode->stage) > 1;
-
-	if (is_open && scratch_files_rename(scratches, names->from, names->name, names->to.ino,
-					    names->new_name) == 0)
-		return;
-	scratch_files_remove(scratches, names->from, names->name);
-	if (tree_is_metadata(names->from))
-		scratch_files_remove(scratches, names->from, names->new_name);
-}
-
 /* From a scratch file to a slot or key. What a process wrote beside a key takes its place. */
 static ssize_t fill(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
+	struct scratch_files *scratches = async->fs->scratches;
 	const int rc = tree_fill(async->inode, names->to.ino, names->new_name);
 
 	if (rc == 0)
-		leave_name(async->fs->scratches, async->inode, names);
+		scratch_files_remove(scratches, names->from, names->name);
+	if (rc == 0 && tree_is_metadata(names->from))
+		scratch_files_remove(scratches, names->from, names->new_name);
 	return rc;
 }
 
@@ -70,7 +58,7 @@ static ssize_t move_key(struct async_request *async)
 	return rc;
 }
 
-/* The scratch file has its name where rc is 0, and never was elsewhere. */
+/* The scratch file gets its name where rc is 0, and is gone else. */
 static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file *aside, int rc)
 {
 	if (rc == 0)
@@ -81,7 +69,8 @@ static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file 
 	return rc;
 }
 
-static int try_slot_aside(struct mount *fs, const struct inode *slot, const struct renaming *names)
+static int try_slot_aside(struct mount *fs, const struct inode *slot, const struct renaming *names,
+			  bool *moved_on)
 {
 	/* What adapters make of it stays behind with them. */
 	struct inode own = { .index = slot->index,
@@ -95,7 +84,7 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
 		inode = tree_keep_as_scratch(&fs->tree, &names->to, NULL, &own, &rc);
 	if (inode) {
 		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
-		rc = aside ? graft_set_aside(own.model, own.index, own.content) : -ENOMEM;
+		rc = aside ? graft_set_aside(own.model, own.index, own.content, moved_on) : -ENOMEM;
 	}
 	rc = end_aside(fs, inode, aside, rc);
 	content_unref(own.content);
@@ -106,15 +95,18 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
  * fills the slot meanwhile. */
 static ssize_t set_slot_aside(struct async_request *async)
 {
+	bool moved_on;
 	int rc;
 
-	do
-		rc = try_slot_aside(async->fs, async->inode, names_of(async));
-	while (rc == -ESTALE);
+	do {
+		moved_on = false;
+		rc = try_slot_aside(async->fs, async->inode, names_of(async), &moved_on);
+	} while (moved_on);
 	return rc;
 }
 
-static int try_key_aside(struct mount *fs, const struct inode *key, const struct renaming *names)
+static int try_key_aside(struct mount *fs, const struct inode *key, const struct renaming *names,
+			 bool *moved_on)
 {
 	struct scratch_file *aside = NULL;
 	struct inode *inode = NULL;
@@ -127,7 +119,8 @@ static int try_key_aside(struct mount *fs, const struct inode *key, const struct
 	if (inode) {
 		stage_set_type(inode->stage, STAGE_WAS, metadata_entry_value(metadatum)->type);
 		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
-		rc = aside ? metadata_edit_set_aside(key->model, key->index, metadatum) : -ENOMEM;
+		rc = aside ? metadata_edit_set_aside(key->model, key->index, metadatum, moved_on)
+			   : -ENOMEM;
 	}
 	rc = end_aside(fs, inode, aside, rc);
 	metadata_entry_unref(metadatum);
@@ -137,11 +130,13 @@ static int try_key_aside(struct mount *fs, const struct inode *key, const struct
 /* From a key to a scratch file, which knows the type, as the key does if it is made again. */
 static ssize_t set_key_aside(struct async_request *async)
 {
+	bool moved_on;
 	int rc;
 
-	do
-		rc = try_key_aside(async->fs, async->inode, names_of(async));
-	while (rc == -ESTALE);
+	do {
+		moved_on = false;
+		rc = try_key_aside(async->fs, async->inode, names_of(async), &moved_on);
+	} while (moved_on);
 	return rc;
 }
 

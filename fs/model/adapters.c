@@ -372,14 +372,14 @@ bool adapters_copied_alpha(struct model *model, float *alpha)
 	return known;
 }
 
-bool adapters_is_new_alpha(struct model *model, float alpha)
+bool adapters_note_alpha(struct model *model, float alpha)
 {
 	struct adapters *adapters = model->adapters;
 	bool is;
 
 	pthread_mutex_lock(&adapters->lock);
-	is = adapters->asked_alpha != alpha;
-	adapters->asked_alpha = alpha;
+	is = adapters->noted_alpha != alpha;
+	adapters->noted_alpha = alpha;
 	pthread_mutex_unlock(&adapters->lock);
 	return is;
 }

@@ -113,8 +113,8 @@ bool adapters_has_copied(struct model *model);
 /* Their alpha, where it was set, by a user or as a donor says. False: it was not. */
 bool adapters_copied_alpha(struct model *model, float *alpha);
 
-/* Is that alpha of a donor another one than the last that was asked about? */
-bool adapters_is_new_alpha(struct model *model, float alpha);
+/* A donor says that alpha. Is it another one than the last that was noted? */
+bool adapters_note_alpha(struct model *model, float alpha);
 
 /* The alpha that an adapter's GGUF says; 0: none. */
 float adapters_alpha(const struct gguf *gguf);

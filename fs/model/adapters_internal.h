@@ -35,7 +35,7 @@ struct adapters {
 	bool alpha_reported; /* that there is no alpha */
 	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock; /* protects what follows */
-	float asked_alpha;    /* adapters_is_new_alpha(); 0: none yet */
+	float noted_alpha; /* adapters_note_alpha(); 0: none yet */
 	uint32_t n;
 	struct adapter_entry
 		*entries[ADAPTERS_NAMES]; /* by number; the first is that of the copied pairs */

@@ -4,12 +4,10 @@
 to be true together.
 
     beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
-    beside.py follow MOUNT DONOR          a file that became a slot's or key's is written to further
     beside.py experts MOUNT ROUNDS        one expert is put as the whole stack is
 
 DONOR is a model in a mount of its own whose organs fit."""
 import os
-import random
 import sys
 import threading
 import time
@@ -72,41 +70,6 @@ def aside(mount, donor, rounds):
             write(slot, one)
 
 
-def follow(mount, donor):
-    private = f"{mount}/organs/.private"
-    slot = f"{mount}/organs/blk_2_ffn_up.bin"
-    data = bytearray(read(f"{donor}/organs/blk_2_ffn_up.bin"))
-    fd = os.open(private, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-    os.write(fd, data)
-    os.rename(private, slot)
-    check(read(slot) == data, "the organ that was renamed is not in the slot")
-    data[-16:] = bytes(random.Random(1).randrange(60) for _ in range(16))
-    os.pwrite(fd, data[-16:], len(data) - 16)
-    os.fsync(fd)
-    os.close(fd)
-    check(read(slot) == data, "what was written after the rename is not in the slot")
-    check(not os.path.exists(private), "the private name is still there")
-    key = f"{mount}/metadata/general.description"
-    with open(f"{mount}/metadata/.private", "w", encoding="ascii") as file:
-        file.write("one")
-        file.flush()
-        os.rename(file.name, key)
-        file.write(" two")
-    check(read(key) == b"one two\n", f"the key is {read(key)}")
-    # What is removed stays so, whatever its writer has open still.
-    for path in slot, key:
-        fd = os.open(private, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-        os.write(fd, read(path))
-        if path == slot:
-            os.rename(private, path)
-        os.unlink(path)
-        check(not os.path.exists(path), f"{path} is still there")
-        os.pwrite(fd, b"x", 0)
-        os.close(fd)
-        check(not os.path.exists(path), f"{path} came back")
-    os.unlink(private)
-
-
 def experts(mount, rounds):
     stack = f"{mount}/organs/blk_1_ffn_up_exps.bin"
     expert = f"{mount}/.views/experts/organs/blk_1_ffn_up_exps/000.bin"
@@ -126,7 +89,7 @@ def experts(mount, rounds):
 
 def main():
     what, *rest = sys.argv[1:]
-    calls = {"aside": aside, "follow": follow, "experts": experts}
+    calls = {"aside": aside, "experts": experts}
     calls[what](*(int(text) if text.isdigit() else text for text in rest))
 
 

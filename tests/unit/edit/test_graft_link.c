@@ -79,19 +79,21 @@ static void what_is_set_aside_is_what_was_there(void **state)
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50), other = up_with(51);
 	struct content *was;
+	bool moved_on;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
 	was = slots_own(o.model->slots, SMALL_UP);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, NULL), -ESTALE);
+	assert_int_equal(graft_set_aside(o.model, SMALL_UP, NULL, &moved_on), -ESTALE);
 	assert_int_equal(fill(o.model, SMALL_UP, other.bytes, other.size), 0);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was), -ESTALE);
+	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), -ESTALE);
+	assert_true(moved_on);
 	assert_organ(o.model, SMALL_UP, &other);
 	assert_false(log_says(o.log, "cannot be removed"));
 	content_unref(was);
 	was = slots_own(o.model->slots, SMALL_UP);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was), 0);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was), -ENOENT);
-	assert_int_equal(graft_set_aside(o.model, SMALL_GATE, NULL), 0);
+	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), 0);
+	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), -ENOENT);
+	assert_int_equal(graft_set_aside(o.model, SMALL_GATE, NULL, &moved_on), 0);
 	mount_again(state, &o);
 	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 	content_unref(was);

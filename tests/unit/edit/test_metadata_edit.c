@@ -199,11 +199,13 @@ static void what_the_base_has_is_no_edit(void **state)
 /* Set key i aside as one with the value that key was has. */
 static int set_aside(struct model *model, uint32_t i, uint32_t was)
 {
+	bool moved_on;
 	int rc;
 	struct metadata_entry *value = metadata_get(model->metadata, was, &rc);
 
 	assert_non_null(value);
-	rc = metadata_edit_set_aside(model, i, value);
+	rc = metadata_edit_set_aside(model, i, value, &moved_on);
+	assert_int_equal(moved_on, rc == -ESTALE);
 	metadata_entry_unref(value);
 	return rc;
 }

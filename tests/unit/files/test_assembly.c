@@ -273,19 +273,24 @@ static void the_base_of_no_model_in_the_mount_is_a_target(void **state)
 	struct scene scene = open_scene(state, NULL);
 	struct opened other = open_small(state, "other.gguf");
 	struct model *const models[] = { scene.o.model, other.model };
-	const struct path link = in_temp(state, "link.gguf");
+	const struct path linked = in_temp(state, "link.gguf");
 	struct mk_file base = mk_small();
 
-	must(symlink("other.gguf", link.text) == 0);
+	must(symlink("other.gguf", linked.text) == 0);
 	assembly_set_mount(scene.assembly, 0, models, ARRAY_LENGTH(models));
 	assert_int_equal(run(&scene, in_temp(state, "other.gguf").text), -EINVAL);
 	assert_says(&scene, "the target is the base of a model in this mount");
-	assert_int_equal(run(&scene, link.text), -EINVAL);
+	assert_int_equal(run(&scene, linked.text), -EINVAL);
 	assert_file(in_temp(state, "other.gguf").text, base.bytes, base.size);
 	assert_int_equal(run(&scene, in_temp(state, "third.gguf").text), 0);
+	/* A default name that one has is passed over. */
+	must(link(in_temp(state, "other.gguf").text,
+		  path_in(scene.dir, "base.grafted.gguf").text) == 0);
+	assert_int_equal(run(&scene, ""), 0);
+	assert_assembled(&scene, path_in(scene.dir, "base.grafted-2.gguf").text);
 	mk_file_free(&base);
 	close_model(&other);
-	close_scene(&scene, 0);
+	close_scene(&scene, 2);
 }
 
 static void the_unmount_writes_what_was_grafted(void **state)
