@@ -5,6 +5,8 @@
 #include "fs/fuse/ops.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What desktops drop everywhere. */
@@ -100,9 +102,21 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	fuse_reply_err(req, -rc);
 }
 
+struct removing {
+	uint64_t directory;
+	char name[NAME_MAX + 1];
+};
+
+/* A process that made the slot may have it open still, as a file of that name: what it writes from
+ * now on goes nowhere. */
 static ssize_t remove_slot(struct async_request *async)
 {
-	return family_of(async->inode)->remove(async->inode);
+	const struct removing *removing = (const struct removing *)(const void *)async->text;
+	const int rc = family_of(async->inode)->remove(async->inode);
+
+	if (rc == 0)
+		scratch_files_remove(async->fs->scratches, removing->directory, removing->name);
+	return rc;
 }
 
 /* The name of a file that is no slot or key goes: a θ file or table is hidden. */
@@ -120,6 +134,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	int rc;
 	struct inode *directory = ops_editable(fs, parent, &rc);
 	struct inode *inode = directory ? tree_find(&fs->tree, directory, name, &rc) : NULL;
+	struct removing removing = { .directory = parent };
 	struct async_request *async;
 
 	if (!directory)
@@ -128,7 +143,8 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
 	if (inode && family_of(inode)->remove) {
-		async = async_new(req, inode, remove_slot, NULL, 0);
+		snprintf(removing.name, sizeof(removing.name), "%s", name);
+		async = async_new(req, inode, remove_slot, &removing, sizeof(removing));
 		if (async)
 			async_submit(async, fs->commits);
 		return;

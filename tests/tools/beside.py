@@ -4,6 +4,7 @@
 to be true together.
 
     beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
+    beside.py removed MOUNT DONOR          a slot is removed that its creator has open
     beside.py experts MOUNT ROUNDS        one expert is put as the whole stack is
 
 DONOR is a model in a mount of its own whose organs fit."""
@@ -70,6 +71,22 @@ def aside(mount, donor, rounds):
             write(slot, one)
 
 
+def removed(mount, donor):
+    """A slot that its creator has open, and has filled, is removed."""
+    slot = f"{mount}/organs/blk_2_ffn_up.bin"
+    data = read(f"{donor}/organs/blk_2_ffn_up.bin")
+    os.unlink(slot)
+    fd = os.open(slot, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    os.write(fd, data)
+    os.close(os.dup(fd))
+    check(read(slot) == data, "the slot is not filled")
+    os.unlink(slot)
+    check(not os.path.exists(slot), "the slot is there though it was removed")
+    os.pwrite(fd, b"x", 0)
+    os.close(fd)
+    check(not os.path.exists(slot), "the slot came back")
+
+
 def experts(mount, rounds):
     stack = f"{mount}/organs/blk_1_ffn_up_exps.bin"
     expert = f"{mount}/.views/experts/organs/blk_1_ffn_up_exps/000.bin"
@@ -89,7 +106,7 @@ def experts(mount, rounds):
 
 def main():
     what, *rest = sys.argv[1:]
-    calls = {"aside": aside, "experts": experts}
+    calls = {"aside": aside, "removed": removed, "experts": experts}
     calls[what](*(int(text) if text.isdigit() else text for text in rest))
 
 

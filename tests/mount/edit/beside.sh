@@ -11,6 +11,7 @@ beside=$here/../tools/beside.py
 mkdir "$TMP/donor"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
 mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
+"$beside" removed "$MNT" "$TMP/donor"
 "$beside" aside "$MNT" "$TMP/donor" 60
 
 # A name that was refused is not there, and what had it is as it was.
