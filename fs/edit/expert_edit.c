@@ -20,8 +20,9 @@ struct stack {
 	uint32_t tensor;
 	struct content *content;
 	struct organ_location located;
-	uint32_t n; /* experts */
-	bool said;  /* the log has a line of what was refused already */
+	uint32_t n;    /* experts */
+	bool said;     /* the log has a line of what was refused already */
+	bool moved_on; /* as graft_fill_over() */
 	struct stage *stage;
 	struct source staged;
 };
@@ -31,9 +32,13 @@ static int no_such(struct error *err)
 	return error_set(err, ESTALE, ERROR_NO_OFFSET, "the slot has no such expert any more");
 }
 
-/* What the slot holds. Returns 0 or -ESTALE with err set: no experts. */
+/* What the slot holds now: it is written to and emptied without experts_lock. Returns 0, or -ESTALE
+ * with err set: no experts. */
 static int locate(struct stack *stack, struct error *err)
 {
+	stack->moved_on = false;
+	content_unref(stack->content);
+	stack->content = slots_own(stack->model->slots, stack->tensor);
 	if (content_is_whiteout(stack->content))
 		return no_such(err);
 	stack->located = organ_file_locate(stack->model, stack->tensor, stack->content);
@@ -42,31 +47,12 @@ static int locate(struct stack *stack, struct error *err)
 }
 
 /* Until end(), which is due whatever this returns, no other thread changes an expert or the staged
- * bytes. Returns as locate(), or as stage_commit_begin(). */
-static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage,
-		 struct error *err)
+ * bytes. Returns as stage_commit_begin(). */
+static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage)
 {
-	int rc;
-
 	pthread_mutex_lock(&model->experts_lock);
-	*stack = (struct stack){ .model = model,
-				 .tensor = tensor,
-				 .content = slots_own(model->slots, tensor),
-				 .stage = stage };
-	rc = stage_commit_begin(stage, &stack->staged);
-	return rc < 0 ? rc : locate(stack, err);
-}
-
-/* The slot itself is written to and emptied without experts_lock: does it hold something else than
- * it did? Then that is what is changed from now on. */
-static bool take_up_change(struct stack *stack)
-{
-	struct content *content = slots_own(stack->model->slots, stack->tensor);
-	const bool has = content != stack->content;
-
-	content_unref(stack->content);
-	stack->content = content;
-	return has;
+	*stack = (struct stack){ .model = model, .tensor = tensor, .stage = stage };
+	return stage_commit_begin(stage, &stack->staged);
 }
 
 /* Returns rc, and the log has a sentence for it, from err where that says more. */
@@ -124,15 +110,17 @@ static int copy_bytes(const struct source *from, uint64_t at, struct stage *to, 
 	return rc;
 }
 
-/* Returns 0, -EAGAIN without a line in the log, as graft_fill_over(), or -errno. */
+/* Returns 0 or -errno; stack->moved_on: it is to be done once more. */
 static int put(struct stack *stack, uint32_t expert, struct error *err)
 {
 	struct organ_location slice;
 	struct stage *whole;
 	struct view *view;
 	uint64_t skip;
-	int rc;
+	int rc = locate(stack, err);
 
+	if (rc < 0)
+		return rc;
 	if (expert >= stack->n)
 		return no_such(err);
 	slice = expert_slice(&stack->located, expert);
@@ -147,8 +135,9 @@ static int put(struct stack *stack, uint32_t expert, struct error *err)
 				slice.organ.data_size)
 		   : -ENOMEM;
 	if (rc == 0) {
-		rc = graft_fill_over(stack->model, stack->tensor, stack->content, whole, NULL);
-		stack->said = rc < 0 && rc != -EAGAIN;
+		rc = graft_fill_over(stack->model, stack->tensor, stack->content, whole, NULL,
+				     &stack->moved_on);
+		stack->said = rc < 0 && !stack->moved_on;
 	}
 	stage_free(whole);
 	return rc;
@@ -158,14 +147,12 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 {
 	struct error err = { 0 };
 	struct stack stack;
-	int rc = begin(&stack, model, tensor, stage, &err);
+	int rc = begin(&stack, model, tensor, stage);
 
-	if (rc == 0)
-		rc = put(&stack, expert, &err);
-	while (rc == -EAGAIN && take_up_change(&stack)) {
-		rc = locate(&stack, &err);
-		if (rc == 0)
+	if (rc == 0) {
+		do
 			rc = put(&stack, expert, &err);
+		while (stack.moved_on);
 	}
 	return end(&stack, "an expert is", rc, &err);
 }
@@ -289,9 +276,10 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 	whole = view ? stage_new(stack->model->layer, view) : NULL;
 	view_unref(view);
 	donor = donor_of_order(stack);
-	rc = whole ? graft_fill_over(stack->model, stack->tensor, stack->content, whole, donor)
+	rc = whole ? graft_fill_over(stack->model, stack->tensor, stack->content, whole, donor,
+				     &stack->moved_on)
 		   : -ENOMEM;
-	stack->said = whole && rc < 0 && rc != -EAGAIN;
+	stack->said = whole && rc < 0 && !stack->moved_on;
 	donor_unref(donor);
 	stage_free(whole);
 	return rc;
@@ -301,8 +289,10 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 static int reorder(struct stack *stack, const char *text, uint32_t *order, struct error *err)
 {
 	uint32_t count = 0;
-	int rc = parse_order(text, stack->n, order, &count, err);
+	int rc = locate(stack, err);
 
+	if (rc == 0)
+		rc = parse_order(text, stack->n, order, &count, err);
 	return rc == 0 ? arrange(stack, order, count, err) : rc;
 }
 
@@ -312,18 +302,16 @@ int expert_edit_reorder(struct model *model, uint32_t tensor, struct stage *stag
 	struct stack stack;
 	uint32_t *order = malloc(EXPERT_SLICE_EXPERTS_MAX * sizeof(*order));
 	char *text = NULL;
-	int rc = begin(&stack, model, tensor, stage, &err);
+	int rc = begin(&stack, model, tensor, stage);
 
 	if (rc == 0)
 		rc = order ? 0 : -ENOMEM;
 	if (rc == 0)
 		text = read_order(&stack.staged, &rc, &err);
-	if (text)
-		rc = reorder(&stack, text, order, &err);
-	while (rc == -EAGAIN && take_up_change(&stack)) {
-		rc = locate(&stack, &err);
-		if (rc == 0)
+	if (text) {
+		do
 			rc = reorder(&stack, text, order, &err);
+		while (stack.moved_on);
 	}
 	free(text);
 	free(order);

@@ -320,17 +320,16 @@ static int keep_sealed(struct filling *filling, struct journal_graft *graft, uns
 }
 
 /* With the commit lock held: has another thread filled or emptied the slot since? */
-static bool holds_other(const struct filling *filling)
+static bool has_moved_on(struct filling *filling)
 {
 	struct content *content;
-	bool is;
 
 	if (!filling->is_over)
 		return false;
 	content = slots_own(filling->model->slots, filling->tensor);
-	is = content != filling->was;
+	filling->moved_on = content != filling->was;
 	content_unref(content);
-	return is;
+	return filling->moved_on;
 }
 
 /* Checked, sealed, kept: the stage fills the slot. What the base has is no graft, and ends one. */
@@ -349,7 +348,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
 		journal_begin_graft(model, &graft, filling->klass, filling->name);
-		rc = holds_other(filling) ? -EAGAIN : journal_finish_pending(model);
+		rc = has_moved_on(filling) ? -ESTALE : journal_finish_pending(model);
 		if (rc == 0 && !filling->is_base) {
 			rc = keep_sealed(filling, &graft, stage_number(stage), &view);
 		} else if (rc == 0) {
@@ -532,7 +531,7 @@ int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
 }
 
 int graft_fill_over(struct model *model, uint32_t tensor, const struct content *was,
-		    struct stage *stage, struct donor *donor)
+		    struct stage *stage, struct donor *donor, bool *moved_on)
 {
 	const struct organ_place *place = &model->places[tensor];
 	struct filling filling;
@@ -543,7 +542,8 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	filling.was = was;
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
-	return rc == -EAGAIN ? rc : rc < 0 ? filling_refuse(&filling, rc) : 0;
+	*moved_on = filling.moved_on;
+	return rc < 0 && !filling.moved_on ? filling_refuse(&filling, rc) : rc;
 }
 
 /* moved_on: NULL, or the slot has to hold was, as graft_set_aside(). */

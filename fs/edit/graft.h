@@ -11,10 +11,11 @@
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
 /* The same for an organ whose shape may be another than the slot's, in place of what the slot held,
- * NULL for the base's; donor, which is borrowed, is where it came from, NULL: not known. -EAGAIN,
- * without a line in the log: the slot holds something else by now. */
+ * NULL for the base's; donor, which is borrowed, is where it came from, NULL: not known. Where the
+ * slot holds something else by now, *moved_on is set, and the result is -ESTALE without a line in
+ * the log. */
 int graft_fill_over(struct model *model, uint32_t tensor, const struct content *was,
-		    struct stage *stage, struct donor *donor);
+		    struct stage *stage, struct donor *donor, bool *moved_on);
 
 /* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
  * a name for it (anatomy_added()). */

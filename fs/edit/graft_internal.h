@@ -28,9 +28,10 @@ struct filling {
 	uint32_t tensor;	      /* else its number */
 	bool is_over;		      /* in place of was alone, NULL for the base's */
 	const struct content *was;
-	struct layer_seal seal;	      /* how the organ goes into the layer */
-	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
-	struct donor *donor; /* where it came from, borrowed; NULL: not known */
+	bool moved_on;		/* it holds something else by now */
+	struct layer_seal seal; /* how the organ goes into the layer */
+	struct organ organ;	/* the organ to fill it; its name is ours until it is a content */
+	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;
 	struct error err;

@@ -429,7 +429,7 @@ int undo(struct model *model, char *words)
 	struct undoing undoing = { .model = model, .named = SIZE_MAX };
 	int rc;
 
-	/* A thread that changes an expert would put back what its stack held before. */
+	/* An expert that is being put counts with its own close(), before this or after. */
 	pthread_mutex_lock(&model->experts_lock);
 	journal_begin(model);
 	rc = undo_each_line(&undoing, words);

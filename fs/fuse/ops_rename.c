@@ -69,6 +69,7 @@ static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file 
 	return rc;
 }
 
+/* From a slot to a scratch file. */
 static int try_slot_aside(struct mount *fs, const struct inode *slot, const struct renaming *names,
 			  bool *moved_on)
 {
@@ -91,20 +92,7 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
 	return rc;
 }
 
-/* From a slot to a scratch file. What is set aside is what is removed, also where another thread
- * fills the slot meanwhile. */
-static ssize_t set_slot_aside(struct async_request *async)
-{
-	bool moved_on;
-	int rc;
-
-	do {
-		moved_on = false;
-		rc = try_slot_aside(async->fs, async->inode, names_of(async), &moved_on);
-	} while (moved_on);
-	return rc;
-}
-
+/* From a key to a scratch file, which knows the type, as the key does if it is made again. */
 static int try_key_aside(struct mount *fs, const struct inode *key, const struct renaming *names,
 			 bool *moved_on)
 {
@@ -127,15 +115,19 @@ static int try_key_aside(struct mount *fs, const struct inode *key, const struct
 	return rc;
 }
 
-/* From a key to a scratch file, which knows the type, as the key does if it is made again. */
-static ssize_t set_key_aside(struct async_request *async)
+/* What is set aside is what is removed, also where another thread fills the slot or key
+ * meanwhile. */
+static ssize_t set_aside(struct async_request *async)
 {
+	const struct renaming *names = names_of(async);
+	const bool key = tree_is_metadata(names->from);
 	bool moved_on;
 	int rc;
 
 	do {
 		moved_on = false;
-		rc = try_key_aside(async->fs, async->inode, names_of(async), &moved_on);
+		rc = (key ? try_key_aside : try_slot_aside)(async->fs, async->inode, names,
+							    &moved_on);
 	} while (moved_on);
 	return rc;
 }
@@ -195,7 +187,7 @@ static void rename_node(fuse_req_t req, struct inode *inode, const struct renami
 	async = async_new(req, inode,
 			  scratch ? fill
 			  : named ? (key ? move_key : move_slot)
-				  : (key ? set_key_aside : set_slot_aside),
+				  : set_aside,
 			  names, sizeof(*names));
 	if (!async)
 		return;

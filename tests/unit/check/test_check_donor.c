@@ -168,6 +168,7 @@ static void copy_as_from(const struct scene *scene, struct donor *donor,
 	struct model *model = scene->o.model;
 	struct stage *stage = stage_over(model, UP);
 	struct content *was = slots_own(model->slots, UP);
+	bool moved_on;
 	size_t size;
 	char *bytes = read_organ(scene->donor.model, UP, &size);
 
@@ -176,7 +177,7 @@ static void copy_as_from(const struct scene *scene, struct donor *donor,
 		bytes[(ptrdiff_t)(size - MATRIX) + changes[i].at] ^= (char)changes[i].bits;
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, bytes, size, 0), 0);
-	assert_int_equal(graft_fill_over(model, UP, was, stage, donor), 0);
+	assert_int_equal(graft_fill_over(model, UP, was, stage, donor, &moved_on), 0);
 	content_unref(was);
 	stage_free(stage);
 	donor_unref(donor);
