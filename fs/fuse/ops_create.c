@@ -119,6 +119,23 @@ static ssize_t remove_slot(struct async_request *async)
 	return rc;
 }
 
+/* A file whose name is that of a slot or key, which it is to become. */
+static ssize_t remove_made(struct async_request *async)
+{
+	const struct removing *removing = (const struct removing *)(const void *)async->text;
+	struct mount *fs = async->fs;
+	struct inode *directory = inodes_get(fs->inodes, removing->directory);
+	bool there;
+	int rc;
+
+	if (!directory)
+		return -ESTALE;
+	there = scratch_files_remove(fs->scratches, removing->directory, removing->name);
+	rc = tree_unmake(&fs->tree, async->inode, directory, removing->name);
+	inodes_put(fs->inodes, directory);
+	return rc == -ENOENT && there ? 0 : rc;
+}
+
 /* The name of a file that is no slot or key goes: a θ file or table is hidden. */
 static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t parent,
 		       const char *name)
@@ -126,6 +143,15 @@ static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t p
 	if (family_of(inode)->scratch)
 		return scratch_files_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
 	return family_of(inode)->nothing ? 0 : scratch_files_add(fs->scratches, parent, name, NULL);
+}
+
+/* What of removing waits for the disk; NULL: nothing does. */
+static ssize_t (*run_to_remove(const struct inode *inode, fuse_ino_t parent,
+			       const char *name))(struct async_request *async)
+{
+	if (family_of(inode)->scratch)
+		return tree_is_named(inode->model, parent, name) ? remove_made : NULL;
+	return family_of(inode)->remove ? remove_slot : NULL;
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -142,9 +168,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!directory && !inode)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
-	if (inode && family_of(inode)->remove) {
+	if (inode && run_to_remove(inode, parent, name)) {
 		snprintf(removing.name, sizeof(removing.name), "%s", name);
-		async = async_new(req, inode, remove_slot, &removing, sizeof(removing));
+		async = async_new(req, inode, run_to_remove(inode, parent, name), &removing,
+				  sizeof(removing));
 		if (async)
 			async_submit(async, fs->commits);
 		return;

@@ -23,17 +23,29 @@ static const struct renaming *names_of(struct async_request *async)
 	return (const struct renaming *)(const void *)async->text;
 }
 
-/* From a scratch file to a slot or key. What a process wrote beside a key takes its place. */
-static ssize_t fill(struct async_request *async)
+/* Is the new name a slot's or key's? */
+static bool is_named(const struct inode *inode, const struct renaming *names)
 {
-	const struct renaming *names = names_of(async);
-	struct scratch_files *scratches = async->fs->scratches;
-	const int rc = tree_fill(async->inode, names->to.ino, names->new_name);
+	return tree_is_named(inode->model, names->to.ino, names->new_name);
+}
+
+static struct scratch_name old_of(const struct renaming *names)
+{
+	return (struct scratch_name){ names->from, names->name };
+}
+
+static struct scratch_name new_of(const struct renaming *names)
+{
+	return (struct scratch_name){ names->to.ino, names->new_name };
+}
+
+/* What a process has open that filled the slot or key goes with it. */
+static int follow(struct mount *fs, const struct renaming *names, int rc)
+{
+	const struct scratch_name old = old_of(names), new = new_of(names);
 
 	if (rc == 0)
-		scratch_files_remove(scratches, names->from, names->name);
-	if (rc == 0 && tree_is_metadata(names->from))
-		scratch_files_remove(scratches, names->from, names->new_name);
+		scratch_files_follow(fs->scratches, &old, &new);
 	return rc;
 }
 
@@ -43,19 +55,18 @@ static ssize_t move_slot(struct async_request *async)
 	char slot[NAME_MAX + 1];
 
 	snprintf(slot, sizeof(slot), "%.*s", (int)tree_slot_name(names->new_name), names->new_name);
-	return graft_move(async->inode->model, async->inode->index,
-			  (enum organ_class)names->to.index, slot);
+	return follow(async->fs, names,
+		      graft_move(async->inode->model, async->inode->index,
+				 (enum organ_class)names->to.index, slot));
 }
 
 static ssize_t move_key(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
-	const int rc =
-		metadata_edit_move(async->inode->model, async->inode->index, names->new_name);
 
-	if (rc == 0)
-		scratch_files_remove(async->fs->scratches, names->from, names->new_name);
-	return rc;
+	return follow(async->fs, names,
+		      metadata_edit_move(async->inode->model, async->inode->index,
+					 names->new_name));
 }
 
 /* The scratch file gets its name where rc is 0, and is gone else. */
@@ -129,7 +140,40 @@ static ssize_t set_aside(struct async_request *async)
 		rc = (key ? try_key_aside : try_slot_aside)(async->fs, async->inode, names,
 							    &moved_on);
 	} while (moved_on);
+	if (rc == 0)
+		scratch_files_remove(async->fs->scratches, names->from, names->name);
 	return rc;
+}
+
+/* May it take that name? Where it may not, as between filesystems, the tools copy, which moves no
+ * byte either. */
+static int check(struct mount *fs, const struct inode *inode, const struct renaming *names)
+{
+	const struct family *family = family_of(inode);
+	const struct inode *to = &names->to;
+
+	if (tree_is_metadata(names->from) || tree_is_metadata(to->ino))
+		return names->from == to->ino ? 0 : -EXDEV;
+	if (family->copied)
+		return -EXDEV;
+	if (!family->scratch && (!family->slot || tree_is_adapter_name(to->ino, names->new_name)))
+		return -EPERM;
+	if (inode->model != to->model)
+		return -EXDEV;
+	/* A slot's content is not dropped. */
+	return !family->scratch && !is_named(inode, names) &&
+			       tree_is_dropped(&fs->tree, to, names->new_name)
+		       ? -EPERM
+		       : 0;
+}
+
+/* What renames a slot or key. */
+static ssize_t (*run_of(const struct inode *inode,
+			const struct renaming *names))(struct async_request *async)
+{
+	if (!is_named(inode, names))
+		return set_aside;
+	return tree_is_metadata(names->to.ino) ? move_key : move_slot;
 }
 
 /* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
@@ -145,20 +189,74 @@ static int rename_scratch(struct mount *fs, const struct renaming *names)
 				    names->new_name);
 }
 
-/* May it take that name? Where it may not, as between filesystems, the tools copy, which moves no
- * byte either. */
-static int check(const struct inode *inode, const struct renaming *names)
+/* The old name is gone, also where it is that of a slot or key, and close() is at it. */
+static int unmake(struct async_request *async, const struct inode *directory)
 {
-	const struct family *family = family_of(inode);
-	const struct inode *to = &names->to;
+	const struct renaming *names = names_of(async);
+	int rc;
 
-	if (tree_is_metadata(names->from) || tree_is_metadata(to->ino))
-		return names->from == to->ino ? 0 : -EXDEV;
-	if (family->copied)
-		return -EXDEV;
-	if (!family->scratch && (!family->slot || tree_is_adapter_name(to->ino, names->new_name)))
-		return -EPERM;
-	return inode->model == to->model ? 0 : -EXDEV;
+	if (!tree_is_named(async->inode->model, names->from, names->name))
+		return 0;
+	rc = tree_unmake(&async->fs->tree, async->inode, directory, names->name);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* A scratch file goes to a slot or key. What a process that has it open writes from now on goes
+ * there too, and what was about to be made under that name is replaced. */
+static int fill(struct async_request *async)
+{
+	const struct renaming *names = names_of(async);
+	const struct scratch_name old = old_of(names), new = new_of(names);
+	struct scratch_files *scratches = async->fs->scratches;
+	const int rc = tree_fill(async->inode, new.directory, new.name);
+
+	if (rc == 0) {
+		scratch_files_follow(scratches, &old, &new);
+		scratch_files_place(scratches, async->inode, &old, &new);
+	}
+	return rc;
+}
+
+/* By now it has become the slot or key of its name. */
+static ssize_t rename_placed(struct async_request *async, const struct inode *directory)
+{
+	struct mount *fs = async->fs;
+	const struct renaming *names = names_of(async);
+	int rc;
+	struct inode *inode = tree_find(&fs->tree, directory, names->name, &rc);
+
+	if (!inode)
+		return rc;
+	rc = family_of(inode)->scratch ? -ENOENT : check(fs, inode, names);
+	if (rc < 0) {
+		inodes_put(fs->inodes, inode);
+		return rc;
+	}
+	inodes_put(fs->inodes, async->inode);
+	async->inode = inode;
+	return run_of(inode, names)(async);
+}
+
+static ssize_t rename_file(struct async_request *async)
+{
+	const struct renaming *names = names_of(async);
+	const struct scratch_name old = old_of(names);
+	struct mount *fs = async->fs;
+	struct inode *directory = inodes_get(fs->inodes, names->from);
+	ssize_t rc = -ENOENT;
+
+	if (!directory)
+		return -ESTALE;
+	if (scratch_files_hold(fs->scratches, async->inode, &old)) {
+		rc = is_named(async->inode, names) ? fill(async) : rename_scratch(fs, names);
+		if (rc == 0)
+			rc = unmake(async, directory);
+		scratch_files_let_go(fs->scratches, async->inode);
+	}
+	if (rc == -ENOENT)
+		rc = rename_placed(async, directory);
+	inodes_put(fs->inodes, directory);
+	return rc;
 }
 
 /* rename(2) says EINVAL of a directory that is moved into itself, as the tools do. */
@@ -170,25 +268,22 @@ static void reply_renamed(struct async_request *async, ssize_t result)
 static void rename_node(fuse_req_t req, struct inode *inode, const struct renaming *names)
 {
 	struct mount *fs = mount_of(req);
-	const bool scratch = family_of(inode)->scratch, key = tree_is_metadata(names->to.ino);
-	const bool named = tree_is_named(inode->model, names->to.ino, names->new_name);
+	const bool scratch = family_of(inode)->scratch;
+	/* Of a file that neither becomes a slot or key, nor may at this moment. */
+	const bool at_once = scratch && !is_named(inode, names) &&
+			     !tree_is_named(inode->model, names->from, names->name);
 	struct async_request *async;
-	int rc = check(inode, names);
+	int rc = check(fs, inode, names);
 
-	if (rc == 0 && scratch && !named)
+	if (rc == 0 && at_once)
 		rc = rename_scratch(fs, names);
-	else if (rc == 0 && !named && tree_is_dropped(&fs->tree, &names->to, names->new_name))
-		rc = -EPERM; /* a slot's content is not dropped */
-	if (rc < 0 || (scratch && !named)) {
+	if (rc < 0 || at_once) {
 		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);
 		return;
 	}
-	async = async_new(req, inode,
-			  scratch ? fill
-			  : named ? (key ? move_key : move_slot)
-				  : set_aside,
-			  names, sizeof(*names));
+	async = async_new(req, inode, scratch ? rename_file : run_of(inode, names), names,
+			  sizeof(*names));
 	if (!async)
 		return;
 	async->reply = reply_renamed;

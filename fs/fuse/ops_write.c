@@ -275,7 +275,8 @@ void ops_close(struct mount *fs, struct open_file *handle)
 
 	expect_no_release(fs, handle);
 	open_files_close(fs->handles, handle);
-	if (inode && inode->stage && family_of(inode)->scratch && stage_opens(inode->stage) == 1 &&
+	if (inode && inode->stage && family_of(inode)->scratch &&
+	    scratch_files_closed(fs->scratches, inode) &&
 	    scratch_files_name(fs->scratches, inode, &directory, name) &&
 	    is_over(inode, directory, name))
 		scratch_files_remove(fs->scratches, directory, name);

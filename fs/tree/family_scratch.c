@@ -132,15 +132,35 @@ int tree_fill(const struct inode *inode, uint64_t directory, const char *name)
 		    : graft_fill_name(model, klass, slot, inode->stage);
 }
 
+int tree_unmake(const struct tree *tree, const struct inode *scratch, const struct inode *directory,
+		const char *name)
+{
+	struct inode *made;
+	int rc;
+
+	if (scratch->stage)
+		stage_settle(scratch->stage);
+	made = tree_find(tree, directory, name, &rc);
+	rc = made && family_of(made)->remove ? family_of(made)->remove(made) : -ENOENT;
+	inodes_put(tree->inodes, made);
+	return rc;
+}
+
 static int scratch_commit(const struct tree *tree, struct inode *inode)
 {
 	uint64_t directory;
 	char name[NAME_MAX + 1];
+	struct scratch_name place = { .name = name };
+	int rc;
 
 	if (!scratch_files_name(tree->scratches, inode, &directory, name) ||
 	    !tree_is_named(inode->model, directory, name))
 		return 0;
-	return tree_fill(inode, directory, name);
+	rc = tree_fill(inode, directory, name);
+	place.directory = directory;
+	if (rc == 0)
+		scratch_files_place(tree->scratches, inode, &place, &place);
+	return rc;
 }
 
 static void scratch_name(const struct tree *tree, const struct inode *inode,

@@ -14,6 +14,7 @@ struct scratch_file {
 	uint64_t directory;
 	char *name;
 	struct inode *inode; /* NULL: the name is hidden */
+	bool placed;	     /* and does not keep the stage open */
 	uint64_t number;     /* place in the directory; never used again */
 };
 
@@ -40,7 +41,7 @@ static void release(struct scratch_files *scratches, struct scratch_file *scratc
 {
 	if (!scratch)
 		return;
-	if (scratch->inode && scratch->inode->stage)
+	if (scratch->inode && scratch->inode->stage && !scratch->placed)
 		stage_close(scratch->inode->stage);
 	inodes_put(scratches->inodes, scratch->inode);
 	free(scratch->name);
@@ -62,14 +63,22 @@ void scratch_files_free(struct scratch_files *scratches)
 }
 
 /* With the lock held. */
-static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
-				  const char *name)
+static struct scratch_file **find_any(struct scratch_files *scratches, uint64_t directory,
+				      const char *name, bool placed)
 {
 	struct scratch_file **link = &scratches->first;
 
-	while (*link && ((*link)->directory != directory || strcmp((*link)->name, name) != 0))
+	while (*link && ((*link)->placed != placed || (*link)->directory != directory ||
+			 strcmp((*link)->name, name) != 0))
 		link = &(*link)->next;
 	return link;
+}
+
+/* With the lock held: what is not placed. */
+static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
+				  const char *name)
+{
+	return find_any(scratches, directory, name, false);
 }
 
 enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t directory,
@@ -143,14 +152,20 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 }
 
 /* With the lock held, if there is one. */
-static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
-				 const char *name)
+static struct scratch_file *take_any(struct scratch_files *scratches, uint64_t directory,
+				     const char *name, bool placed)
 {
-	struct scratch_file **link = find(scratches, directory, name), *scratch = *link;
+	struct scratch_file **link = find_any(scratches, directory, name, placed), *scratch = *link;
 
 	if (scratch)
 		*link = scratch->next;
 	return scratch;
+}
+
+static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
+				 const char *name)
+{
+	return take_any(scratches, directory, name, false);
 }
 
 void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch)
@@ -166,12 +181,14 @@ void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *s
 
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name)
 {
-	struct scratch_file *scratch;
+	struct scratch_file *scratch, *placed;
 
 	pthread_mutex_lock(&scratches->lock);
 	scratch = take(scratches, directory, name);
+	placed = take_any(scratches, directory, name, true);
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, scratch);
+	release(scratches, placed);
 	return scratch != NULL;
 }
 
@@ -191,6 +208,14 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory)
 	pthread_mutex_unlock(&scratches->lock);
 }
 
+/* With the lock held. Takes copy over. */
+static void set_name(struct scratch_file *scratch, uint64_t directory, char *copy)
+{
+	free(scratch->name);
+	scratch->name = copy;
+	scratch->directory = directory;
+}
+
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name)
 {
@@ -203,16 +228,150 @@ int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, co
 	scratch = *find(scratches, directory, name);
 	if (scratch && scratch != *find(scratches, new_directory, new_name))
 		other = take(scratches, new_directory, new_name);
-	if (scratch) {
-		free(scratch->name);
-		scratch->name = copy;
-		scratch->directory = new_directory;
-	}
+	if (scratch)
+		set_name(scratch, new_directory, copy);
 	pthread_mutex_unlock(&scratches->lock);
 	if (!scratch)
 		free(copy);
 	release(scratches, other);
 	return scratch ? 0 : -ENOENT;
+}
+
+/* With the lock held: scratch, which is in no list, is placed. */
+static void enter_placed(struct scratch_files *scratches, struct scratch_file *scratch)
+{
+	scratch->placed = true;
+	scratch->next = scratches->first;
+	scratches->first = scratch;
+}
+
+/* With the lock held. NULL: it is another's, or placed. */
+static struct scratch_file *find_file(struct scratch_files *scratches, const struct inode *inode,
+				      const struct scratch_name *name)
+{
+	struct scratch_file *scratch = *find(scratches, name->directory, name->name);
+
+	return scratch && scratch->inode && scratch->inode->ino == inode->ino ? scratch : NULL;
+}
+
+bool scratch_files_hold(struct scratch_files *scratches, const struct inode *inode,
+			const struct scratch_name *name)
+{
+	bool is;
+
+	pthread_mutex_lock(&scratches->lock);
+	is = find_file(scratches, inode, name);
+	if (is && inode->stage)
+		stage_open(inode->stage);
+	pthread_mutex_unlock(&scratches->lock);
+	return is;
+}
+
+void scratch_files_let_go(struct scratch_files *scratches, const struct inode *inode)
+{
+	if (!inode->stage)
+		return;
+	stage_close(inode->stage);
+	scratch_files_closed(scratches, inode);
+}
+
+void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
+			 const struct scratch_name *from, const struct scratch_name *to)
+{
+	char *copy = inode->stage ? strdup(to->name) : NULL;
+	struct scratch_file *scratch, *other = NULL;
+
+	pthread_mutex_lock(&scratches->lock);
+	scratch = find_file(scratches, inode, from);
+	if (scratch) {
+		take(scratches, from->directory, from->name);
+		other = take_any(scratches, to->directory, to->name, true);
+	}
+	if (scratch && copy) {
+		set_name(scratch, to->directory, copy);
+		enter_placed(scratches, scratch);
+	}
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, other);
+	if (scratch && copy) {
+		scratch_files_let_go(scratches, inode);
+		return;
+	}
+	free(copy);
+	release(scratches, scratch);
+}
+
+/* With the lock held: how many names that are not placed keep the stage open? */
+static unsigned count_names(const struct scratch_files *scratches, const struct inode *inode)
+{
+	unsigned n = 0;
+
+	for (const struct scratch_file *s = scratches->first; s; s = s->next)
+		n += s->inode && s->inode->ino == inode->ino && !s->placed;
+	return n;
+}
+
+/* With the lock held. NULL: the inode is not placed. */
+static struct scratch_file *take_placed(struct scratch_files *scratches, const struct inode *inode)
+{
+	struct scratch_file **link = &scratches->first, *scratch;
+
+	while (*link && (!(*link)->placed || (*link)->inode->ino != inode->ino))
+		link = &(*link)->next;
+	scratch = *link;
+	if (scratch)
+		*link = scratch->next;
+	return scratch;
+}
+
+bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode)
+{
+	const unsigned opens = stage_opens(inode->stage);
+	struct scratch_file *placed = NULL;
+	bool last;
+
+	pthread_mutex_lock(&scratches->lock);
+	last = opens <= count_names(scratches, inode);
+	if (last)
+		placed = take_placed(scratches, inode);
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, placed);
+	return last;
+}
+
+void scratch_files_follow(struct scratch_files *scratches, const struct scratch_name *from,
+			  const struct scratch_name *to)
+{
+	char *copy = strdup(to->name);
+	struct scratch_file *moved, *other, *placed;
+
+	pthread_mutex_lock(&scratches->lock);
+	other = take(scratches, to->directory, to->name);
+	placed = take_any(scratches, to->directory, to->name, true);
+	moved = take_any(scratches, from->directory, from->name, true);
+	if (moved && copy) {
+		set_name(moved, to->directory, copy);
+		enter_placed(scratches, moved);
+		moved = NULL;
+		copy = NULL;
+	}
+	pthread_mutex_unlock(&scratches->lock);
+	free(copy);
+	release(scratches, other);
+	release(scratches, placed);
+	release(scratches, moved);
+}
+
+/* With the lock held. NULL: it has none. */
+static const struct scratch_file *name_of(const struct scratch_files *scratches,
+					  const struct inode *inode)
+{
+	const struct scratch_file *named = NULL;
+
+	for (const struct scratch_file *s = scratches->first; s; s = s->next)
+		if (s->inode && s->inode->ino == inode->ino && (s->placed || !named))
+			named = s;
+	return named;
 }
 
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
@@ -221,9 +380,7 @@ bool scratch_files_name(struct scratch_files *scratches, const struct inode *ino
 	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = scratches->first;
-	while (scratch && (!scratch->inode || scratch->inode->ino != inode->ino))
-		scratch = scratch->next;
+	scratch = name_of(scratches, inode);
 	if (scratch) {
 		*directory = scratch->directory;
 		strcpy(name, scratch->name);
@@ -239,7 +396,7 @@ bool scratch_files_next(struct scratch_files *scratches, uint64_t directory, uin
 
 	pthread_mutex_lock(&scratches->lock);
 	for (const struct scratch_file *s = scratches->first; s; s = s->next)
-		if (s->inode && s->directory == directory && s->number >= *number &&
+		if (s->inode && !s->placed && s->directory == directory && s->number >= *number &&
 		    (!best || s->number < best->number))
 			best = s;
 	if (best) {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* scratch_files.h - names in directories that are no slots: what programs make beside the files
  * they are about to replace, organs that are written under a new name, and θ files that
- * were removed. They are private to the mount and gone with it. */
+ * were removed. They are private to the mount and gone with it.
+ *
+ * A file whose content has filled the slot or key of its name is placed: no lookup and no listing
+ * finds it any more, but a process that has it open may write on, and close() puts that in force
+ * under the name. Where the slot is moved the placed file goes with it. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
@@ -11,6 +15,12 @@
 
 struct scratch_files; /* any thread may use it */
 struct scratch_file;
+
+/* In a directory, which is given by its inode number. */
+struct scratch_name {
+	uint64_t directory;
+	const char *name; /* borrowed */
+};
 
 /* inodes is borrowed. NULL: out of memory. */
 struct scratch_files *scratch_files_new(struct inodes *inodes);
@@ -40,7 +50,7 @@ struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint
 void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch);
 void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch);
 
-/* The name is not there any more. False: it was not. */
+/* The name is not there any more, and what was placed under it is nowhere. False: it was not. */
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name);
 
 /* No name in the directory is hidden any more. */
@@ -50,7 +60,27 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory);
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name);
 
-/* The name that an inode has now. False: none any more. */
+/* The content of inode stays, if it still is the file of that name and not placed, until
+ * scratch_files_let_go(). False: it is not. */
+bool scratch_files_hold(struct scratch_files *scratches, const struct inode *inode,
+			const struct scratch_name *name);
+void scratch_files_let_go(struct scratch_files *scratches, const struct inode *inode);
+
+/* The file of that name, if it is still inode, is placed under another one, or the same. It stays
+ * until scratch_files_closed() is called after the last close. */
+void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
+			 const struct scratch_name *from, const struct scratch_name *to);
+
+/* A process has closed the file, which has a stage. True: it was the last one, and the file is not
+ * placed any more. */
+bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode);
+
+/* A slot or key has got another name. What was there or placed under the other one is gone. */
+void scratch_files_follow(struct scratch_files *scratches, const struct scratch_name *from,
+			  const struct scratch_name *to);
+
+/* The name that an inode has now: the one that it is placed under, or the first. False: none any
+ * more. */
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
 			uint64_t *directory, char name[NAME_MAX + 1]);
 

@@ -58,6 +58,12 @@ bool tree_is_named(const struct model *model, uint64_t directory, const char *na
  * key of such a name, or become what an adapter has of it. Returns 0 or -errno. */
 int tree_fill(const struct inode *inode, uint64_t directory, const char *name);
 
+/* A scratch file has had such a name, and has it no more: the slot or key goes too that a close(),
+ * on its way by then, has made of the file. Waits for that close(). Returns 0 or -errno, -ENOENT:
+ * there is none. */
+int tree_unmake(const struct tree *tree, const struct inode *scratch, const struct inode *directory,
+		const char *name);
+
 /* A new FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);
 

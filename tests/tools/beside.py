@@ -4,7 +4,9 @@
 to be true together.
 
     beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
-    beside.py removed MOUNT DONOR          a slot is removed that its creator has open
+    beside.py removed MOUNT DONOR         a slot is removed that its creator has open
+    beside.py followed MOUNT DONOR        a slot is moved that a process has open which filled it
+    beside.py made MOUNT DONOR ROUNDS     a slot is removed or moved as it is made
     beside.py experts MOUNT ROUNDS        one expert is put as the whole stack is
 
 DONOR is a model in a mount of its own whose organs fit."""
@@ -87,6 +89,70 @@ def removed(mount, donor):
     check(not os.path.exists(slot), "the slot came back")
 
 
+def remove_all(names):
+    for name in names:
+        if os.path.exists(name):
+            os.unlink(name)
+
+
+def changed(data, at):
+    return data[:-1] + bytes([data[-1] ^ at])
+
+
+def followed(mount, donor):
+    """What a process writes to a file it has open counts under the name that the file has by
+    then: of a new slot that is moved, and of a private file that becomes a slot."""
+    names = [f"{mount}/organs/blk_{i}_ffn_up.bin" for i in (0, 1, 2, 4)]
+    private = f"{mount}/organs/private"
+    data = read(f"{donor}/organs/blk_2_ffn_up.bin")
+    remove_all(names)
+    for first, second in ((names[0], names[1]), (private, names[2])):
+        fd = os.open(first, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        os.write(fd, data)
+        os.close(os.dup(fd))
+        os.rename(first, second)
+        check(not os.path.exists(first), f"{first} is there though it was moved")
+        check(os.path.basename(first) not in os.listdir(os.path.dirname(first)),
+              f"{first} is listed though it was moved")
+        check(read(second) == data, f"{second} is not what was moved there")
+        os.pwrite(fd, changed(data, 1)[-1:], len(data) - 1)
+        os.close(os.dup(fd))
+        check(read(second) == changed(data, 1), f"what was written after the move to {second} is lost")
+        os.rename(second, names[3])
+        os.pwrite(fd, changed(data, 2)[-1:], len(data) - 1)
+        os.close(fd)
+        check(read(names[3]) == changed(data, 2), "what was written after the second move is lost")
+        check(not os.path.exists(second), f"{second} came back")
+        os.unlink(names[3])
+    key = f"{mount}/metadata/organfs.{{}}"
+    fd = os.open(key.format("one"), os.O_RDWR | os.O_CREAT)
+    os.write(fd, b"text")
+    os.close(os.dup(fd))
+    os.rename(key.format("one"), key.format("two"))
+    os.pwrite(fd, b"T", 0)
+    os.close(fd)
+    check(read(key.format("two")) == b"Text\n", "what was written after the move of a key is lost")
+    check(not os.path.exists(key.format("one")), "the key's first name came back")
+
+
+def made(mount, donor, rounds):
+    slot, other = (f"{mount}/organs/blk_{i}_ffn_up.bin" for i in (0, 1))
+    private = f"{mount}/organs/private"
+    data = read(f"{donor}/organs/blk_2_ffn_up.bin")
+    remove_all((slot, other))
+    for i in range(rounds):
+        for call, to in ((os.unlink, None), (os.rename, private), (os.rename, other)):
+            fd = os.open(slot, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            os.write(fd, data)
+            said = together((os.close, fd), (call, slot, *([to] if to else [])), i % 12 / 4000)
+            check(said == (0, 0), f"close() and {call.__name__}() said {said}")
+            time.sleep(0.003)
+            check(not os.path.exists(slot), f"round {i}: {call.__name__}() to {to}, the slot came back")
+            check(not to or read(to) == data, f"round {i}: {to} is not what was moved there")
+            if to:
+                os.unlink(to)
+
+
 def experts(mount, rounds):
     stack = f"{mount}/organs/blk_1_ffn_up_exps.bin"
     expert = f"{mount}/.views/experts/organs/blk_1_ffn_up_exps/000.bin"
@@ -106,7 +172,8 @@ def experts(mount, rounds):
 
 def main():
     what, *rest = sys.argv[1:]
-    calls = {"aside": aside, "removed": removed, "experts": experts}
+    calls = {"aside": aside, "removed": removed, "followed": followed, "made": made,
+             "experts": experts}
     calls[what](*(int(text) if text.isdigit() else text for text in rest))
 
 

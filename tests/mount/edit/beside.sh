@@ -13,6 +13,8 @@ mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
 mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 "$beside" removed "$MNT" "$TMP/donor"
 "$beside" aside "$MNT" "$TMP/donor" 60
+"$beside" made "$MNT" "$TMP/donor" 40
+"$beside" followed "$MNT" "$TMP/donor"
 
 # A name that was refused is not there, and what had it is as it was.
 echo mine >"$MNT/organs/mine"

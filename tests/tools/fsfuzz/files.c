@@ -532,6 +532,42 @@ void refuse_handle(struct fuzz *fuzz)
 	expect(fuzz, openat(handle->fd, "x", O_RDONLY), ENOTDIR, "openat");
 }
 
+/* ## what files become of whose names change */
+
+void displace(struct fuzz *fuzz, const struct slot *slot)
+{
+	for (unsigned i = 0; i < HANDLES_MAX; i++) {
+		struct handle *handle = &fuzz->handle[i];
+
+		if (handle->kind == MAKER && handle->slot == slot) {
+			handle->kind = SCRATCH;
+			handle->slot = NULL;
+		}
+	}
+}
+
+void follow(struct fuzz *fuzz, const struct slot *from, struct slot *to)
+{
+	displace(fuzz, to);
+	for (unsigned i = 0; i < HANDLES_MAX; i++)
+		if (fuzz->handle[i].kind == MAKER && fuzz->handle[i].slot == from)
+			fuzz->handle[i].slot = to;
+}
+
+void place(struct fuzz *fuzz, struct file *file, struct slot *slot)
+{
+	displace(fuzz, slot);
+	file->written = false;
+	for (unsigned i = 0; i < HANDLES_MAX; i++) {
+		struct handle *handle = &fuzz->handle[i];
+
+		if (handle->kind == SCRATCH && handle->file == file) {
+			handle->kind = MAKER;
+			handle->slot = slot;
+		}
+	}
+}
+
 bool decides(struct fuzz *fuzz)
 {
 	for (unsigned i = 0; i < HANDLES_MAX; i++)

@@ -19,7 +19,7 @@
 #define HANDLES_MAX   20u
 #define SCRATCHES_MAX 6u
 #define MOST	      (192u << 10) /* bytes of a file; longer organs are left alone */
-#define LINES	      40u
+#define LINES	      240u
 #define LINE	      160u
 #define WRITES_KEPT   256u
 #define SHARED_OWNER  PROCESSES_MAX
@@ -124,6 +124,8 @@ struct fuzz {
 struct shared *state_open(const char *file);
 /* The slots of a mount: those of base, a directory of organ files. False, with a word. */
 bool state_begin(struct shared *shared, const char *base, unsigned processes);
+/* The last operations of a process. */
+void state_tell(const struct process *process);
 /* Compare all that is there with what is known, which then is what is there. False, with words. */
 bool state_check(struct shared *shared, const char *mnt);
 
@@ -184,6 +186,14 @@ void refuse_handle(struct fuzz *fuzz);
 bool decides(struct fuzz *fuzz);
 void fork_handle(struct fuzz *fuzz);
 void unmap(struct handle *handle);
+
+/* The slot is emptied, or filled in another way: what the files are that filled it and are open
+ * still counts no more. */
+void displace(struct fuzz *fuzz, const struct slot *slot);
+/* What those of one slot write counts for another from now on. */
+void follow(struct fuzz *fuzz, const struct slot *from, struct slot *to);
+/* The file, which was private, fills the slot. */
+void place(struct fuzz *fuzz, struct file *file, struct slot *slot);
 
 /* ## slots.c: organs and keys by their names. */
 

@@ -163,10 +163,8 @@ static int work(const struct settings *settings, struct shared *shared, unsigned
 static void tell(const struct settings *settings, const struct process *process, unsigned number)
 {
 	const uint64_t done = atomic_load(&process->done);
-	const uint64_t first = done > LINES - 1 ? done - (LINES - 1) : 1;
 
-	for (uint64_t i = first; i <= done; i++)
-		printf("%8llu %s\n", (unsigned long long)i, process->lines[i % LINES]);
+	state_tell(process);
 	printf("process %u, operation %llu: %s\n", number, (unsigned long long)done,
 	       process->found[0] ? process->found : "it hangs, or has crashed");
 	printf("replay: fsfuzz --seed %llu --processes %u --only %u --operations %llu MNT BASE\n",

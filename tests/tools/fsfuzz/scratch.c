@@ -57,6 +57,7 @@ void open_scratch(struct fuzz *fuzz)
 	*handle = (struct handle){
 		.kind = SCRATCH, .fd = fd, .flags = flags, .file = scratch->file, .most = MOST
 	};
+	handle->busy = (flags & O_ACCMODE) != O_RDONLY;
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 
@@ -156,18 +157,28 @@ void link_scratch(struct fuzz *fuzz)
 	}
 }
 
-/* Onto a slot: a graft. By a second name, as ln makes it, where it is empty. */
+static bool has_two_names(const struct fuzz *fuzz, const struct file *file)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < SCRATCHES_MAX; i++)
+		n += fuzz->scratch[i].file == file;
+	return n > 1;
+}
+
+/* Onto a slot: a graft. By a second name, as ln makes it, where it is empty. What is open and has
+ * another name still is left alone. */
 void graft_scratch(struct fuzz *fuzz)
 {
 	struct scratch *scratch = &fuzz->scratch[below(fuzz, 4)];
 	struct slot *slot = any_slot(fuzz, false);
-	const struct file *file = scratch->file;
+	struct file *file = scratch->file;
 	enum fit fit = file ? fits(fuzz, slot, file->bytes, file->size) : FITS_NOT;
 	const bool links = one_in(fuzz, 4);
 	char path[4096], target[4096];
 	int rc;
 
-	if (!file || handles_of(fuzz, slot, 1u << MAKER))
+	if (!file || has_two_names(fuzz, file) || (links && handles_of(fuzz, slot, 1u << MAKER)))
 		return;
 	path_of(fuzz, scratch->path, path);
 	path_of(fuzz, slot->path, target);
@@ -183,8 +194,10 @@ void graft_scratch(struct fuzz *fuzz)
 		fit = FITS_NOT;
 	expect(fuzz, rc, fit != FITS_NOT ? 0 : links ? EINVAL : EPERM, "graft");
 	end_changes(fuzz, rc == 0);
-	if (rc == 0 && !links)
+	if (rc == 0 && !links) {
+		place(fuzz, file, slot);
 		forget(scratch);
+	}
 }
 
 /* A slot under a private name. */
@@ -194,13 +207,14 @@ void set_aside(struct fuzz *fuzz)
 	struct slot *slot = any_slot(fuzz, false);
 	char path[4096], target[4096];
 
-	if (!slot->now.exists || handles_of(fuzz, slot, 1u << MAKER))
+	if (!slot->now.exists)
 		return;
 	path_of(fuzz, slot->path, path);
 	path_of(fuzz, scratch->path, target);
 	say(fuzz, "rename %s to %s", slot->path, scratch->path);
 	begin_change(slot, NULL, 0);
 	expect(fuzz, rename(path, target), 0, "rename");
+	displace(fuzz, slot);
 	forget(scratch);
 	scratch->file = new_file(fuzz, slot->now.bytes, slot->now.size);
 	end_changes(fuzz, true);

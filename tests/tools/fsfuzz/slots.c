@@ -304,8 +304,8 @@ void close_this(struct fuzz *fuzz, struct handle *handle)
 		file->size = file->size ? file->size : 1;
 		file->written = handle->busy = true;
 	}
-	say(fuzz, "%d: close, %zu bytes%s", (int)(handle - fuzz->handle), file->size,
-	    file->written ? " written" : "");
+	say(fuzz, "%d: close, %zu bytes%s, %s", (int)(handle - fuzz->handle), file->size,
+	    file->written ? " written" : "", slot ? slot->path : "private");
 	if (emptied)
 		begin_change(slot, fuzz->bytes, 0);
 	if (stage)
@@ -345,6 +345,7 @@ void duplicate_handle(struct fuzz *fuzz)
 		commit(fuzz, handle, handle->fd);
 	else
 		expect(fuzz, close(handle->fd), 0, "close");
+	handle->busy = false;
 	handle->fd = fd;
 }
 
@@ -358,16 +359,17 @@ static bool is_made(const struct fuzz *fuzz, const struct slot *slot)
 void remove_slot(struct fuzz *fuzz)
 {
 	struct slot *slot = some_slot(fuzz);
-	const bool there = slot->now.exists;
+	const bool there = slot->now.exists || is_made(fuzz, slot);
 	char path[4096];
 
-	if (is_made(fuzz, slot) || (slot->key && handles_of(fuzz, slot, 1u << STAGE)))
+	if (slot->key && handles_of(fuzz, slot, 1u << STAGE | MAKERS))
 		return;
 	path_of(fuzz, slot->path, path);
 	say(fuzz, "unlink %s", slot->path);
 	begin_change(slot, NULL, 0);
 	expect(fuzz, unlink(path), there ? 0 : ENOENT, "unlink");
 	end_changes(fuzz, true);
+	displace(fuzz, slot);
 	expect(fuzz, access(path, F_OK), ENOENT, "access after unlink");
 }
 
@@ -378,11 +380,12 @@ void move_slot(struct fuzz *fuzz)
 	enum fit fit = fits(fuzz, to, from->now.bytes, from->now.size);
 	char path[4096], target[4096];
 	const unsigned flags = one_in(fuzz, 4) ? RENAME_NOREPLACE : 0;
-	const bool refused = flags && to->now.exists;
+	const bool refused = flags && (to->now.exists || is_made(fuzz, to));
 	int rc;
 
-	if (from == to || !from->now.exists || is_made(fuzz, from) || is_made(fuzz, to) ||
-	    (key && (handles_of(fuzz, from, 1u << STAGE) || handles_of(fuzz, to, 1u << STAGE))))
+	if (from == to || !from->now.exists ||
+	    (key && (handles_of(fuzz, from, 1u << STAGE | MAKERS) ||
+		     handles_of(fuzz, to, 1u << STAGE | MAKERS))))
 		return;
 	path_of(fuzz, from->path, path);
 	path_of(fuzz, to->path, target);
@@ -399,6 +402,8 @@ void move_slot(struct fuzz *fuzz)
 		fit = FITS_NOT;
 	expect(fuzz, rc, refused ? EEXIST : fit == FITS_NOT ? EPERM : 0, "rename");
 	end_changes(fuzz, rc == 0);
+	if (rc == 0)
+		follow(fuzz, from, to);
 }
 
 void link_slot(struct fuzz *fuzz)
@@ -640,6 +645,7 @@ void kill_writer(struct fuzz *fuzz)
 {
 	struct slot *slot = any_slot(fuzz, false);
 	const bool whole = one_in(fuzz, 2);
+	const struct content *due = whole ? &slot->next : &slot->now;
 	static uint8_t organ[MOST];
 	char path[4096];
 	int status;
@@ -665,11 +671,11 @@ void kill_writer(struct fuzz *fuzz)
 	expect(fuzz, waitpid(pid, &status, 0), 0, "waitpid");
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		wrong(fuzz, "the writer ends with 0x%x", (unsigned)status);
-	end_changes(fuzz, whole);
-	path_of(fuzz, slot->path, path);
-	if (read_whole(path, fuzz->bytes) != (long)slot->now.size ||
-	    memcmp(fuzz->bytes, slot->now.bytes, slot->now.size) != 0)
+	/* What the close that came with the kill said, nobody knows: the daemon may be gone too. */
+	if (read_whole(path, fuzz->bytes) != (long)due->size ||
+	    memcmp(fuzz->bytes, due->bytes, due->size) != 0)
 		wrong(fuzz, "%s is not what it has to be", slot->path);
+	end_changes(fuzz, whole);
 }
 
 /* ## listings */

@@ -36,15 +36,18 @@ long read_whole(const char *path, uint8_t bytes[MOST])
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t n = 0;
 	ssize_t got = 1;
+	char more;
 
 	if (fd < 0)
 		return -1;
 	while (n < MOST && (got = read(fd, bytes + n, MOST - n)) > 0)
 		n += (size_t)got;
+	if (got > 0)
+		got = read(fd, &more, 1);
 	close(fd);
-	if (got >= 0 && n == MOST)
+	if (got > 0)
 		errno = EFBIG;
-	return got < 0 || n == MOST ? -1 : (long)n;
+	return got == 0 ? (long)n : -1;
 }
 
 /* ## the slots of a mount */
@@ -331,14 +334,32 @@ unsigned slot_number(const struct fuzz *fuzz, const struct slot *slot)
 
 /* ## the comparison */
 
+void state_tell(const struct process *process)
+{
+	const uint64_t done = atomic_load(&process->done);
+	const uint64_t first = done > LINES - 1 ? done - (LINES - 1) : 1;
+
+	for (uint64_t i = first; i <= done; i++)
+		printf("%8llu %s\n", (unsigned long long)i, process->lines[i % LINES]);
+}
+
+static const char *what_it_is(const struct slot *slot, const uint8_t *bytes, long n)
+{
+	if (same(&slot->base, bytes, n))
+		return "as in the base";
+	if (n > (long)slot->header && is_body(bytes + slot->header, (size_t)n - slot->header))
+		return "a whole organ";
+	return n < 0 ? "nothing" : "of some other kind";
+}
+
 static bool check_own(struct slot *slot, const uint8_t *bytes, long n, int *changed, int *unchanged)
 {
 	const bool new = slot->changing &&same(&slot->next, bytes, n);
 	const bool old = same(&slot->now, bytes, n);
 
 	if (!old && !new) {
-		printf("%s: %ld bytes, which is neither what was confirmed (%d, %u bytes)%s\n",
-		       slot->path, n, slot->now.exists, slot->now.size,
+		printf("%s: %ld bytes, %s, which is neither what was confirmed (%d, %u bytes)%s\n",
+		       slot->path, n, what_it_is(slot, bytes, n), slot->now.exists, slot->now.size,
 		       slot->changing ? " nor what was begun" : "");
 		return false;
 	}
@@ -389,9 +410,10 @@ bool state_check(struct shared *shared, const char *mnt)
 			ok = false;
 		} else if (slot->owner == SHARED_OWNER) {
 			ok &= check_shared(slot, bytes, n);
-		} else {
-			ok &= check_own(slot, bytes, n, &changed[slot->owner],
-					&unchanged[slot->owner]);
+		} else if (!check_own(slot, bytes, n, &changed[slot->owner],
+				      &unchanged[slot->owner])) {
+			state_tell(&shared->process[slot->owner]);
+			ok = false;
 		}
 	}
 	for (uint32_t i = 0; i < shared->processes; i++)

@@ -266,6 +266,173 @@ static void what_was_under_the_new_name_is_gone(void **state)
 	close_scene(&scene);
 }
 
+static struct scratch_name named(uint64_t directory, const char *name)
+{
+	return (struct scratch_name){ directory, name };
+}
+
+static void place(struct scene *scene, const struct inode *inode, const char *from, const char *to)
+{
+	const struct scratch_name old = named(HERE, from), new = named(HERE, to);
+
+	scratch_files_place(scene->scratches, inode, &old, &new);
+}
+
+/* Empty: it has no name. */
+static const char *name_of(struct scene *scene, const struct inode *inode, char name[NAME_MAX + 1])
+{
+	uint64_t directory;
+
+	name[0] = '\0';
+	if (scratch_files_name(scene->scratches, inode, &directory, name))
+		assert_int_equal(directory, HERE);
+	return name;
+}
+
+/* The file of that name, and open; to close. */
+static struct inode *open_file(struct scene *scene, const char *name)
+{
+	struct inode *inode = NULL;
+
+	assert_int_equal(scratch_files_find(scene->scratches, HERE, name, &inode), SCRATCH_FILE);
+	stage_open(inode->stage);
+	return inode;
+}
+
+/* Returns whether it was the last one. */
+static bool close_file(struct scene *scene, struct inode *inode)
+{
+	bool last;
+
+	stage_close(inode->stage);
+	last = scratch_files_closed(scene->scratches, inode);
+	inodes_put(scene->inodes, inode);
+	return last;
+}
+
+static void a_placed_file_is_seen_by_none_and_knows_its_name(void **state)
+{
+	struct scene scene = open_scene(state);
+	char name[NAME_MAX + 1];
+	uint64_t number = 0, ino;
+	struct inode *inode, *again;
+
+	add_file(&scene, HERE, "a");
+	inode = open_file(&scene, "a");
+	place(&scene, inode, "a", "slot");
+	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
+	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
+	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
+	assert_string_equal(name_of(&scene, inode, name), "slot");
+	/* Once more, as with each close() that puts it in force. */
+	place(&scene, inode, "slot", "slot");
+	assert_string_equal(name_of(&scene, inode, name), "slot");
+	/* Its name is free for another file. */
+	add_file(&scene, HERE, "slot");
+	again = inodes_get(scene.inodes, inode->ino);
+	stage_open(again->stage);
+	assert_false(close_file(&scene, again));
+	assert_string_equal(name_of(&scene, inode, name), "slot");
+	ino = inode->ino;
+	assert_true(close_file(&scene, inode));
+	assert_gone(&scene, ino);
+	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_FILE);
+	assert_stages(&scene, 1);
+	close_scene(&scene);
+}
+
+static void what_no_process_has_open_is_not_placed(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t ino = add_file(&scene, HERE, "a");
+	struct inode *inode = inodes_get(scene.inodes, ino);
+	const struct inode link = { .ino = 7, .family = FAMILY_SCRATCH_LINK };
+	char name[NAME_MAX + 1];
+
+	place(&scene, inode, "b", "slot");
+	place(&scene, &link, "a", "slot");
+	assert_true(file_at(&scene, HERE, "a") == ino);
+	place(&scene, inode, "a", "slot");
+	assert_string_equal(name_of(&scene, inode, name), "");
+	inodes_put(scene.inodes, inode);
+	assert_gone(&scene, ino);
+	close_scene(&scene);
+}
+
+static void a_placed_file_goes_with_its_slot_or_is_displaced(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct scratch_name from = named(HERE, "from"), to = named(HERE, "to");
+	struct inode *first, *second, *third;
+	char name[NAME_MAX + 1];
+
+	add_file(&scene, HERE, "a");
+	first = open_file(&scene, "a");
+	add_file(&scene, HERE, "b");
+	second = open_file(&scene, "b");
+	place(&scene, first, "a", "from");
+	place(&scene, second, "b", "to");
+	add_file(&scene, HERE, "to");
+	scratch_files_follow(scene.scratches, &from, &to);
+	assert_string_equal(name_of(&scene, first, name), "to");
+	assert_string_equal(name_of(&scene, second, name), "");
+	assert_int_equal(kind_of(&scene, HERE, "to"), SCRATCH_NONE);
+	/* Nothing was placed under the first name any more. */
+	scratch_files_follow(scene.scratches, &from, &to);
+	assert_string_equal(name_of(&scene, first, name), "");
+	/* Of two files the later one counts. */
+	add_file(&scene, HERE, "c");
+	third = open_file(&scene, "c");
+	place(&scene, third, "c", "to");
+	assert_false(scratch_files_remove(scene.scratches, HERE, "to"));
+	assert_string_equal(name_of(&scene, third, name), "");
+	assert_true(close_file(&scene, first));
+	assert_true(close_file(&scene, second));
+	assert_true(close_file(&scene, third));
+	assert_stages(&scene, 0);
+	close_scene(&scene);
+}
+
+static void what_has_a_second_name_is_placed_under_the_first(void **state)
+{
+	struct scene scene = open_scene(state);
+	char name[NAME_MAX + 1];
+	struct inode *inode;
+
+	add_file(&scene, HERE, "a");
+	inode = open_file(&scene, "a");
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "b", inode), 0);
+	place(&scene, inode, "a", "slot");
+	assert_string_equal(name_of(&scene, inode, name), "slot");
+	stage_close(inode->stage);
+	assert_true(scratch_files_closed(scene.scratches, inode));
+	assert_string_equal(name_of(&scene, inode, name), "b");
+	inodes_put(scene.inodes, inode);
+	assert_stages(&scene, 1);
+	close_scene(&scene);
+}
+
+static void a_held_file_keeps_its_bytes_while_it_is_placed(void **state)
+{
+	struct scene scene = open_scene(state);
+	const uint64_t ino = add_file(&scene, HERE, "bytes");
+	struct inode *inode = inodes_get(scene.inodes, ino), *other = make_file(&scene, "x");
+	const struct scratch_name name = named(HERE, "bytes");
+	char bytes[8];
+
+	assert_false(scratch_files_hold(scene.scratches, other, &name));
+	assert_true(scratch_files_hold(scene.scratches, inode, &name));
+	place(&scene, inode, "bytes", "bytes");
+	assert_int_equal(stage_read(inode->stage, bytes, sizeof(bytes), 0), 5);
+	assert_false(scratch_files_hold(scene.scratches, inode, &name));
+	scratch_files_let_go(scene.scratches, inode);
+	inodes_put(scene.inodes, other);
+	inodes_put(scene.inodes, inode);
+	assert_gone(&scene, ino);
+	assert_stages(&scene, 0);
+	close_scene(&scene);
+}
+
 static void a_listing_goes_on_where_it_stopped(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -338,6 +505,15 @@ static void without_memory_a_name_stays_as_it_is(void **state)
 	}
 	assert_int_equal(rc, 0);
 	assert_true(file_at(&scene, HERE, "b") == ino);
+	/* What is to be placed then is nowhere, and so is what is to follow. */
+	inode = open_file(&scene, "b");
+	place(&scene, inode, "b", "c");
+	allocation_fails(1);
+	scratch_files_follow(scene.scratches, &(struct scratch_name){ HERE, "c" },
+			     &(struct scratch_name){ HERE, "d" });
+	assert_true(allocation_failed());
+	assert_true(close_file(&scene, inode));
+	assert_gone(&scene, ino);
 	allocation_fails(1);
 	assert_null(scratch_files_new(scene.inodes));
 	assert_true(allocation_failed());
