@@ -328,7 +328,7 @@ static bool obey_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
 		async->size = n;
 		async->reply = reply;
 		async->handle = handle;
-		async_submit(async, mount_of(req)->commits);
+		async_submit(async, mount_of(req)->obeyed);
 	}
 	free(text);
 	return true;

@@ -29,6 +29,8 @@ static const struct mount_pool {
 	{ offsetof(struct mount, link_lookups), 16 },
 	/* Looks for shards, which take turns (shards_lock): more threads would only wait. */
 	{ offsetof(struct mount, shard_checks), 1 },
+	/* Words being obeyed. The paths in them may lead to a disk that hangs. */
+	{ offsetof(struct mount, obeyed), 8 },
 	/* Grafts being made durable, which wait for the disk and not for a processor. */
 	{ offsetof(struct mount, commits), 8 },
 	/* Matrices of .diff take minutes, and what a link leads to may lie on a disk that hangs. */

@@ -47,6 +47,7 @@ struct mount {
 	struct pool *computed_reads; /* reads that wait for them */
 	struct pool *computed_rows;  /* reads of tensors that are made of others */
 	struct stop_flags *stop_reads; /* of those that run, and of words obeyed */
+	struct pool *obeyed;	 /* words of .undo, .recipe and .merge */
 	struct pool *commits;	 /* grafts being made durable */
 	struct pool *assemblies; /* writes to .assemble */
 	struct pool *opens; /* of files that the kernel may read by itself */

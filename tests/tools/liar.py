@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# liar.py MOUNTPOINT UID GID ANSWER - a mount that calls itself one of organfs and that user's: an
+# liar.py MOUNTPOINT UID GID ANSWER [once] - a mount that calls itself one of organfs and that user's: an
 # empty directory, of which the attribute user.organfs.daemon says ANSWER, and nothing ever where
-# that is empty. For root. Says "ready" when it is mounted, and ends with the mount.
+# that is empty. With once, a name that is looked up is not there, and of what is looked up again it
+# says nothing, but "silent". For root. Says "ready" when it is mounted, and ends with the mount.
 import ctypes
 import errno
 import os
@@ -10,7 +11,8 @@ import struct
 import sys
 
 NOSUID, NODEV = 2, 4
-FORGET, GETATTR, GETXATTR, INIT, INTERRUPT, BATCH_FORGET = 2, 3, 22, 26, 36, 42
+PARALLEL_DIROPS = 1 << 18
+LOOKUP, FORGET, GETATTR, GETXATTR, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 22, 26, 36, 42
 
 
 def attributes(uid, gid):
@@ -32,6 +34,7 @@ def value(request, answer):
 def main():
     point, answer = (os.fsencode(sys.argv[i]) for i in (1, 4))
     uid, gid = (int(sys.argv[i]) for i in (2, 3))
+    looked_up = set() if sys.argv[5:] == ["once"] else None
     fuse = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={fuse},rootmode=40000,user_id={uid},group_id={gid}"
     # mount(8) would look into it after the mount, which FUSE lets only its user do.
@@ -48,8 +51,16 @@ def main():
         code, reply = errno.ENOSYS, b""
         if opcode in (FORGET, INTERRUPT, BATCH_FORGET) or opcode == GETXATTR and not answer:
             continue
+        if opcode == LOOKUP and looked_up is not None:
+            name = request[40:-1]
+            if name in looked_up:
+                print("silent", flush=True)
+                continue
+            looked_up.add(name)
+            code = errno.ENOENT
         if opcode == INIT:
-            code, reply = 0, struct.pack("<4I2H2I2H8I", 7, 31, 0, 0, 1, 1, 4096, 1, 1, 0, *[0] * 8)
+            code, reply = 0, struct.pack("<4I2H2I2H8I", 7, 31, 0, PARALLEL_DIROPS, 1, 1, 4096, 1, 1,
+                                         0, *[0] * 8)
         elif opcode == GETATTR:
             code, reply = 0, attributes(uid, gid)
         elif opcode == GETXATTR:

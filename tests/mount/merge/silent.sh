@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Merges that lead to a disk which has answered before, and does no more, keep no graft or removal
+# waiting.
+. "${0%/*}/../lib.sh"
+
+[ "$(id -u)" = 0 ] || skip 'for root'
+"$GGUF" small "$TMP/base.gguf" 4
+"$GGUF" small "$TMP/donor.gguf" 4 --seed 2
+mkdir "$TMP/disk" "$TMP/donor"
+python3 "$here/../tools/liar.py" "$TMP/disk" 0 0 x once >"$TMP/ready" 2>&1 &
+disk=$!
+trap 'kill $disk 2>/dev/null || true; umount -l "$TMP/disk" 2>/dev/null || true' EXIT
+until_true 20 grep -q ready "$TMP/ready" || skip "no mount: $(cat "$TMP/ready")"
+mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
+mount_model -o noassemble "$TMP/base.gguf"
+
+writers=()
+for i in {1..12}; do
+	echo "{merge_method: passthrough, models: [{model: $TMP/disk/m$i}]}" >"$TMP/m$i"
+	cp "$TMP/m$i" "$MNT/.merge" 2>/dev/null &
+	writers+=($!)
+done
+# As many as there are threads for that.
+is_silent() {
+	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
+}
+until_true 30 is_silent || fail "it is asked no more: $(cat "$TMP/ready")"
+sleep 1
+timeout 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
+same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/donor/organs/blk_1_ffn_up.bin"
+timeout 20 rm "$MNT/organs/blk_1_ffn_up.bin" || fail 'a removal waits'
+
+# The disk is gone: all of them are refused, and words are obeyed again.
+kill $disk
+wait $disk 2>/dev/null || true
+for writer in "${writers[@]}"; do
+	! wait "$writer" || fail 'a merge of nothing was taken'
+done
+echo all >"$MNT/.undo"
+same "$MNT/model.gguf" "$TMP/base.gguf"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
