@@ -132,7 +132,7 @@ static void get_figure(fuse_req_t req, struct inode *inode, const char *name, si
 	async->reply = reply_figure;
 	async->size = size;
 	snprintf(async->text, FIGURE_MAX, "%s", name);
-	async_submit(async, mount_of(req)->computed_reads);
+	async_submit(async, mount_computed_reads(mount_of(req), inode));
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)

@@ -14,6 +14,8 @@ static const struct mount_pool {
 } pools[] = {
 	/* Readers of θ and hashes, which wait for the measurers and the hashers. */
 	{ offsetof(struct mount, computed_reads), 32 },
+	/* The same where a server may take its time. */
+	{ offsetof(struct mount, remote_reads), 32 },
 	/* Readers of tensors that are merged, purified or in another form. What these are made of
 	 * may lie on a disk that hangs. */
 	{ offsetof(struct mount, computed_rows), 32 },

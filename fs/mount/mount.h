@@ -27,11 +27,11 @@ struct mount {
 	struct log *log;
 	struct models *models;
 	struct model_files *model_files; /* the models, by their numbers; there is room for more */
-	atomic_uint n_model_files; /* more than the models's n where shards have come or gone */
-	pthread_mutex_t shards_lock;	/* for shards; one at a time */
+	atomic_uint n_model_files;   /* more than the models's n where shards have come or gone */
+	pthread_mutex_t shards_lock; /* for shards; one at a time */
 	struct timespec shards_checked; /* when that was last begun; protected by shards_lock */
-	dev_t device;		   /* of the mount, 0: not known; set before requests come */
-	struct models_root *overview; /* NULL: there is only one, as the root */
+	dev_t device;			/* of the mount, 0: not known; set before requests come */
+	struct models_root *overview;	/* NULL: there is only one, as the root */
 	struct inodes *inodes;
 	struct read_modes *read_modes;
 	struct open_files *handles;
@@ -41,25 +41,26 @@ struct mount {
 	struct in_flight *emptied; /* keys that are about to be empty strings */
 	struct reply_buffers *buffers;
 	struct read_threads *read_threads; /* threads that read from disks */
-	struct pool *measurers;	 /* threads that measure */
-	struct pool *hashers;	 /* threads that hash */
-	struct pool *differs;	 /* threads that help readers of .diff */
-	struct pool *computed_reads; /* reads that wait for them */
-	struct pool *computed_rows;  /* reads of tensors that are made of others */
-	struct stop_flags *stop_reads; /* of those that run, and of words obeyed */
-	struct pool *obeyed;	 /* words of .undo, .recipe and .merge */
-	struct pool *commits;	 /* grafts being made durable */
-	struct pool *assemblies; /* writes to .assemble */
-	struct pool *opens; /* of files that the kernel may read by itself */
-	struct fifo_lock *assembly_lock; /* one of them at a time */
-	struct pool *link_lookups;	 /* who waits for where links lead */
-	struct pool *shard_checks;	 /* who waits for whether shards have come; one at a time */
+	struct pool *measurers;		   /* threads that measure */
+	struct pool *hashers;		   /* threads that hash */
+	struct pool *differs;		   /* threads that help readers of .diff */
+	struct pool *computed_reads;	   /* reads that wait for them */
+	struct pool *remote_reads;	   /* the same of models whose bytes a server has */
+	struct pool *computed_rows;	   /* reads of tensors that are made of others */
+	struct stop_flags *stop_reads;	   /* of those that run, and of words obeyed */
+	struct pool *obeyed;		   /* words of .undo, .recipe and .merge */
+	struct pool *commits;		   /* grafts being made durable */
+	struct pool *assemblies;	   /* writes to .assemble */
+	struct pool *opens;		   /* of files that the kernel may read by itself */
+	struct fifo_lock *assembly_lock;   /* one of them at a time */
+	struct pool *link_lookups;	   /* who waits for where links lead */
+	struct pool *shard_checks; /* who waits for whether shards have come; one at a time */
 	struct symlinks *links;
 	struct model_listener listener; /* of all models; set before requests come */
-	struct pool *first_writes; /* first writes to a stage, that are traced */
+	struct pool *first_writes;	/* first writes to a stage, that are traced */
 	struct write_sources *tracer;
 	const struct unmount_status *status; /* the session's; NULL: there is none */
-	int connection;	   /* to the kernel: the session's descriptor, set before requests come */
+	int connection;	    /* to the kernel: the session's descriptor, set before requests come */
 	bool kernel_passes; /* while INIT is answered: passthrough.c asks the kernel for it there */
 	/* A job holds it to read while it answers, the session to write while it closes the
 	 * connection to the kernel. */
@@ -99,6 +100,13 @@ static inline bool mount_is_complete(const struct mount *fs)
 static inline struct model_files *mount_model_files(struct mount *fs, const struct inode *inode)
 {
 	return &fs->model_files[inode->model->number];
+}
+
+/* For what waits until a tensor of the inode's model was measured or hashed. */
+static inline struct pool *mount_computed_reads(const struct mount *fs, const struct inode *inode)
+{
+	return inode->model && backing_is_remote(inode->model->base) ? fs->remote_reads
+								     : fs->computed_reads;
 }
 
 #endif

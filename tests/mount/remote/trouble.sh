@@ -48,9 +48,9 @@ done
 until_true 20 grep -q hang "$REQUESTS"
 cmp "$MNT/other/model.gguf" "$TMP/copy.gguf"
 ls -lR "$MNT" >/dev/null
-# So is its θ, though all processors could be waiting for the other's.
-for i in 0 1 2 3 4 5 6 7; do
-	cat "$MNT/big/organs/blk_${i}_ffn_up.theta" >/dev/null 2>&1 &
+# So is its θ, though all threads that compute or wait could be waiting for the other's.
+for i in {0..39}; do
+	cat "$MNT/big/organs/blk_$((i % 3))_ffn_up.theta" >/dev/null 2>&1 &
 	readers+=($!)
 done
 sleep 1
