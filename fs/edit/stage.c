@@ -484,9 +484,3 @@ int stage_commit_keep(struct stage *stage, int rc)
 	pthread_mutex_unlock(&stage->lock);
 	return rc;
 }
-
-void stage_settle(struct stage *stage)
-{
-	pthread_mutex_lock(&stage->lock);
-	pthread_mutex_unlock(&stage->lock);
-}

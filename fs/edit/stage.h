@@ -118,7 +118,4 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now);
  * error. */
 int stage_commit_keep(struct stage *stage, int rc);
 
-/* Wait until a thread that is between the first call and the last one is done. */
-void stage_settle(struct stage *stage);
-
 #endif

@@ -107,33 +107,27 @@ struct removing {
 	char name[NAME_MAX + 1];
 };
 
-/* A process that made the slot may have it open still, as a file of that name: what it writes from
- * now on goes nowhere. */
-static ssize_t remove_slot(struct async_request *async)
+/* What the name stands for by then: a slot or key, or a file that is to become it. A process may
+ * have it open still, and what that writes from now on goes nowhere. */
+static ssize_t remove_named(struct async_request *async)
 {
 	const struct removing *removing = (const struct removing *)(const void *)async->text;
-	const int rc = family_of(async->inode)->remove(async->inode);
-
-	if (rc == 0)
-		scratch_files_remove(async->fs->scratches, removing->directory, removing->name);
-	return rc;
-}
-
-/* A file whose name is that of a slot or key, which it is to become. */
-static ssize_t remove_made(struct async_request *async)
-{
-	const struct removing *removing = (const struct removing *)(const void *)async->text;
+	struct name_lock lock = { .names = { { removing->directory, removing->name } } };
 	struct mount *fs = async->fs;
-	struct inode *directory = inodes_get(fs->inodes, removing->directory);
-	bool there;
-	int rc;
+	struct inode *directory = inodes_get(fs->inodes, removing->directory), *inode = NULL;
+	int rc = -ESTALE;
 
-	if (!directory)
-		return -ESTALE;
-	there = scratch_files_remove(fs->scratches, removing->directory, removing->name);
-	rc = tree_unmake(&fs->tree, async->inode, directory, removing->name);
+	name_locks_take(fs->names, &lock);
+	if (directory)
+		inode = tree_find(&fs->tree, directory, removing->name, &rc);
+	if (inode)
+		rc = family_of(inode)->remove ? family_of(inode)->remove(inode) : 0;
+	if (rc == 0)
+		scratch_files_remove(fs->scratches, removing->directory, removing->name);
+	name_locks_release(fs->names, &lock);
+	inodes_put(fs->inodes, inode);
 	inodes_put(fs->inodes, directory);
-	return rc == -ENOENT && there ? 0 : rc;
+	return rc;
 }
 
 /* The name of a file that is no slot or key goes: a θ file or table is hidden. */
@@ -145,13 +139,11 @@ static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t p
 	return family_of(inode)->nothing ? 0 : scratch_files_add(fs->scratches, parent, name, NULL);
 }
 
-/* What of removing waits for the disk; NULL: nothing does. */
-static ssize_t (*run_to_remove(const struct inode *inode, fuse_ino_t parent,
-			       const char *name))(struct async_request *async)
+/* Does removing it wait, for the disk or for a close()? */
+static bool is_removed_by_job(const struct inode *inode, fuse_ino_t parent, const char *name)
 {
-	if (family_of(inode)->scratch)
-		return tree_is_named(inode->model, parent, name) ? remove_made : NULL;
-	return family_of(inode)->remove ? remove_slot : NULL;
+	return family_of(inode)->remove ||
+	       (family_of(inode)->scratch && tree_is_named(inode->model, parent, name));
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -168,10 +160,9 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!directory && !inode)
 		rc = ops_remove_beside(fs, parent, name);
 	inodes_put(fs->inodes, directory);
-	if (inode && run_to_remove(inode, parent, name)) {
+	if (inode && is_removed_by_job(inode, parent, name)) {
 		snprintf(removing.name, sizeof(removing.name), "%s", name);
-		async = async_new(req, inode, run_to_remove(inode, parent, name), &removing,
-				  sizeof(removing));
+		async = async_new(req, inode, remove_named, &removing, sizeof(removing));
 		if (async)
 			async_submit(async, fs->commits);
 		return;

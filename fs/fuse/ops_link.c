@@ -21,6 +21,16 @@ static const struct linking *linking_of(struct async_request *async)
 	return (const struct linking *)(const void *)async->text;
 }
 
+/* Is it a file that is to become a slot or key? */
+static bool is_made(struct mount *fs, const struct inode *inode)
+{
+	char name[NAME_MAX + 1];
+	uint64_t directory;
+
+	return scratch_files_name(fs->scratches, inode, &directory, name) &&
+	       tree_is_named(inode->model, directory, name);
+}
+
 static ssize_t link_node(struct async_request *async)
 {
 	struct mount *fs = async->fs;
@@ -35,6 +45,9 @@ static ssize_t link_node(struct async_request *async)
 	if (family_of(inode)->scratch) {
 		if (inode->model != directory->model)
 			return -EXDEV;
+		/* What is put in force under one name would not be so under the other. */
+		if (is_made(fs, inode))
+			return -EPERM;
 		if (n || adapter)
 			return tree_fill(inode, directory->ino, linking->name);
 		if (tree_is_dropped(&fs->tree, directory, linking->name))

@@ -277,7 +277,7 @@ static ssize_t choose(struct async_request *async)
 
 static void drop_open(struct async_request *async)
 {
-	open_files_close(async->fs->handles, async->handle);
+	ops_close(async->fs, async->handle);
 }
 
 /* The kernel reads the inode by itself, and this is a writer: as open_again(), but one without a
@@ -328,7 +328,7 @@ static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct 
 	struct async_request *async = async_new(req, NULL, choose, fi, sizeof(*fi));
 
 	if (!async) {
-		open_files_close(fs->handles, handle);
+		ops_close(fs, handle);
 		return;
 	}
 	async->handle = handle;
@@ -350,6 +350,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		open_by_mode(req, open_file_of(fi), fi);
 	} else if (fuse_reply_open(req, fi) < 0) {
 		/* Interrupted before the kernel took it: there will be no release. */
-		open_files_close(fs->handles, open_file_of(fi));
+		ops_close(fs, open_file_of(fi));
 	}
 }

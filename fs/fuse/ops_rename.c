@@ -29,20 +29,20 @@ static bool is_named(const struct inode *inode, const struct renaming *names)
 	return tree_is_named(inode->model, names->to.ino, names->new_name);
 }
 
-static struct scratch_name old_of(const struct renaming *names)
+static struct file_name old_of(const struct renaming *names)
 {
-	return (struct scratch_name){ names->from, names->name };
+	return (struct file_name){ names->from, names->name };
 }
 
-static struct scratch_name new_of(const struct renaming *names)
+static struct file_name new_of(const struct renaming *names)
 {
-	return (struct scratch_name){ names->to.ino, names->new_name };
+	return (struct file_name){ names->to.ino, names->new_name };
 }
 
-/* What a process has open that filled the slot or key goes with it. */
+/* What a process has open that fills the slot or key goes with it: there it writes from now on. */
 static int follow(struct mount *fs, const struct renaming *names, int rc)
 {
-	const struct scratch_name old = old_of(names), new = new_of(names);
+	const struct file_name old = old_of(names), new = new_of(names);
 
 	if (rc == 0)
 		scratch_files_follow(fs->scratches, &old, &new);
@@ -167,15 +167,6 @@ static int check(struct mount *fs, const struct inode *inode, const struct renam
 		       : 0;
 }
 
-/* What renames a slot or key. */
-static ssize_t (*run_of(const struct inode *inode,
-			const struct renaming *names))(struct async_request *async)
-{
-	if (!is_named(inode, names))
-		return set_aside;
-	return tree_is_metadata(names->to.ino) ? move_key : move_slot;
-}
-
 /* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
 static int rename_scratch(struct mount *fs, const struct renaming *names)
 {
@@ -189,74 +180,41 @@ static int rename_scratch(struct mount *fs, const struct renaming *names)
 				    names->new_name);
 }
 
-/* The old name is gone, also where it is that of a slot or key, and close() is at it. */
-static int unmake(struct async_request *async, const struct inode *directory)
+static ssize_t rename_now(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
-	int rc;
+	struct inode *inode = async->inode;
+	const bool scratch = family_of(inode)->scratch;
 
-	if (!tree_is_named(async->inode->model, names->from, names->name))
-		return 0;
-	rc = tree_unmake(&async->fs->tree, async->inode, directory, names->name);
-	return rc == -ENOENT ? 0 : rc;
+	if (!is_named(inode, names))
+		return scratch ? rename_scratch(async->fs, names) : set_aside(async);
+	if (scratch)
+		return follow(async->fs, names, tree_fill(inode, names->to.ino, names->new_name));
+	return tree_is_metadata(names->to.ino) ? move_key(async) : move_slot(async);
 }
 
-/* A scratch file goes to a slot or key. What a process that has it open writes from now on goes
- * there too, and what was about to be made under that name is replaced. */
-static int fill(struct async_request *async)
+/* What the name stands for by then: a file may have become the slot or key of its name. */
+static ssize_t rename_named(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
-	const struct scratch_name old = old_of(names), new = new_of(names);
-	struct scratch_files *scratches = async->fs->scratches;
-	const int rc = tree_fill(async->inode, new.directory, new.name);
-
-	if (rc == 0) {
-		scratch_files_follow(scratches, &old, &new);
-		scratch_files_place(scratches, async->inode, &old, &new);
-	}
-	return rc;
-}
-
-/* By now it has become the slot or key of its name. */
-static ssize_t rename_placed(struct async_request *async, const struct inode *directory)
-{
+	struct name_lock lock = { .names = { old_of(names), new_of(names) } };
 	struct mount *fs = async->fs;
-	const struct renaming *names = names_of(async);
-	int rc;
-	struct inode *inode = tree_find(&fs->tree, directory, names->name, &rc);
+	struct inode *directory = inodes_get(fs->inodes, names->from), *inode = NULL;
+	int rc = -ESTALE;
+	ssize_t result;
 
-	if (!inode)
-		return rc;
-	rc = family_of(inode)->scratch ? -ENOENT : check(fs, inode, names);
-	if (rc < 0) {
-		inodes_put(fs->inodes, inode);
-		return rc;
+	name_locks_take(fs->names, &lock);
+	if (directory)
+		inode = tree_find(&fs->tree, directory, names->name, &rc);
+	if (inode) {
+		inodes_put(fs->inodes, async->inode);
+		async->inode = inode;
+		rc = check(fs, inode, names);
 	}
-	inodes_put(fs->inodes, async->inode);
-	async->inode = inode;
-	return run_of(inode, names)(async);
-}
-
-static ssize_t rename_file(struct async_request *async)
-{
-	const struct renaming *names = names_of(async);
-	const struct scratch_name old = old_of(names);
-	struct mount *fs = async->fs;
-	struct inode *directory = inodes_get(fs->inodes, names->from);
-	ssize_t rc = -ENOENT;
-
-	if (!directory)
-		return -ESTALE;
-	if (scratch_files_hold(fs->scratches, async->inode, &old)) {
-		rc = is_named(async->inode, names) ? fill(async) : rename_scratch(fs, names);
-		if (rc == 0)
-			rc = unmake(async, directory);
-		scratch_files_let_go(fs->scratches, async->inode);
-	}
-	if (rc == -ENOENT)
-		rc = rename_placed(async, directory);
+	result = inode && rc == 0 ? rename_now(async) : rc;
+	name_locks_release(fs->names, &lock);
 	inodes_put(fs->inodes, directory);
-	return rc;
+	return result;
 }
 
 /* rename(2) says EINVAL of a directory that is moved into itself, as the tools do. */
@@ -282,8 +240,7 @@ static void rename_node(fuse_req_t req, struct inode *inode, const struct renami
 		fuse_reply_err(req, -rc);
 		return;
 	}
-	async = async_new(req, inode, scratch ? rename_file : run_of(inode, names), names,
-			  sizeof(*names));
+	async = async_new(req, inode, rename_named, names, sizeof(*names));
 	if (!async)
 		return;
 	async->reply = reply_renamed;

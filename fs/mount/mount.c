@@ -125,6 +125,7 @@ struct mount *mount_new(struct models *models)
 	if (fs->inodes && fs->read_modes)
 		fs->handles = open_files_new(fs->inodes, fs->read_modes);
 	fs->scratches = fs->inodes ? scratch_files_new(fs->inodes) : NULL;
+	fs->names = name_locks_new();
 	fs->writers = write_opens_new();
 	fs->emptied = in_flight_new();
 	fs->buffers = reply_buffers_new();
@@ -133,11 +134,12 @@ struct mount *mount_new(struct models *models)
 	fs->assembly_lock = fifo_lock_new();
 	fs->links = symlinks_new(models->models, models->n, models->several);
 	fs->tracer = fs->inodes ? write_sources_new(inodes_donor, fs->inodes) : NULL;
-	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->writers &&
-	    fs->emptied && fs->buffers && fs->read_threads && fs->stop_reads && fs->assembly_lock &&
-	    fs->links && fs->tracer && mount_models(fs, models)) {
+	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->names &&
+	    fs->writers && fs->emptied && fs->buffers && fs->read_threads && fs->stop_reads &&
+	    fs->assembly_lock && fs->links && fs->tracer && mount_models(fs, models)) {
 		fs->tree = (struct tree){ .inodes = fs->inodes,
 					  .scratches = fs->scratches,
+					  .names = fs->names,
 					  .overview = fs->overview,
 					  .model_files = fs->model_files,
 					  .n_models = models->n,
@@ -180,6 +182,7 @@ void mount_free(struct mount *fs)
 	open_files_free(fs->handles);
 	read_modes_free(fs->read_modes);
 	scratch_files_free(fs->scratches);
+	name_locks_free(fs->names);
 	in_flight_free(fs->emptied);
 	fifo_lock_free(fs->assembly_lock);
 	models_root_free(fs->overview);

@@ -12,6 +12,7 @@
 #include "fs/storage/read_threads.h"
 #include "fs/tree/model_files.h"
 #include "fs/tree/models_root.h"
+#include "fs/tree/name_locks.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/read_modes.h"
 #include "fs/tree/scratch_files.h"
@@ -36,6 +37,7 @@ struct mount {
 	struct read_modes *read_modes;
 	struct open_files *handles;
 	struct scratch_files *scratches;
+	struct name_locks *names;
 	struct tree tree; /* of these, for the families of files */
 	struct write_opens *writers;
 	struct in_flight *emptied; /* keys that are about to be empty strings */

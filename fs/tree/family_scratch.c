@@ -132,34 +132,39 @@ int tree_fill(const struct inode *inode, uint64_t directory, const char *name)
 		    : graft_fill_name(model, klass, slot, inode->stage);
 }
 
-int tree_unmake(const struct tree *tree, const struct inode *scratch, const struct inode *directory,
-		const char *name)
+/* Take the name that the inode has. False: it has none, and nothing is taken. */
+static bool take_name(const struct tree *tree, const struct inode *inode, struct name_lock *lock,
+		      char name[NAME_MAX + 1])
 {
-	struct inode *made;
-	int rc;
+	char now[NAME_MAX + 1];
+	uint64_t directory;
 
-	if (scratch->stage)
-		stage_settle(scratch->stage);
-	made = tree_find(tree, directory, name, &rc);
-	rc = made && family_of(made)->remove ? family_of(made)->remove(made) : -ENOENT;
-	inodes_put(tree->inodes, made);
-	return rc;
+	*lock = (struct name_lock){ .names = { { .name = name } } };
+	while (scratch_files_name(tree->scratches, inode, &lock->names[0].directory, name)) {
+		name_locks_take(tree->names, lock);
+		/* Another thread may have renamed it meanwhile. */
+		if (scratch_files_name(tree->scratches, inode, &directory, now) &&
+		    file_name_is(&lock->names[0], &(struct file_name){ directory, now }))
+			return true;
+		name_locks_release(tree->names, lock);
+	}
+	return false;
 }
 
 static int scratch_commit(const struct tree *tree, struct inode *inode)
 {
-	uint64_t directory;
 	char name[NAME_MAX + 1];
-	struct scratch_name place = { .name = name };
-	int rc;
+	struct name_lock lock;
+	int rc = 0;
 
-	if (!scratch_files_name(tree->scratches, inode, &directory, name) ||
-	    !tree_is_named(inode->model, directory, name))
+	if (!take_name(tree, inode, &lock, name))
 		return 0;
-	rc = tree_fill(inode, directory, name);
-	place.directory = directory;
-	if (rc == 0)
-		scratch_files_place(tree->scratches, inode, &place, &place);
+	if (tree_is_named(inode->model, lock.names[0].directory, name)) {
+		rc = tree_fill(inode, lock.names[0].directory, name);
+		if (rc == 0)
+			scratch_files_place(tree->scratches, inode, &lock.names[0]);
+	}
+	name_locks_release(tree->names, &lock);
 	return rc;
 }
 

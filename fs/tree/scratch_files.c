@@ -237,68 +237,37 @@ int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, co
 	return scratch ? 0 : -ENOENT;
 }
 
-/* With the lock held: scratch, which is in no list, is placed. */
-static void enter_placed(struct scratch_files *scratches, struct scratch_file *scratch)
-{
-	scratch->placed = true;
-	scratch->next = scratches->first;
-	scratches->first = scratch;
-}
-
 /* With the lock held. NULL: it is another's, or placed. */
 static struct scratch_file *find_file(struct scratch_files *scratches, const struct inode *inode,
-				      const struct scratch_name *name)
+				      const struct file_name *name)
 {
 	struct scratch_file *scratch = *find(scratches, name->directory, name->name);
 
 	return scratch && scratch->inode && scratch->inode->ino == inode->ino ? scratch : NULL;
 }
 
-bool scratch_files_hold(struct scratch_files *scratches, const struct inode *inode,
-			const struct scratch_name *name)
+/* What kept the stage open does so no more. */
+static void let_go(struct scratch_files *scratches, const struct inode *inode)
 {
-	bool is;
-
-	pthread_mutex_lock(&scratches->lock);
-	is = find_file(scratches, inode, name);
-	if (is && inode->stage)
-		stage_open(inode->stage);
-	pthread_mutex_unlock(&scratches->lock);
-	return is;
-}
-
-void scratch_files_let_go(struct scratch_files *scratches, const struct inode *inode)
-{
-	if (!inode->stage)
-		return;
 	stage_close(inode->stage);
 	scratch_files_closed(scratches, inode);
 }
 
 void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
-			 const struct scratch_name *from, const struct scratch_name *to)
+			 const struct file_name *name)
 {
-	char *copy = inode->stage ? strdup(to->name) : NULL;
 	struct scratch_file *scratch, *other = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = find_file(scratches, inode, from);
+	scratch = find_file(scratches, inode, name);
 	if (scratch) {
-		take(scratches, from->directory, from->name);
-		other = take_any(scratches, to->directory, to->name, true);
-	}
-	if (scratch && copy) {
-		set_name(scratch, to->directory, copy);
-		enter_placed(scratches, scratch);
+		other = take_any(scratches, name->directory, name->name, true);
+		scratch->placed = true;
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, other);
-	if (scratch && copy) {
-		scratch_files_let_go(scratches, inode);
-		return;
-	}
-	free(copy);
-	release(scratches, scratch);
+	if (scratch)
+		let_go(scratches, inode);
 }
 
 /* With the lock held: how many names that are not placed keep the stage open? */
@@ -339,27 +308,45 @@ bool scratch_files_closed(struct scratch_files *scratches, const struct inode *i
 	return last;
 }
 
-void scratch_files_follow(struct scratch_files *scratches, const struct scratch_name *from,
-			  const struct scratch_name *to)
+/* With the lock held: scratch, which is in no list, is placed under that name, in copy, which it
+ * takes over. Its inode, to release, if it was not placed before and so kept the stage open. */
+static struct inode *place(struct scratch_files *scratches, struct scratch_file *scratch,
+			   uint64_t directory, char *copy)
+{
+	const bool kept_open = !scratch->placed;
+
+	set_name(scratch, directory, copy);
+	scratch->placed = true;
+	scratch->next = scratches->first;
+	scratches->first = scratch;
+	return kept_open ? inodes_get(scratches->inodes, scratch->inode->ino) : NULL;
+}
+
+void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
+			  const struct file_name *to)
 {
 	char *copy = strdup(to->name);
-	struct scratch_file *moved, *other, *placed;
+	struct scratch_file *gone[4];
+	struct inode *kept_open = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
-	other = take(scratches, to->directory, to->name);
-	placed = take_any(scratches, to->directory, to->name, true);
-	moved = take_any(scratches, from->directory, from->name, true);
-	if (moved && copy) {
-		set_name(moved, to->directory, copy);
-		enter_placed(scratches, moved);
-		moved = NULL;
-		copy = NULL;
+	for (int placed = 0; placed < 2; placed++) {
+		gone[placed] = take_any(scratches, from->directory, from->name, placed);
+		gone[2 + placed] = take_any(scratches, to->directory, to->name, placed);
 	}
+	for (int k = 0; k < 2; k++)
+		if (copy && gone[k] && gone[k]->inode && gone[k]->inode->stage) {
+			kept_open = place(scratches, gone[k], to->directory, copy);
+			gone[k] = NULL;
+			copy = NULL;
+		}
 	pthread_mutex_unlock(&scratches->lock);
 	free(copy);
-	release(scratches, other);
-	release(scratches, placed);
-	release(scratches, moved);
+	for (int k = 0; k < 4; k++)
+		release(scratches, gone[k]);
+	if (kept_open)
+		let_go(scratches, kept_open);
+	inodes_put(scratches->inodes, kept_open);
 }
 
 /* With the lock held. NULL: it has none. */

@@ -9,18 +9,13 @@
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
+#include "fs/tree/file_name.h"
 #include "fs/tree/inodes.h"
 
 #include <limits.h>
 
 struct scratch_files; /* any thread may use it */
 struct scratch_file;
-
-/* In a directory, which is given by its inode number. */
-struct scratch_name {
-	uint64_t directory;
-	const char *name; /* borrowed */
-};
 
 /* inodes is borrowed. NULL: out of memory. */
 struct scratch_files *scratch_files_new(struct inodes *inodes);
@@ -60,24 +55,19 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory);
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name);
 
-/* The content of inode stays, if it still is the file of that name and not placed, until
- * scratch_files_let_go(). False: it is not. */
-bool scratch_files_hold(struct scratch_files *scratches, const struct inode *inode,
-			const struct scratch_name *name);
-void scratch_files_let_go(struct scratch_files *scratches, const struct inode *inode);
-
-/* The file of that name, if it is still inode, is placed under another one, or the same. It stays
+/* The file of that name, if it is still inode, which has a stage, is placed under it. It stays
  * until scratch_files_closed() is called after the last close. */
 void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
-			 const struct scratch_name *from, const struct scratch_name *to);
+			 const struct file_name *name);
 
 /* A process has closed the file, which has a stage. True: it was the last one, and the file is not
  * placed any more. */
 bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode);
 
-/* A slot or key has got another name. What was there or placed under the other one is gone. */
-void scratch_files_follow(struct scratch_files *scratches, const struct scratch_name *from,
-			  const struct scratch_name *to);
+/* What had one name, a slot or a file, is the slot or key of another. A file that was placed under
+ * the one, or about to be, is placed under the other. What had that name before is gone. */
+void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
+			  const struct file_name *to);
 
 /* The name that an inode has now: the one that it is placed under, or the first. False: none any
  * more. */

@@ -6,12 +6,14 @@
 #include "fs/tree/family.h"
 #include "fs/tree/model_files.h"
 #include "fs/tree/models_root.h"
+#include "fs/tree/name_locks.h"
 #include "fs/tree/scratch_files.h"
 
 /* Set once; all is borrowed from the mount. */
 struct tree {
 	struct inodes *inodes;
 	struct scratch_files *scratches;
+	struct name_locks *names;
 	struct models_root *overview;	 /* NULL: there is only one model, as the root */
 	struct model_files *model_files; /* by the numbers of their models */
 	uint32_t n_models;		 /* that the command line named */
@@ -57,12 +59,6 @@ bool tree_is_named(const struct model *model, uint64_t directory, const char *na
 /* What is in a scratch file, or where a link leads that is none of a slot's, is to fill the slot or
  * key of such a name, or become what an adapter has of it. Returns 0 or -errno. */
 int tree_fill(const struct inode *inode, uint64_t directory, const char *name);
-
-/* A scratch file has had such a name, and has it no more: the slot or key goes too that a close(),
- * on its way by then, has made of the file. Waits for that close(). Returns 0 or -errno, -ENOENT:
- * there is none. */
-int tree_unmake(const struct tree *tree, const struct inode *scratch, const struct inode *directory,
-		const char *name);
 
 /* A new FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);

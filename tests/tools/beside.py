@@ -124,6 +124,22 @@ def followed(mount, donor):
         check(read(names[3]) == changed(data, 2), "what was written after the second move is lost")
         check(not os.path.exists(second), f"{second} came back")
         os.unlink(names[3])
+    # A file that is about to be the slot that another process fills goes with that.
+    fd = os.open(names[0], os.O_WRONLY | os.O_CREAT)
+    os.write(fd, data)
+    os.close(os.dup(fd))
+    filled = os.open(names[0], os.O_WRONLY | os.O_TRUNC)
+    os.write(filled, changed(data, 4))
+    os.unlink(names[0])
+    os.close(fd)
+    fd = os.open(names[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    os.close(filled)
+    check(read(names[0]) == changed(data, 4), "the slot is not filled")
+    os.rename(names[0], names[1])
+    check(not os.path.exists(names[0]), f"{names[0]} is there though it was moved")
+    os.write(fd, data)
+    os.close(fd)
+    check(read(names[1]) == data, "what was written after the move is lost")
     key = f"{mount}/metadata/organfs.{{}}"
     fd = os.open(key.format("one"), os.O_RDWR | os.O_CREAT)
     os.write(fd, b"text")
@@ -135,22 +151,81 @@ def followed(mount, donor):
     check(not os.path.exists(key.format("one")), "the key's first name came back")
 
 
+def make(name, data):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    os.write(fd, data)
+    return fd
+
+
+def makers(mount, donor, data):
+    """A new slot as programs fill it, but for the close: copied from a donor that is open, copied
+    in the mount, and filled before."""
+    def copied(slot):
+        with open(f"{donor}/organs/blk_2_ffn_up.bin", "rb", buffering=0) as source:
+            return make(slot, source.read()), data, os.dup(source.fileno())
+
+    def shared(slot):
+        source = os.open(f"{mount}/organs/blk_3_ffn_up.bin", os.O_RDONLY)
+        size = os.fstat(source).st_size
+        fd = os.open(slot, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        os.copy_file_range(source, fd, size)
+        return fd, os.pread(source, size, 0), source
+
+    def filled(slot):
+        fd = make(slot, data)
+        os.close(os.dup(fd))
+        os.pwrite(fd, changed(data, 1)[-1:], len(data) - 1)
+        return fd, changed(data, 1), os.open("/", os.O_PATH)
+
+    return copied, shared, filled
+
+
+def taken(slot, private, other, maker, delay):
+    """What was made goes, as it is closed."""
+    for call, to in ((os.unlink, None), (os.rename, private), (os.rename, other)):
+        fd, data, source = maker(slot)
+        said = together((os.close, fd), (call, slot, *([to] if to else [])), delay)
+        os.close(source)
+        what = f"{maker.__name__}, {call.__name__}() to {to}"
+        check(said == (0, 0), f"{what}: close() and this said {said}")
+        time.sleep(0.003)
+        check(not os.path.exists(slot), f"{what}: the slot came back")
+        # A file that had filled the slot is not the private one.
+        check(not to or read(to) == data or (to == private and maker.__name__ == "filled"),
+              f"{what}: it is not what was moved there")
+        remove_all((private, other))
+
+
+def replaced(slot, private, other, data, delay):
+    """What is made is replaced, as it is closed; what is refused leaves no name."""
+    for source in (private, other):
+        write(source, data)
+        fd = make(slot, changed(data, 1))
+        said = together((os.close, fd), (os.rename, source, slot), delay)
+        check(said == (0, 0), f"close() and rename() of {source} said {said}")
+        time.sleep(0.003)
+        check(read(slot) == data, f"{source} was renamed to the slot, which is what was before")
+        check(not os.path.exists(source), f"{source} is there though it was moved")
+        os.unlink(slot)
+    fd = make(slot, data[:-5])
+    said = together((os.close, fd), (os.rename, slot, other), delay)
+    check(all(said), f"half an organ: close() and rename() said {said}")
+    time.sleep(0.005)
+    check(not os.path.exists(slot), "half an organ is still there")
+
+
 def made(mount, donor, rounds):
-    slot, other = (f"{mount}/organs/blk_{i}_ffn_up.bin" for i in (0, 1))
-    private = f"{mount}/organs/private"
+    slot, other, private = (f"{mount}/organs/{name}" for name in
+                            ("blk_0_ffn_up.bin", "blk_1_ffn_up.bin", "private"))
     data = read(f"{donor}/organs/blk_2_ffn_up.bin")
     remove_all((slot, other))
     for i in range(rounds):
-        for call, to in ((os.unlink, None), (os.rename, private), (os.rename, other)):
-            fd = os.open(slot, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-            os.write(fd, data)
-            said = together((os.close, fd), (call, slot, *([to] if to else [])), i % 12 / 4000)
-            check(said == (0, 0), f"close() and {call.__name__}() said {said}")
-            time.sleep(0.003)
-            check(not os.path.exists(slot), f"round {i}: {call.__name__}() to {to}, the slot came back")
-            check(not to or read(to) == data, f"round {i}: {to} is not what was moved there")
-            if to:
-                os.unlink(to)
+        for maker in makers(mount, donor, data):
+            taken(slot, private, other, maker, i % 12 / 4000)
+        replaced(slot, private, other, data, i % 12 / 4000)
+    fd = make(slot, data)
+    check(outcome(os.link, slot, private), "what is being made gets a second name")
+    os.close(fd)
 
 
 def experts(mount, rounds):

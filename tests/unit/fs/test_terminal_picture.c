@@ -257,6 +257,10 @@ static void strange_models_take_no_more_room(void **state)
 	assert_non_null(strstr(text, "\n? 1974 from 1974 other donors: kind26\n"));
 	assert_null(strstr(text, "from 0026"));
 	free(text);
+	sheet.figures.n = 27;
+	text = show(&sheet, "model", (struct terminal){ .columns = 80 });
+	assert_non_null(strstr(text, "\n? 1 from 1 other donor: kind26 26000000\n"));
+	free(text);
 	release(&sheet);
 }
 

@@ -266,16 +266,23 @@ static void what_was_under_the_new_name_is_gone(void **state)
 	close_scene(&scene);
 }
 
-static struct scratch_name named(uint64_t directory, const char *name)
+static struct file_name named(uint64_t directory, const char *name)
 {
-	return (struct scratch_name){ directory, name };
+	return (struct file_name){ directory, name };
 }
 
-static void place(struct scene *scene, const struct inode *inode, const char *from, const char *to)
+static void place(struct scene *scene, const struct inode *inode, const char *name)
 {
-	const struct scratch_name old = named(HERE, from), new = named(HERE, to);
+	const struct file_name place = named(HERE, name);
 
-	scratch_files_place(scene->scratches, inode, &old, &new);
+	scratch_files_place(scene->scratches, inode, &place);
+}
+
+static void follow(struct scene *scene, const char *from, const char *to)
+{
+	const struct file_name old = named(HERE, from), new = named(HERE, to);
+
+	scratch_files_follow(scene->scratches, &old, &new);
 }
 
 /* Empty: it has no name. */
@@ -317,15 +324,14 @@ static void a_placed_file_is_seen_by_none_and_knows_its_name(void **state)
 	uint64_t number = 0, ino;
 	struct inode *inode, *again;
 
-	add_file(&scene, HERE, "a");
-	inode = open_file(&scene, "a");
-	place(&scene, inode, "a", "slot");
-	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
+	add_file(&scene, HERE, "slot");
+	inode = open_file(&scene, "slot");
+	place(&scene, inode, "slot");
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
 	/* Once more, as with each close() that puts it in force. */
-	place(&scene, inode, "slot", "slot");
+	place(&scene, inode, "slot");
 	assert_string_equal(name_of(&scene, inode, name), "slot");
 	/* Its name is free for another file. */
 	add_file(&scene, HERE, "slot");
@@ -345,51 +351,85 @@ static void what_no_process_has_open_is_not_placed(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t ino = add_file(&scene, HERE, "a");
-	struct inode *inode = inodes_get(scene.inodes, ino);
-	const struct inode link = { .ino = 7, .family = FAMILY_SCRATCH_LINK };
+	struct inode *inode = inodes_get(scene.inodes, ino), *other = make_file(&scene, "x");
 	char name[NAME_MAX + 1];
 
-	place(&scene, inode, "b", "slot");
-	place(&scene, &link, "a", "slot");
+	place(&scene, inode, "b");
+	place(&scene, other, "a");
 	assert_true(file_at(&scene, HERE, "a") == ino);
-	place(&scene, inode, "a", "slot");
+	place(&scene, inode, "a");
 	assert_string_equal(name_of(&scene, inode, name), "");
+	inodes_put(scene.inodes, other);
 	inodes_put(scene.inodes, inode);
 	assert_gone(&scene, ino);
 	close_scene(&scene);
 }
 
-static void a_placed_file_goes_with_its_slot_or_is_displaced(void **state)
+static void a_file_goes_with_its_slot_or_is_displaced(void **state)
 {
 	struct scene scene = open_scene(state);
-	const struct scratch_name from = named(HERE, "from"), to = named(HERE, "to");
-	struct inode *first, *second, *third;
+	struct inode *first, *second, *third, *fourth;
 	char name[NAME_MAX + 1];
 
-	add_file(&scene, HERE, "a");
-	first = open_file(&scene, "a");
-	add_file(&scene, HERE, "b");
-	second = open_file(&scene, "b");
-	place(&scene, first, "a", "from");
-	place(&scene, second, "b", "to");
+	add_file(&scene, HERE, "from");
+	first = open_file(&scene, "from");
 	add_file(&scene, HERE, "to");
-	scratch_files_follow(scene.scratches, &from, &to);
+	second = open_file(&scene, "to");
+	place(&scene, first, "from");
+	place(&scene, second, "to");
+	add_file(&scene, HERE, "to");
+	follow(&scene, "from", "to");
 	assert_string_equal(name_of(&scene, first, name), "to");
 	assert_string_equal(name_of(&scene, second, name), "");
 	assert_int_equal(kind_of(&scene, HERE, "to"), SCRATCH_NONE);
-	/* Nothing was placed under the first name any more. */
-	scratch_files_follow(scene.scratches, &from, &to);
+	/* There is nothing under the first name any more. */
+	follow(&scene, "from", "to");
 	assert_string_equal(name_of(&scene, first, name), "");
-	/* Of two files the later one counts. */
-	add_file(&scene, HERE, "c");
-	third = open_file(&scene, "c");
-	place(&scene, third, "c", "to");
-	assert_false(scratch_files_remove(scene.scratches, HERE, "to"));
+	/* A file that is renamed, or was about to fill what is moved, is placed. */
+	add_file(&scene, HERE, "from");
+	third = open_file(&scene, "from");
+	follow(&scene, "from", "to");
+	assert_string_equal(name_of(&scene, third, name), "to");
+	assert_int_equal(kind_of(&scene, HERE, "from"), SCRATCH_NONE);
+	assert_int_equal(kind_of(&scene, HERE, "to"), SCRATCH_NONE);
+	/* Of two the later one counts. */
+	place(&scene, third, "to");
+	add_file(&scene, HERE, "to");
+	fourth = open_file(&scene, "to");
+	follow(&scene, "to", "other");
 	assert_string_equal(name_of(&scene, third, name), "");
+	assert_string_equal(name_of(&scene, fourth, name), "other");
+	add_file(&scene, HERE, "other");
+	assert_true(scratch_files_remove(scene.scratches, HERE, "other"));
+	assert_string_equal(name_of(&scene, fourth, name), "");
+	assert_false(scratch_files_remove(scene.scratches, HERE, "other"));
 	assert_true(close_file(&scene, first));
 	assert_true(close_file(&scene, second));
 	assert_true(close_file(&scene, third));
+	assert_true(close_file(&scene, fourth));
 	assert_stages(&scene, 0);
+	close_scene(&scene);
+}
+
+/* A symbolic link, and a name that is hidden. */
+static void what_cannot_be_written_to_does_not_follow(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct inode made = { .ino = inodes_new_ino(scene.inodes, scene.o.model),
+				    .family = FAMILY_SCRATCH_LINK,
+				    .model = scene.o.model };
+	struct inode *link = inodes_add(scene.inodes, &made);
+	const uint64_t ino = made.ino;
+
+	must(link);
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "link", link), 0);
+	assert_int_equal(scratch_files_add(scene.scratches, HERE, "x.theta", NULL), 0);
+	inodes_put(scene.inodes, link);
+	follow(&scene, "link", "slot");
+	follow(&scene, "x.theta", "slot");
+	assert_gone(&scene, ino);
+	assert_int_equal(kind_of(&scene, HERE, "x.theta"), SCRATCH_NONE);
+	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	close_scene(&scene);
 }
 
@@ -399,37 +439,16 @@ static void what_has_a_second_name_is_placed_under_the_first(void **state)
 	char name[NAME_MAX + 1];
 	struct inode *inode;
 
-	add_file(&scene, HERE, "a");
-	inode = open_file(&scene, "a");
+	add_file(&scene, HERE, "slot");
+	inode = open_file(&scene, "slot");
 	assert_int_equal(scratch_files_add(scene.scratches, HERE, "b", inode), 0);
-	place(&scene, inode, "a", "slot");
+	place(&scene, inode, "slot");
 	assert_string_equal(name_of(&scene, inode, name), "slot");
 	stage_close(inode->stage);
 	assert_true(scratch_files_closed(scene.scratches, inode));
 	assert_string_equal(name_of(&scene, inode, name), "b");
 	inodes_put(scene.inodes, inode);
 	assert_stages(&scene, 1);
-	close_scene(&scene);
-}
-
-static void a_held_file_keeps_its_bytes_while_it_is_placed(void **state)
-{
-	struct scene scene = open_scene(state);
-	const uint64_t ino = add_file(&scene, HERE, "bytes");
-	struct inode *inode = inodes_get(scene.inodes, ino), *other = make_file(&scene, "x");
-	const struct scratch_name name = named(HERE, "bytes");
-	char bytes[8];
-
-	assert_false(scratch_files_hold(scene.scratches, other, &name));
-	assert_true(scratch_files_hold(scene.scratches, inode, &name));
-	place(&scene, inode, "bytes", "bytes");
-	assert_int_equal(stage_read(inode->stage, bytes, sizeof(bytes), 0), 5);
-	assert_false(scratch_files_hold(scene.scratches, inode, &name));
-	scratch_files_let_go(scene.scratches, inode);
-	inodes_put(scene.inodes, other);
-	inodes_put(scene.inodes, inode);
-	assert_gone(&scene, ino);
-	assert_stages(&scene, 0);
 	close_scene(&scene);
 }
 
@@ -505,12 +524,10 @@ static void without_memory_a_name_stays_as_it_is(void **state)
 	}
 	assert_int_equal(rc, 0);
 	assert_true(file_at(&scene, HERE, "b") == ino);
-	/* What is to be placed then is nowhere, and so is what is to follow. */
+	/* What is to follow then is nowhere. */
 	inode = open_file(&scene, "b");
-	place(&scene, inode, "b", "c");
 	allocation_fails(1);
-	scratch_files_follow(scene.scratches, &(struct scratch_name){ HERE, "c" },
-			     &(struct scratch_name){ HERE, "d" });
+	follow(&scene, "b", "c");
 	assert_true(allocation_failed());
 	assert_true(close_file(&scene, inode));
 	assert_gone(&scene, ino);

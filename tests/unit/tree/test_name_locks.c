@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* test_name_locks.c - fs/tree/name_locks.c: of each name one thread at a time. */
+#include "fs/tree/name_locks.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { HERE = 20, THERE = 21 };
+
+static struct name_lock lock_of(uint64_t directory, const char *first, const char *second)
+{
+	return (struct name_lock){ .names = { { directory, first }, { directory, second } } };
+}
+
+struct waiter {
+	struct name_locks *locks;
+	struct name_lock lock;
+	atomic_bool has;
+	pthread_t thread;
+};
+
+static void *take(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	name_locks_take(waiter->locks, &waiter->lock);
+	atomic_store(&waiter->has, true);
+	return NULL;
+}
+
+static void begin(struct waiter *waiter, struct name_locks *locks, struct name_lock lock)
+{
+	waiter->locks = locks;
+	waiter->lock = lock;
+	atomic_init(&waiter->has, false);
+	assert_int_equal(pthread_create(&waiter->thread, NULL, take, waiter), 0);
+}
+
+static void end(struct waiter *waiter)
+{
+	pthread_join(waiter->thread, NULL);
+	assert_true(atomic_load(&waiter->has));
+	name_locks_release(waiter->locks, &waiter->lock);
+}
+
+static void other_names_are_taken_at_once(void **state)
+{
+	struct name_locks *locks = name_locks_new();
+	struct name_lock held = lock_of(HERE, "a", "b"), alone = lock_of(HERE, "c", NULL),
+			 elsewhere = lock_of(THERE, "a", "b");
+
+	(void)state;
+	assert_non_null(locks);
+	name_locks_take(locks, &held);
+	name_locks_take(locks, &alone);
+	name_locks_take(locks, &elsewhere);
+	name_locks_release(locks, &held);
+	name_locks_release(locks, &elsewhere);
+	name_locks_release(locks, &alone);
+	name_locks_take(locks, &held);
+	name_locks_release(locks, &held);
+	name_locks_free(locks);
+}
+
+static void a_name_is_waited_for_wherever_it_stands(void **state)
+{
+	/* Equal text, at other places than that of the names that are held. */
+	static const char a[] = "a", b[] = "b";
+	static const char *const pairs[][2] = { { a, NULL }, { b, NULL }, { "x", a }, { b, "x" } };
+	struct name_locks *locks = name_locks_new();
+	struct waiter waiters[ARRAY_LENGTH(pairs)];
+	struct name_lock held = lock_of(HERE, "a", "b");
+
+	(void)state;
+	assert_non_null(locks);
+	for (size_t i = 0; i < ARRAY_LENGTH(pairs); i++) {
+		name_locks_take(locks, &held);
+		begin(&waiters[i], locks, lock_of(HERE, pairs[i][0], pairs[i][1]));
+		usleep(20000);
+		assert_false(atomic_load(&waiters[i].has));
+		name_locks_release(locks, &held);
+		end(&waiters[i]);
+	}
+	name_locks_free(locks);
+}
+
+struct crowd {
+	struct name_locks *locks;
+	int *counts; /* of two names, which only the locks protect */
+	unsigned number;
+};
+
+static void *count_up(void *argument)
+{
+	struct crowd *crowd = argument;
+
+	for (int i = 0; i < 2000; i++) {
+		const unsigned which = (crowd->number + (unsigned)i) % 3;
+		struct name_lock lock = which == 2 ? lock_of(HERE, "1", "0")
+						   : lock_of(HERE, which ? "1" : "0", NULL);
+
+		name_locks_take(crowd->locks, &lock);
+		if (which != 1)
+			crowd->counts[0]++;
+		if (which != 0)
+			crowd->counts[1]++;
+		name_locks_release(crowd->locks, &lock);
+	}
+	return NULL;
+}
+
+static void no_two_threads_have_a_name(void **state)
+{
+	struct name_locks *locks = name_locks_new();
+	int counts[2] = { 0 };
+	struct crowd crowds[4];
+	pthread_t threads[4];
+
+	(void)state;
+	assert_non_null(locks);
+	for (unsigned i = 0; i < 4; i++) {
+		crowds[i] = (struct crowd){ locks, counts, i };
+		assert_int_equal(pthread_create(&threads[i], NULL, count_up, &crowds[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	/* Two of three turns, of 8,000. */
+	assert_int_equal(counts[0], 5333);
+	assert_int_equal(counts[1], 5333);
+	name_locks_free(locks);
+}
+
+static void without_memory_there_are_none(void **state)
+{
+	(void)state;
+	needs_failing_allocations();
+	allocation_fails(1);
+	assert_null(name_locks_new());
+	assert_true(allocation_failed());
+	name_locks_free(NULL);
+}
+
+UNIT_MAIN(NULL, NULL)
