@@ -384,6 +384,22 @@ static void a_model_with_a_broken_link_is_not_assembled(void **state)
 	close_scene(&scene);
 }
 
+static void a_long_target_is_cut_in_the_log(void **state)
+{
+	struct scene scene = open_scene(state);
+	char target[102] = "/nowhere", text[128];
+
+	memset(target + 8, 'x', 93);
+	assert_int_equal(link_to(&scene, "blk_0_ffn_up", target), 0);
+	snprintf(text, sizeof(text), "a link to %.100s...: No", target);
+	assert_true(log_says(scene.o.log, text));
+	target[100] = '\0';
+	assert_int_equal(link_to(&scene, "blk_0_ffn_gate", target), 0);
+	snprintf(text, sizeof(text), "a link to %s: No", target);
+	assert_true(log_says(scene.o.log, text));
+	close_scene(&scene);
+}
+
 /* ## look() */
 
 static struct timespec in_seconds(time_t seconds)
