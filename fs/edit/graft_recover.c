@@ -418,14 +418,15 @@ void graft_finish_move(struct model *model)
 	uint32_t tensor;
 	int rc;
 	const ssize_t noted = layer_journal_read(model->layer, text, sizeof(text));
+	/* What is moved may be what was left alone. */
+	const bool left_alone = model->keep_layer;
 
 	if (noted == 0)
 		return;
 	if (noted < 0)
 		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
 			layer_open_error((int)noted));
-	/* What is moved may be what was left alone. */
-	model->journal.stuck = model->keep_layer || noted < 0;
+	model->journal.stuck = left_alone || noted < 0;
 	end = strchr(line, '\n');
 	if (end && end[1] && !model->journal.stuck) {
 		*end = '\0';
@@ -441,9 +442,12 @@ void graft_finish_move(struct model *model)
 	model->keep_layer |= model->journal.stuck;
 	if (model->journal.stuck)
 		log_add(model->log,
-			"%s: a move that an earlier mount began cannot be finished; "
+			"%s: a move that an earlier mount began cannot be finished%s; "
 			"until a mount can, every graft is refused",
-			layer_path(model->layer));
+			layer_path(model->layer),
+			left_alone ? ", as it may be of what is left alone there: repair or remove "
+				     "that"
+				   : "");
 	model->journal.noted = model->journal.stuck || layer_journal_clear(model->layer) < 0;
 }
 

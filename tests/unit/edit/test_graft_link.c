@@ -420,6 +420,30 @@ static struct opened open_noted(void **state, const char *note)
 	return open_model(state, "base.gguf");
 }
 
+static void what_is_left_alone_keeps_a_move_from_being_finished(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct organ_file up = up_with(50);
+
+	must(fill_up(o.model, 50) == 0);
+	write_text(path_in(layer_path(o.model->layer), "MOVING").text,
+		   "organs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n");
+	write_text(path_in(layer_path(o.model->layer), "organs/nonsense.bin").text, "no");
+	mount_again(state, &o);
+	assert_organ(o.model, SMALL_UP, &up);
+	assert_true(log_says(o.log, "nonsense.bin: left alone: "));
+	assert_true(
+		log_says(o.log, "cannot be finished, as it may be of what is left alone there"));
+	assert_true(fill_up(o.model, 51) < 0);
+	assert_true(is_noted(&o));
+	must(unlink(path_in(layer_path(o.model->layer), "organs/nonsense.bin").text) == 0);
+	mount_again(state, &o);
+	assert_organ(o.model, SMALL_GATE, &up);
+	assert_false(is_noted(&o));
+	free(up.bytes);
+	close_model(&o);
+}
+
 static void a_move_that_was_noted_and_not_begun_is_done(void **state)
 {
 	struct opened o = open_noted(state, "organs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n");
