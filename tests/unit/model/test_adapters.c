@@ -174,6 +174,38 @@ static void grafts_go_under_the_adapters(void **state)
 	end(&alone);
 }
 
+/* A second name of it is a copy, or without memory none. */
+static void what_an_adapter_makes_is_linked_as_a_copy(void **state)
+{
+	struct alone alone;
+	uint32_t slot;
+	bool failed = true;
+	int rc;
+
+	needs_failing_allocations();
+	save_small(state, "base.gguf");
+	save_adapter(state, "a.gguf", 0);
+	alone = mount_alone(state);
+	begin(&alone);
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "a.gguf"), 0);
+	for (uint64_t k = 1; failed; k++) {
+		struct content *content = NULL;
+
+		allocation_fails(k);
+		rc = graft_link(alone.model, SMALL_Q, alone.model, CLASS_SKELETON, "blk_1_attn_q");
+		failed = allocation_failed();
+		assert_true(rc == 0 || (failed && rc == -ENOMEM));
+		if (!model_find_slot(alone.model, CLASS_SKELETON, "blk_1_attn_q", 12, &slot))
+			continue;
+		content = slots_get(alone.model->slots, slot);
+		assert_true(content_is_whiteout(content) == (rc < 0));
+		content_unref(content);
+		if (rc == 0)
+			assert_int_equal(graft_remove(alone.model, slot), 0);
+	}
+	end(&alone);
+}
+
 static int copy_half(struct model *model, const char *name, const char *file, uint64_t ne0,
 		     uint64_t ne1)
 {
