@@ -143,6 +143,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 
+/* The inode that a name in a directory stands for now, to release. NULL with *rc set: -ESTALE there
+ * is no such directory any more, or as tree_find(). */
+struct inode *ops_find_in(struct mount *fs, fuse_ino_t directory, const char *name, int *rc);
+
 /* The file of that name in a directory in which that one comes and goes (family.h), to release.
  * NULL: there is none, or it is another name. */
 struct inode *ops_find_created(struct mount *fs, fuse_ino_t directory, const char *name);

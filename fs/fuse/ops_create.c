@@ -35,6 +35,17 @@ struct inode *ops_editable(struct mount *fs, fuse_ino_t ino, int *rc)
 	return NULL;
 }
 
+struct inode *ops_find_in(struct mount *fs, fuse_ino_t ino, const char *name, int *rc)
+{
+	struct inode *directory = inodes_get(fs->inodes, ino), *inode = NULL;
+
+	*rc = directory ? 0 : -ESTALE;
+	if (directory)
+		inode = tree_find(&fs->tree, directory, name, rc);
+	inodes_put(fs->inodes, directory);
+	return inode;
+}
+
 static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -114,19 +125,17 @@ static ssize_t remove_named(struct async_request *async)
 	const struct removing *removing = (const struct removing *)(const void *)async->text;
 	struct name_lock lock = { .names = { { removing->directory, removing->name } } };
 	struct mount *fs = async->fs;
-	struct inode *directory = inodes_get(fs->inodes, removing->directory), *inode = NULL;
-	int rc = -ESTALE;
+	struct inode *inode;
+	int rc;
 
 	name_locks_take(fs->names, &lock);
-	if (directory)
-		inode = tree_find(&fs->tree, directory, removing->name, &rc);
+	inode = ops_find_in(fs, removing->directory, removing->name, &rc);
 	if (inode)
 		rc = family_of(inode)->remove ? family_of(inode)->remove(inode) : 0;
 	if (rc == 0)
 		scratch_files_remove(fs->scratches, removing->directory, removing->name);
 	name_locks_release(fs->names, &lock);
 	inodes_put(fs->inodes, inode);
-	inodes_put(fs->inodes, directory);
 	return rc;
 }
 

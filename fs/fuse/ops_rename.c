@@ -199,21 +199,19 @@ static ssize_t rename_named(struct async_request *async)
 	const struct renaming *names = names_of(async);
 	struct name_lock lock = { .names = { old_of(names), new_of(names) } };
 	struct mount *fs = async->fs;
-	struct inode *directory = inodes_get(fs->inodes, names->from), *inode = NULL;
-	int rc = -ESTALE;
+	struct inode *inode;
 	ssize_t result;
+	int rc;
 
 	name_locks_take(fs->names, &lock);
-	if (directory)
-		inode = tree_find(&fs->tree, directory, names->name, &rc);
+	inode = ops_find_in(fs, names->from, names->name, &rc);
 	if (inode) {
 		inodes_put(fs->inodes, async->inode);
 		async->inode = inode;
 		rc = check(fs, inode, names);
 	}
-	result = inode && rc == 0 ? rename_now(async) : rc;
+	result = rc == 0 ? rename_now(async) : rc;
 	name_locks_release(fs->names, &lock);
-	inodes_put(fs->inodes, directory);
 	return result;
 }
 

@@ -267,19 +267,26 @@ static bool is_over(const struct inode *inode, uint64_t directory, const char *n
 		metadata_edit_get_type(inode->model, i, &type));
 }
 
+/* The last process that had the scratch file open has closed it. */
+static void end_file(struct mount *fs, const struct inode *inode)
+{
+	char text[NAME_MAX + 1];
+	struct file_name name = { .name = text };
+
+	if (scratch_files_name(fs->scratches, inode, &name.directory, text) &&
+	    is_over(inode, name.directory, text))
+		scratch_files_remove_file(fs->scratches, inode, &name);
+}
+
 void ops_close(struct mount *fs, struct open_file *handle)
 {
 	struct inode *inode = inodes_get(fs->inodes, handle->inode->ino);
-	uint64_t directory;
-	char name[NAME_MAX + 1];
 
 	expect_no_release(fs, handle);
 	open_files_close(fs->handles, handle);
 	if (inode && inode->stage && family_of(inode)->scratch &&
-	    scratch_files_closed(fs->scratches, inode) &&
-	    scratch_files_name(fs->scratches, inode, &directory, name) &&
-	    is_over(inode, directory, name))
-		scratch_files_remove(fs->scratches, directory, name);
+	    scratch_files_closed(fs->scratches, inode))
+		end_file(fs, inode);
 	inodes_put(fs->inodes, inode);
 }
 

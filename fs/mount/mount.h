@@ -104,11 +104,11 @@ static inline struct model_files *mount_model_files(struct mount *fs, const stru
 	return &fs->model_files[inode->model->number];
 }
 
-/* For what waits until a tensor of the inode's model was measured or hashed. */
+/* For what waits until tensors of the inode's model, or of all, were measured or hashed. */
 static inline struct pool *mount_computed_reads(const struct mount *fs, const struct inode *inode)
 {
-	return inode->model && backing_is_remote(inode->model->base) ? fs->remote_reads
-								     : fs->computed_reads;
+	return inode->model && !backing_is_remote(inode->model->base) ? fs->computed_reads
+								      : fs->remote_reads;
 }
 
 #endif

@@ -132,19 +132,20 @@ int tree_fill(const struct inode *inode, uint64_t directory, const char *name)
 		    : graft_fill_name(model, klass, slot, inode->stage);
 }
 
-/* Take the name that the inode has. False: it has none, and nothing is taken. */
+/* Take the name that the inode has, to text. False: it has none, and nothing is taken. */
 static bool take_name(const struct tree *tree, const struct inode *inode, struct name_lock *lock,
-		      char name[NAME_MAX + 1])
+		      char text[NAME_MAX + 1])
 {
+	struct file_name *name = &lock->names[0];
 	char now[NAME_MAX + 1];
 	uint64_t directory;
 
-	*lock = (struct name_lock){ .names = { { .name = name } } };
-	while (scratch_files_name(tree->scratches, inode, &lock->names[0].directory, name)) {
+	*lock = (struct name_lock){ .names = { { .name = text } } };
+	while (scratch_files_name(tree->scratches, inode, &name->directory, text)) {
 		name_locks_take(tree->names, lock);
 		/* Another thread may have renamed it meanwhile. */
 		if (scratch_files_name(tree->scratches, inode, &directory, now) &&
-		    file_name_is(&lock->names[0], &(struct file_name){ directory, now }))
+		    file_name_is(name, &(struct file_name){ directory, now }))
 			return true;
 		name_locks_release(tree->names, lock);
 	}
@@ -153,16 +154,17 @@ static bool take_name(const struct tree *tree, const struct inode *inode, struct
 
 static int scratch_commit(const struct tree *tree, struct inode *inode)
 {
-	char name[NAME_MAX + 1];
+	char text[NAME_MAX + 1];
 	struct name_lock lock;
+	const struct file_name *name = &lock.names[0];
 	int rc = 0;
 
-	if (!take_name(tree, inode, &lock, name))
+	if (!take_name(tree, inode, &lock, text))
 		return 0;
-	if (tree_is_named(inode->model, lock.names[0].directory, name)) {
-		rc = tree_fill(inode, lock.names[0].directory, name);
+	if (tree_is_named(inode->model, name->directory, text)) {
+		rc = tree_fill(inode, name->directory, text);
 		if (rc == 0)
-			scratch_files_place(tree->scratches, inode, &lock.names[0]);
+			scratch_files_place(tree->scratches, inode, name);
 	}
 	name_locks_release(tree->names, &lock);
 	return rc;

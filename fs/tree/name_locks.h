@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* name_locks.h - names that a thread is at work on. A close() puts a file in force under its name,
- * rename() and unlink() take a name away: of each name one of them at a time, so that a name which
- * was taken away does not come back, and what was put in force is moved with it. They are held
- * while the disk works. */
+/* name_locks.h - names that a thread is at work on. The close() of a private file puts it in force
+ * under its name, rename() and unlink() take a name away: of each name one of them at a time, so
+ * that a name which was taken away does not come back, and what was put in force is moved with it.
+ * They are held while the disk works. What was opened as a slot goes into that slot, whatever
+ * becomes of its name, and takes none. */
 #ifndef FS_TREE_NAME_LOCKS_H
 #define FS_TREE_NAME_LOCKS_H
 

@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct scratch_file {
 	struct scratch_file *next;
 	uint64_t directory;
-	char *name;
+	char name[NAME_MAX + 1];
 	struct inode *inode; /* NULL: the name is hidden */
 	bool placed;	     /* and does not keep the stage open */
 	uint64_t number;     /* place in the directory; never used again */
@@ -44,7 +45,6 @@ static void release(struct scratch_files *scratches, struct scratch_file *scratc
 	if (scratch->inode && scratch->inode->stage && !scratch->placed)
 		stage_close(scratch->inode->stage);
 	inodes_put(scratches->inodes, scratch->inode);
-	free(scratch->name);
 	free(scratch);
 }
 
@@ -63,8 +63,8 @@ void scratch_files_free(struct scratch_files *scratches)
 }
 
 /* With the lock held. */
-static struct scratch_file **find_any(struct scratch_files *scratches, uint64_t directory,
-				      const char *name, bool placed)
+static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
+				  const char *name, bool placed)
 {
 	struct scratch_file **link = &scratches->first;
 
@@ -74,13 +74,6 @@ static struct scratch_file **find_any(struct scratch_files *scratches, uint64_t 
 	return link;
 }
 
-/* With the lock held: what is not placed. */
-static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
-				  const char *name)
-{
-	return find_any(scratches, directory, name, false);
-}
-
 enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t directory,
 				     const char *name, struct inode **inode)
 {
@@ -88,7 +81,7 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
 	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, directory, name);
+	scratch = *find(scratches, directory, name, false);
 	if (scratch && scratch->inode) {
 		kind = SCRATCH_FILE;
 		if (inode)
@@ -100,18 +93,20 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
 	return kind;
 }
 
+static void set_name(struct scratch_file *scratch, uint64_t directory, const char *name)
+{
+	scratch->directory = directory;
+	snprintf(scratch->name, sizeof(scratch->name), "%s", name);
+}
+
 struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint64_t directory,
 					   const char *name, struct inode *inode)
 {
 	struct scratch_file *scratch = calloc(1, sizeof(*scratch));
 
-	if (scratch)
-		scratch->name = strdup(name);
-	if (!scratch || !scratch->name) {
-		free(scratch);
+	if (!scratch)
 		return NULL;
-	}
-	scratch->directory = directory;
+	set_name(scratch, directory, name);
 	if (inode) {
 		scratch->inode = inodes_get(scratches->inodes, inode->ino);
 		if (inode->stage)
@@ -124,7 +119,7 @@ struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint
 static void enter(struct scratch_files *scratches, struct scratch_file *scratch)
 {
 	scratch->number = scratches->next_number++;
-	*find(scratches, scratch->directory, scratch->name) = scratch;
+	*find(scratches, scratch->directory, scratch->name, false) = scratch;
 }
 
 void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch)
@@ -141,7 +136,7 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 	if (!scratch)
 		return -ENOMEM;
 	pthread_mutex_lock(&scratches->lock);
-	is_new = !*find(scratches, directory, name);
+	is_new = !*find(scratches, directory, name, false);
 	if (is_new)
 		enter(scratches, scratch);
 	pthread_mutex_unlock(&scratches->lock);
@@ -152,20 +147,14 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 }
 
 /* With the lock held, if there is one. */
-static struct scratch_file *take_any(struct scratch_files *scratches, uint64_t directory,
-				     const char *name, bool placed)
+static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
+				 const char *name, bool placed)
 {
-	struct scratch_file **link = find_any(scratches, directory, name, placed), *scratch = *link;
+	struct scratch_file **link = find(scratches, directory, name, placed), *scratch = *link;
 
 	if (scratch)
 		*link = scratch->next;
 	return scratch;
-}
-
-static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
-				 const char *name)
-{
-	return take_any(scratches, directory, name, false);
 }
 
 void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch)
@@ -173,7 +162,7 @@ void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *s
 	struct scratch_file *other;
 
 	pthread_mutex_lock(&scratches->lock);
-	other = take(scratches, scratch->directory, scratch->name);
+	other = take(scratches, scratch->directory, scratch->name, false);
 	enter(scratches, scratch);
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, other);
@@ -184,8 +173,8 @@ bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, c
 	struct scratch_file *scratch, *placed;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = take(scratches, directory, name);
-	placed = take_any(scratches, directory, name, true);
+	scratch = take(scratches, directory, name, false);
+	placed = take(scratches, directory, name, true);
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, scratch);
 	release(scratches, placed);
@@ -208,66 +197,99 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory)
 	pthread_mutex_unlock(&scratches->lock);
 }
 
-/* With the lock held. Takes copy over. */
-static void set_name(struct scratch_file *scratch, uint64_t directory, char *copy)
-{
-	free(scratch->name);
-	scratch->name = copy;
-	scratch->directory = directory;
-}
-
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name)
 {
-	char *copy = strdup(new_name);
 	struct scratch_file *scratch, *other = NULL;
 
-	if (!copy)
-		return -ENOMEM;
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, directory, name);
-	if (scratch && scratch != *find(scratches, new_directory, new_name))
-		other = take(scratches, new_directory, new_name);
+	scratch = *find(scratches, directory, name, false);
+	if (scratch && scratch != *find(scratches, new_directory, new_name, false))
+		other = take(scratches, new_directory, new_name, false);
 	if (scratch)
-		set_name(scratch, new_directory, copy);
+		set_name(scratch, new_directory, new_name);
 	pthread_mutex_unlock(&scratches->lock);
-	if (!scratch)
-		free(copy);
 	release(scratches, other);
 	return scratch ? 0 : -ENOENT;
 }
 
-/* With the lock held. NULL: it is another's, or placed. */
-static struct scratch_file *find_file(struct scratch_files *scratches, const struct inode *inode,
-				      const struct file_name *name)
+/* With the lock held: is that the name of the inode, and it is not placed? */
+static bool is_file(struct scratch_files *scratches, const struct inode *inode,
+		    const struct file_name *name)
 {
-	struct scratch_file *scratch = *find(scratches, name->directory, name->name);
+	const struct scratch_file *scratch = *find(scratches, name->directory, name->name, false);
 
-	return scratch && scratch->inode && scratch->inode->ino == inode->ino ? scratch : NULL;
+	return scratch && scratch->inode && scratch->inode->ino == inode->ino;
 }
 
-/* What kept the stage open does so no more. */
-static void let_go(struct scratch_files *scratches, const struct inode *inode)
+void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
+			       const struct file_name *name)
 {
-	stage_close(inode->stage);
-	scratch_files_closed(scratches, inode);
+	struct scratch_file *scratch = NULL;
+
+	pthread_mutex_lock(&scratches->lock);
+	if (is_file(scratches, inode, name))
+		scratch = take(scratches, name->directory, name->name, false);
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, scratch);
+}
+
+/* With the lock held: scratch, which is in no list, is placed, before what was placed earlier. Its
+ * inode, to release, if it was not placed before and so kept the stage open. */
+static struct inode *enter_placed(struct scratch_files *scratches, struct scratch_file *scratch,
+				  const struct file_name *name)
+{
+	const bool kept_open = !scratch->placed;
+
+	set_name(scratch, name->directory, name->name);
+	scratch->placed = true;
+	scratch->next = scratches->first;
+	scratches->first = scratch;
+	return kept_open ? inodes_get(scratches->inodes, scratch->inode->ino) : NULL;
+}
+
+/* What has one name is placed under the other, or the same; with inode only that, if it is still
+ * the file of that name. */
+static void place(struct scratch_files *scratches, const struct inode *inode,
+		  const struct file_name *from, const struct file_name *to)
+{
+	struct scratch_file *gone[4] = { NULL }; /* a file and what was placed; of both names */
+	struct inode *kept_open = NULL;
+
+	pthread_mutex_lock(&scratches->lock);
+	if (!inode || is_file(scratches, inode, from)) {
+		for (int k = 0; k < 4; k++) {
+			const struct file_name *name = k < 2 ? from : to;
+
+			gone[k] = take(scratches, name->directory, name->name, k % 2);
+		}
+		for (int k = 0; k < 2; k++)
+			if (gone[k] && gone[k]->inode && gone[k]->inode->stage) {
+				kept_open = enter_placed(scratches, gone[k], to);
+				gone[k] = NULL;
+				break;
+			}
+	}
+	pthread_mutex_unlock(&scratches->lock);
+	for (int k = 0; k < 4; k++)
+		release(scratches, gone[k]);
+	if (kept_open) {
+		stage_close(kept_open->stage);
+		scratch_files_closed(scratches, kept_open);
+	}
+	inodes_put(scratches->inodes, kept_open);
 }
 
 void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
 			 const struct file_name *name)
 {
-	struct scratch_file *scratch, *other = NULL;
+	place(scratches, inode, name, name);
+}
 
-	pthread_mutex_lock(&scratches->lock);
-	scratch = find_file(scratches, inode, name);
-	if (scratch) {
-		other = take_any(scratches, name->directory, name->name, true);
-		scratch->placed = true;
-	}
-	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, other);
-	if (scratch)
-		let_go(scratches, inode);
+void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
+			  const struct file_name *to)
+{
+	place(scratches, NULL, from, to);
 }
 
 /* With the lock held: how many names that are not placed keep the stage open? */
@@ -280,17 +302,21 @@ static unsigned count_names(const struct scratch_files *scratches, const struct 
 	return n;
 }
 
-/* With the lock held. NULL: the inode is not placed. */
+/* With the lock held: where the inode is placed, as a list of its own. */
 static struct scratch_file *take_placed(struct scratch_files *scratches, const struct inode *inode)
 {
-	struct scratch_file **link = &scratches->first, *scratch;
+	struct scratch_file **link = &scratches->first, *taken = NULL, *scratch;
 
-	while (*link && (!(*link)->placed || (*link)->inode->ino != inode->ino))
-		link = &(*link)->next;
-	scratch = *link;
-	if (scratch)
+	while ((scratch = *link)) {
+		if (!scratch->placed || scratch->inode->ino != inode->ino) {
+			link = &scratch->next;
+			continue;
+		}
 		*link = scratch->next;
-	return scratch;
+		scratch->next = taken;
+		taken = scratch;
+	}
+	return taken;
 }
 
 bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode)
@@ -304,49 +330,13 @@ bool scratch_files_closed(struct scratch_files *scratches, const struct inode *i
 	if (last)
 		placed = take_placed(scratches, inode);
 	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, placed);
-	return last;
-}
+	while (placed) {
+		struct scratch_file *scratch = placed;
 
-/* With the lock held: scratch, which is in no list, is placed under that name, in copy, which it
- * takes over. Its inode, to release, if it was not placed before and so kept the stage open. */
-static struct inode *place(struct scratch_files *scratches, struct scratch_file *scratch,
-			   uint64_t directory, char *copy)
-{
-	const bool kept_open = !scratch->placed;
-
-	set_name(scratch, directory, copy);
-	scratch->placed = true;
-	scratch->next = scratches->first;
-	scratches->first = scratch;
-	return kept_open ? inodes_get(scratches->inodes, scratch->inode->ino) : NULL;
-}
-
-void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
-			  const struct file_name *to)
-{
-	char *copy = strdup(to->name);
-	struct scratch_file *gone[4];
-	struct inode *kept_open = NULL;
-
-	pthread_mutex_lock(&scratches->lock);
-	for (int placed = 0; placed < 2; placed++) {
-		gone[placed] = take_any(scratches, from->directory, from->name, placed);
-		gone[2 + placed] = take_any(scratches, to->directory, to->name, placed);
+		placed = scratch->next;
+		release(scratches, scratch);
 	}
-	for (int k = 0; k < 2; k++)
-		if (copy && gone[k] && gone[k]->inode && gone[k]->inode->stage) {
-			kept_open = place(scratches, gone[k], to->directory, copy);
-			gone[k] = NULL;
-			copy = NULL;
-		}
-	pthread_mutex_unlock(&scratches->lock);
-	free(copy);
-	for (int k = 0; k < 4; k++)
-		release(scratches, gone[k]);
-	if (kept_open)
-		let_go(scratches, kept_open);
-	inodes_put(scratches->inodes, kept_open);
+	return last;
 }
 
 /* With the lock held. NULL: it has none. */
@@ -355,7 +345,8 @@ static const struct scratch_file *name_of(const struct scratch_files *scratches,
 {
 	const struct scratch_file *named = NULL;
 
-	for (const struct scratch_file *s = scratches->first; s; s = s->next)
+	for (const struct scratch_file *s = scratches->first; s && !(named && named->placed);
+	     s = s->next)
 		if (s->inode && s->inode->ino == inode->ino && (s->placed || !named))
 			named = s;
 	return named;

@@ -5,7 +5,8 @@
  *
  * A file whose content has filled the slot or key of its name is placed: no lookup and no listing
  * finds it any more, but a process that has it open may write on, and close() puts that in force
- * under the name. Where the slot is moved the placed file goes with it. */
+ * under the name. Where the slot is moved the placed file goes with it; where the slot is emptied,
+ * or another file is placed or made there, what it is written to goes nowhere. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
@@ -48,10 +49,14 @@ void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *sc
 /* The name is not there any more, and what was placed under it is nowhere. False: it was not. */
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name);
 
+/* The same if it is inode's, and the file is not placed under it. */
+void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
+			       const struct file_name *name);
+
 /* No name in the directory is hidden any more. */
 void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory);
 
-/* Give a name to another. What was there under the other one is gone. -ENOENT, -ENOMEM. */
+/* Give a name to another. What was there under the other one is gone. -ENOENT. */
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name);
 
@@ -69,8 +74,8 @@ bool scratch_files_closed(struct scratch_files *scratches, const struct inode *i
 void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
 			  const struct file_name *to);
 
-/* The name that an inode has now: the one that it is placed under, or the first. False: none any
- * more. */
+/* The name that an inode has now: the one that it was placed under last, or the first. False: none
+ * any more. */
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
 			uint64_t *directory, char name[NAME_MAX + 1]);
 

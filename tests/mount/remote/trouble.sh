@@ -52,6 +52,8 @@ ls -lR "$MNT" >/dev/null
 for i in {0..39}; do
 	cat "$MNT/big/organs/blk_$((i % 3))_ffn_up.theta" >/dev/null 2>&1 &
 	readers+=($!)
+	cat "$MNT/.report.json" >/dev/null 2>&1 &
+	readers+=($!)
 done
 sleep 1
 timeout 10 cat "$MNT/other/organs/blk_1_ffn_up.theta" >"$TMP/theta" ||
