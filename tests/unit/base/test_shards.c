@@ -166,6 +166,33 @@ static void a_tensor_tells_its_shard(void **state)
 	base_close(&base);
 }
 
+static void the_log_says_which_have_gone(void **state)
+{
+	struct log *log = log_new(false);
+	struct shards *less;
+	struct base base;
+	size_t size;
+	char *text;
+
+	must(log);
+	save_shard(state, files[0], 0, 3, 3, names[0]);
+	save_shard(state, files[1], 1, 3, 3, names[1]);
+	base = open_base(state, files[1]);
+	must(unlink(in_temp(state, files[0]).text) == 0);
+	less = shards_rescan(base.shards);
+	assert_non_null(less);
+	shards_log(less, base.shards, log);
+	text = log_text(log, &size);
+	must(text);
+	assert_non_null(strstr(text, "x-00001-of-00003.gguf is gone"));
+	assert_null(strstr(text, "x-00002-of-00003.gguf is"));
+	assert_null(strstr(text, "x-00003-of-00003.gguf is"));
+	free(text);
+	shards_unref(less);
+	base_close(&base);
+	log_free(log);
+}
+
 static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void **state)
 {
 	struct log *log = log_new(false);

@@ -102,6 +102,43 @@ static void a_directory_is_what_is_in_it_and_in_its_directories(void **state)
 	close_models(&s);
 }
 
+static void save_shard(void **state, const char *name, uint16_t no, uint16_t count)
+{
+	static const uint64_t row[] = { 8 };
+	const uint8_t number[] = { (uint8_t)no, 0 }, of[] = { (uint8_t)count, 0 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file made;
+	char tensor[32];
+
+	if (no == 0)
+		mkgguf_kv_string(m, "general.architecture", "llama");
+	mkgguf_kv(m, "split.no", 8, KV_U16, number, sizeof(number));
+	mkgguf_kv(m, "split.count", 11, KV_U16, of, sizeof(of));
+	mkgguf_kv_u32(m, "split.tensors.count", count);
+	snprintf(tensor, sizeof(tensor), "blk.%u.ffn_up.weight", (unsigned)no);
+	mkgguf_tensor(m, tensor, GGML_F32, 1, row);
+	made = mkgguf_finish(m);
+	save(state, name, &made);
+	mk_file_free(&made);
+}
+
+/* Of a directory too: of each model its shards, and no other's whose name is as long. */
+static void shards_of_one_are_one_model(void **state)
+{
+	static const char *const names[] = { "dir/a-00001-of-00002.gguf",
+					     "dir/a-00002-of-00002.gguf",
+					     "dir/b-00001-of-00002.gguf",
+					     "dir/b-00002-of-00002.gguf" };
+	struct scene s;
+
+	make_directory(state, "dir");
+	for (unsigned i = 0; i < 4; i++)
+		save_shard(state, names[i], (uint16_t)(i % 2), 2);
+	open_models(state, &s, 1, (const char *const[]){ "dir" });
+	assert_names(&s, "a b ");
+	close_models(&s);
+}
+
 static void what_is_no_model_in_a_directory_is_passed_over(void **state)
 {
 	struct scene s;
