@@ -287,6 +287,32 @@ static void a_source_that_changed_is_an_error(void **state)
 	free(bytes);
 }
 
+/* As many numbers as before in another length. */
+static void numbers_that_changed_are_an_error(void **state)
+{
+	enum { COUNT = 60000 };
+	uint8_t *bytes = malloc(COUNT);
+	struct memory_bytes memory = { bytes, COUNT };
+	const struct source source = source_of_memory(&memory);
+	const struct value value = { { KV_ARRAY, KV_U8 }, 8, COUNT, &source, 0, COUNT };
+	struct value_text *text;
+	char part[100];
+	int rc;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 5, COUNT);
+	text = value_text_new(&value, &rc);
+	assert_non_null(text);
+	assert_int_equal(value_text_read(text, &value, part, 100, 0), 0);
+	for (uint8_t other = 10; other; other = other == 10 ? 100 : 0) {
+		bytes[7] = other;
+		assert_int_equal(value_text_read(text, &value, part, 100, 0), -EIO);
+	}
+	value_text_free(text);
+	free(bytes);
+}
+
 static void each_failing_allocation_is_reported(void **state)
 {
 	size_t n;
