@@ -161,7 +161,8 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 
 	if (!take_name(tree, inode, &lock, text))
 		return 0;
-	if (tree_is_named(inode->model, name->directory, text)) {
+	/* A rename() that came first has put it in force already. */
+	if (stage_written(inode->stage) && tree_is_named(inode->model, name->directory, text)) {
 		rc = tree_fill(inode, name->directory, text);
 		if (rc == 0)
 			scratch_files_place(tree->scratches, inode, name);

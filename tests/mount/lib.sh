@@ -42,6 +42,13 @@ until_true() {
 	done
 }
 
+# Milliseconds since the machine was started: the clock may be set while a test runs.
+milliseconds() {
+	local up
+	read -r up _ </proc/uptime
+	echo "${up/./}0"
+}
+
 # mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: in the foreground mode of the daemon, so that its
 # exit status and what it says are known.
 mount_model() {

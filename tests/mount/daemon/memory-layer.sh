@@ -35,9 +35,9 @@ for i in range(1000):
 END
 equal "$(find "$TMP/layer" -name '*.zst' | wc -l)" 1000 'compressed grafts'
 unmount_and_wait
-start=$(date +%s%N)
+start=$(milliseconds)
 mount_model -o "layer=$TMP/layer" "$base"
-echo "mounting 1,000 compressed grafts: $((($(date +%s%N) - start) / 1000000)) ms"
+echo "mounting 1,000 compressed grafts: $(($(milliseconds) - start)) ms"
 mnt=$MNT python3 - <<'END'
 import concurrent.futures, os
 mnt = os.environ['mnt']

@@ -88,11 +88,11 @@ same "$MNT/model.gguf" "$TMP/expected"
 ln -sfn "$TMP/donor/.views/fractal/organs/blk_2_ffn_up.bin" "$slot"
 cp "$MNT/model.gguf" "$TMP/expected"
 kill -STOP "${DAEMON[$TMP/donor]}"
-started=$(date +%s)
+started=$(milliseconds)
 is_broken "no answer came in time"
 cat "$MNT/organs/blk_3_ffn_up.bin" >/dev/null
 kill -CONT "${DAEMON[$TMP/donor]}"
-[ $(($(date +%s) - started)) -lt 60 ] || fail "waited for $(($(date +%s) - started)) s"
+[ $(($(milliseconds) - started)) -lt 60000 ] || fail "waited for $(($(milliseconds) - started)) ms"
 same "$MNT/model.gguf" "$TMP/expected"
 kill -9 "${DAEMON[$TMP/donor]}"
 wait "${DAEMON[$TMP/donor]}" 2>/dev/null || true

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scratch_files.c - fs/tree/scratch_files.c: names that are no slots, and what they keep
- * alive. */
+/* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names that are no slots, what
+ * they keep alive, and when it counts. */
+#include "fs/edit/graft.h"
+#include "fs/model/inode.h"
 #include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 #include "tests/unit/open_model.h"
 
 #include <limits.h>
@@ -266,6 +269,15 @@ static void what_was_under_the_new_name_is_gone(void **state)
 	close_scene(&scene);
 }
 
+static bool is_empty(struct model *model, uint32_t slot)
+{
+	struct content *content = slots_get(model->slots, slot);
+	const bool empty = content_is_whiteout(content);
+
+	content_unref(content);
+	return empty;
+}
+
 static struct file_name named(uint64_t directory, const char *name)
 {
 	return (struct file_name){ directory, name };
@@ -491,6 +503,42 @@ static void what_has_a_second_name_is_placed_under_the_first(void **state)
 	assert_string_equal(name_of(&scene, inode, name), "b");
 	inodes_put(scene.inodes, inode);
 	assert_stages(&scene, 1);
+	close_scene(&scene);
+}
+
+/* As a release says it that was overtaken by a rename. */
+static void what_counts_already_is_not_put_in_force_again(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct model *model = scene.o.model;
+	const uint64_t organs = inode_of_directory(model, INODE_CLASS, CLASS_ORGANS);
+	struct organ_file up = mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, 60);
+	struct tree tree = { .inodes = scene.inodes,
+			     .scratches = scene.scratches,
+			     .names = name_locks_new() };
+	struct inode *inode;
+
+	must(tree.names);
+	assert_int_equal(graft_remove(model, SMALL_UP), 0);
+	add_file(&scene, organs, "blk_0_ffn_up.bin");
+	assert_int_equal(scratch_files_find(scene.scratches, organs, "blk_0_ffn_up.bin", &inode),
+			 SCRATCH_FILE);
+	stage_open(inode->stage);
+	assert_int_equal(stage_truncate(inode->stage, 0), 0);
+	must(stage_write(inode->stage, up.bytes, up.size, 0) == 0);
+	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
+	assert_organ(model, SMALL_UP, &up);
+	assert_int_equal(kind_of(&scene, organs, "blk_0_ffn_up.bin"), SCRATCH_NONE);
+	assert_int_equal(graft_remove(model, SMALL_UP), 0);
+	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
+	assert_true(is_empty(model, SMALL_UP));
+	/* What is written afterwards does count. */
+	must(stage_write(inode->stage, up.bytes + up.size - 1, 1, up.size - 1) == 0);
+	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
+	assert_organ(model, SMALL_UP, &up);
+	assert_true(close_file(&scene, inode));
+	name_locks_free(tree.names);
+	free(up.bytes);
 	close_scene(&scene);
 }
 
