@@ -15,6 +15,7 @@
 /* As /proc writes a set of signals: the first is bit 0. */
 #define BIT(number) (UINT64_C(1) << ((number)-1))
 #define ONLY_STOP   (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGCONT))
+#define ONLY_NEWS   (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH))
 
 /* thread 0: the process itself. */
 static bool is_there(pid_t process, pid_t thread)
@@ -79,5 +80,5 @@ bool process_is_signalled(pid_t thread)
 	    !find_set(status, "\nShdPnd:\t", &shared) ||
 	    !find_set(status, "\nSigBlk:\t", &blocked) || !find_set(status, "\nSigCgt:\t", &caught))
 		return true;
-	return ((own | shared) & ~blocked & ~(ONLY_STOP & ~caught)) != 0;
+	return ((own | shared) & ~blocked & ~ONLY_NEWS & ~(ONLY_STOP & ~caught)) != 0;
 }

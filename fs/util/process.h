@@ -11,7 +11,9 @@
 bool process_is_another(pid_t thread, pid_t other);
 
 /* Is there a signal for the thread that ends it or calls a handler? Not where it is only to stop
- * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came. True also where that cannot be known. */
+ * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came, nor one that a process without a handler
+ * ignores: that a child of a shell has ended is no reason to end what the shell does. True also
+ * where that cannot be known. */
 bool process_is_signalled(pid_t thread);
 
 #endif

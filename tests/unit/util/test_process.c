@@ -89,6 +89,9 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 		sigaddset(&blocked, SIGUSR1);
 		sigprocmask(SIG_BLOCK, &blocked, NULL);
 		signal(SIGTTIN, handle);
+		signal(SIGCHLD, handle);
+		signal(SIGWINCH, handle);
+		signal(SIGURG, handle);
 		kill(getpid(), SIGSTOP);
 		_exit(0);
 	}
@@ -97,6 +100,11 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 	/* While it is stopped these wait. */
 	kill(child, SIGTSTP);
 	kill(child, SIGUSR1);
+	assert_false(process_is_signalled(child));
+	/* News for a handler, as for a shell that a job of it has ended. */
+	kill(child, SIGCHLD);
+	kill(child, SIGWINCH);
+	kill(child, SIGURG);
 	assert_false(process_is_signalled(child));
 	kill(child, SIGTTIN);
 	assert_true(process_is_signalled(child));
