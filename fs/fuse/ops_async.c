@@ -114,7 +114,8 @@ static void look_for_signal(void *argument)
 }
 
 /* A thread that is to stop, or was frozen, goes on some day, and its program expects then what it
- * asked for. Until that is there it cannot stop, as where a disk is waited for. */
+ * asked for; so does a shell that is told of the end of a job. Until that is there it cannot stop,
+ * as where a disk is waited for. */
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct async_request *async = data;

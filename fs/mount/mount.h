@@ -47,7 +47,7 @@ struct mount {
 	struct pool *hashers;		   /* threads that hash */
 	struct pool *differs;		   /* threads that help readers of .diff */
 	struct pool *computed_reads;	   /* reads that wait for them */
-	struct pool *remote_reads;	   /* the same of models whose bytes a server has */
+	struct pool *remote_reads;	   /* the same of what a server has, and of all models */
 	struct pool *computed_rows;	   /* reads of tensors that are made of others */
 	struct stop_flags *stop_reads;	   /* of those that run, and of words obeyed */
 	struct pool *obeyed;		   /* words of .undo, .recipe and .merge */

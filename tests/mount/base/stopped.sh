@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A reader that is stopped as it waits, by Ctrl-Z, a debugger or the freezer, and goes on has what
-# it asked for, however long that took; so does a writer of .assemble. One that is killed while it
-# is stopped is gone.
+# it asked for, however long that took; so does a writer of .assemble, and one whose child ends
+# meanwhile, as a job of a shell. One that is killed while it is stopped is gone.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
@@ -23,6 +23,11 @@ organ=$MNT/organs/blk_0_ffn_down.bin
 # One call, which is not begun again as many programs do.
 cat >"$TMP/call.pl" <<'END'
 use Fcntl;
+if ($ARGV[0] eq 'job') {
+	shift;
+	$SIG{CHLD} = sub { };
+	fork or do { sleep 1; exit };
+}
 my ($what, $path, $text) = @ARGV;
 my ($n, $got);
 if ($what eq 'read') {
@@ -41,6 +46,10 @@ perl "$TMP/call.pl" read "$MNT/organs/blk_0_ffn_up.theta" >"$TMP/theta" 2>"$TMP/
 measurer=$!
 perl "$TMP/call.pl" write "$MNT/.assemble" "$TMP/out.gguf" 2>"$TMP/said.assemble" &
 assembler=$!
+perl "$TMP/call.pl" job read "$MNT/organs/blk_1_ffn_down.bin" >"$TMP/is.job" 2>"$TMP/said.job" &
+with_job=$!
+perl "$TMP/call.pl" job write "$MNT/.assemble" "$TMP/job.gguf" 2>"$TMP/said.job2" &
+with_job2=$!
 dd if="$MNT/organs/blk_2_ffn_up.bin" of=/dev/null bs=1M iflag=direct status=none 2>/dev/null &
 killed=$!
 python3 - "$MNT/organs/blk_3_ffn_up.bin" <<'END' &
@@ -74,7 +83,11 @@ kill -CONT "$server"
 wait $reader || fail "the reader has: $(cat "$TMP/said")"
 wait $measurer || fail "the reader of theta has: $(cat "$TMP/said.theta")"
 wait $assembler || fail "the writer of .assemble has: $(cat "$TMP/said.assemble")"
+wait $with_job || fail "the reader whose child ended has: $(cat "$TMP/said.job")"
+wait $with_job2 || fail "the writer whose child ended has: $(cat "$TMP/said.job2")"
 same "$TMP/is" "$TMP/expected"
+same "$TMP/is.job" "$MNT/organs/blk_1_ffn_down.bin"
+same "$TMP/job.gguf" "$base"
 same "$TMP/theta" "$MNT/organs/blk_0_ffn_up.theta"
 same "$TMP/out.gguf" "$base"
 unmount_and_wait

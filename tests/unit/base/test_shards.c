@@ -166,42 +166,46 @@ static void a_tensor_tells_its_shard(void **state)
 	base_close(&base);
 }
 
-static void the_log_says_which_have_gone(void **state)
+/* The shards anew, to unref, and what the log says of them, to free(). */
+static struct shards *rescan(const struct base *base, char **text)
 {
 	struct log *log = log_new(false);
+	struct shards *now = shards_rescan(base->shards);
+	size_t size;
+
+	must(log && now);
+	shards_log(now, base->shards, log);
+	*text = log_text(log, &size);
+	must(*text);
+	log_free(log);
+	return now;
+}
+
+static void the_log_says_which_have_gone(void **state)
+{
 	struct shards *less;
 	struct base base;
-	size_t size;
 	char *text;
 
-	must(log);
 	save_shard(state, files[0], 0, 3, 3, names[0]);
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
 	must(unlink(in_temp(state, files[0]).text) == 0);
-	less = shards_rescan(base.shards);
-	assert_non_null(less);
-	shards_log(less, base.shards, log);
-	text = log_text(log, &size);
-	must(text);
+	less = rescan(&base, &text);
 	assert_non_null(strstr(text, "x-00001-of-00003.gguf is gone"));
 	assert_null(strstr(text, "x-00002-of-00003.gguf is"));
 	assert_null(strstr(text, "x-00003-of-00003.gguf is"));
 	free(text);
 	shards_unref(less);
 	base_close(&base);
-	log_free(log);
 }
 
 static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void **state)
 {
-	struct log *log = log_new(false);
 	struct base base;
 	struct shards *more;
-	size_t size;
 	char *text;
 
-	must(log);
 	save_shard(state, files[0], 0, 3, 3, names[0]);
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[0]);
@@ -209,18 +213,13 @@ static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void 
 	must(unlink(in_temp(state, files[1]).text) == 0);
 	must(symlink(files[1], in_temp(state, files[1]).text) == 0);
 	save_shard(state, files[2], 2, 3, 3, names[2]);
-	more = shards_rescan(base.shards);
-	assert_non_null(more);
+	more = rescan(&base, &text);
 	assert_true(shards_are_complete(more));
-	shards_log(more, base.shards, log);
-	text = log_text(log, &size);
-	must(text);
 	assert_non_null(strstr(text, "x-00003-of-00003.gguf is there now"));
 	assert_null(strstr(text, "passed over"));
 	free(text);
 	shards_unref(more);
 	base_close(&base);
-	log_free(log);
 }
 
 static void of_two_with_one_number_the_name_decides(void **state)

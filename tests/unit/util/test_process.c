@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +86,8 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 
 	(void)state;
 	if (child == 0) {
+		/* An assertion that fails would leave it behind, stopped. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigemptyset(&blocked);
 		sigaddset(&blocked, SIGUSR1);
 		sigprocmask(SIG_BLOCK, &blocked, NULL);
