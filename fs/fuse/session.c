@@ -163,6 +163,7 @@ static int start(struct mount_session *mount)
 		return -1;
 	mount->unmounter.session = mount->session;
 	mount->unmounter.point = mount->point;
+	mount->unmounter.automatic = mount->options->auto_unmount;
 	passthrough_prepare(mount->fs, mount->session);
 	directory_notes_begin(mount->fs, mount->session);
 	return 0;
@@ -176,7 +177,7 @@ static void note_device(struct mount_session *mount)
 	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
 		  &stat) == 0)
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
-	mount->fs->device = mount->fs->tree.device = mount->device;
+	mount->fs->device = mount->fs->tree.device = mount->unmounter.device = mount->device;
 	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
 	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_model_files; i++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* unmounter.h - taking a mount away takes rights that the daemon gives away when the mount is
  * there: of root to unmount, of a user to execute fusermount3, which gains privileges. A child that
- * was forked before keeps them and does only that. */
+ * was forked before keeps them and does only that. With -o auto_unmount it does so too where the
+ * daemon is killed. */
 #ifndef FS_FUSE_UNMOUNTER_H
 #define FS_FUSE_UNMOUNTER_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct fuse_session;
 
@@ -13,6 +15,8 @@ struct fuse_session;
 struct unmounter {
 	struct fuse_session *session;  /* NULL: none, or not mounted */
 	const char *point;	       /* absolute */
+	dev_t device;		       /* of the mount; 0: not known */
+	bool automatic;		       /* the mount goes also where this process is killed */
 	bool in_utab;		       /* the mount has a line there (mount/utab.h) */
 	bool made;		       /* the directory, by this process: it goes with the mount */
 	struct helper_process *helper; /* NULL: this process does it itself */

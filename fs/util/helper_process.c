@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* helper_process.c - see helper_process.h. The parent sends the number of a job, a byte, and the
- * helper sends it back when the job is done. */
+ * helper sends it back when the job is done. A parent that ends as it should says so before it
+ * closes the socket: a socket that is closed without that is a parent that was killed. */
 #include "fs/util/helper_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it sends when it begins; no job has that number. */
+/* What it sends when it begins, and what it gets in the end; no job has that number. */
 #define READY 255
+#define LEAVE READY
 
 struct helper_process {
 	int socket;
@@ -67,11 +70,26 @@ static int close_descriptors(int socket)
 	return close_range((unsigned)socket + 1, UINT_MAX, 0);
 }
 
-__attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void *context),
-					    size_t n, void *context, const char *title)
+/* Do what the parent asks for. Returns whether the parent has gone without a word; a number that is
+ * not a job's ends it too. */
+static bool do_jobs(int socket, const struct helper_jobs *jobs, void *context)
+{
+	uint8_t job;
+
+	do {
+		if (recv(socket, &job, sizeof(job), 0) != sizeof(job))
+			return true;
+		if (job >= jobs->n)
+			return false;
+		jobs->jobs[job](context);
+	} while (send(socket, &job, sizeof(job), MSG_NOSIGNAL) == sizeof(job));
+	return true;
+}
+
+__attribute__((noreturn)) static void serve(int socket, const struct helper_jobs *jobs,
+					    void *context, const char *title)
 {
 	const uint8_t ready = READY;
-	uint8_t job;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -82,11 +100,8 @@ __attribute__((noreturn)) static void serve(int socket, void (*const *jobs)(void
 	/* It keeps no directory in use. */
 	if (chdir("/") < 0 || send(socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
 		_exit(1);
-	while (recv(socket, &job, sizeof(job), 0) == sizeof(job) && job < n) {
-		jobs[job](context);
-		if (send(socket, &job, sizeof(job), MSG_NOSIGNAL) != sizeof(job))
-			break;
-	}
+	if (do_jobs(socket, jobs, context) && jobs->orphaned)
+		jobs->orphaned(context);
 	_exit(0);
 }
 
@@ -102,8 +117,8 @@ static int receive(const struct helper_process *helper)
 	return n == sizeof(answer) ? answer : -1;
 }
 
-struct helper_process *helper_process_new(void (*const *jobs)(void *context), size_t n,
-					  void *context, const char *title)
+struct helper_process *helper_process_new(const struct helper_jobs *jobs, void *context,
+					  const char *title)
 {
 	struct helper_process *helper = malloc(sizeof(*helper));
 	int ends[2];
@@ -117,7 +132,7 @@ struct helper_process *helper_process_new(void (*const *jobs)(void *context), si
 	helper->socket = ends[0];
 	helper->pid = fork();
 	if (helper->pid == 0)
-		serve(ends[1], jobs, n, context, title);
+		serve(ends[1], jobs, context, title);
 	close(ends[1]);
 	/* From here on it has a name of its own, and holds nothing. */
 	if (helper->pid > 0 && receive(helper) == READY)
@@ -143,8 +158,11 @@ int helper_process_run(struct helper_process *helper, size_t i)
 
 void helper_process_free(struct helper_process *helper)
 {
+	const uint8_t leave = LEAVE;
+
 	if (!helper)
 		return;
+	send(helper->socket, &leave, sizeof(leave), MSG_NOSIGNAL);
 	close(helper->socket);
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;

@@ -5,7 +5,8 @@
  *    then, and a parent that has been taken over has no more of it than that.
  * 2. It holds nothing of the parent's open: no lock of the parent's, no connection to the kernel
  *    and no pipe lives on because the helper does.
- * 3. It ends when the parent does, however that ends, and takes no signal but SIGKILL before. */
+ * 3. It ends when the parent does, however that ends, and takes no signal but SIGKILL before. Where
+ *    the parent was killed, it does a last thing that was decided too when it was forked. */
 #ifndef FS_UTIL_HELPER_PROCESS_H
 #define FS_UTIL_HELPER_PROCESS_H
 
@@ -13,10 +14,16 @@
 
 struct helper_process; /* one thread uses it */
 
-/* Begin one that can do the n jobs, at most 254, with that context: both are as they are now. In
- * lists of processes it is called title. NULL: it cannot be made, with errno set. */
-struct helper_process *helper_process_new(void (*const *jobs)(void *context), size_t n,
-					  void *context, const char *title);
+struct helper_jobs {
+	void (*const *jobs)(void *context);
+	size_t n;			 /* at most 254 */
+	void (*orphaned)(void *context); /* where the parent ends without helper_process_free() */
+};
+
+/* Begin one that can do these jobs with that context: all is as it is now. Its orphaned may be
+ * NULL. In lists of processes it is called title. NULL: it cannot be made, with errno set. */
+struct helper_process *helper_process_new(const struct helper_jobs *jobs, void *context,
+					  const char *title);
 
 /* Have it do job i, and wait for that. Returns 0, or -EIO: it is gone. */
 int helper_process_run(struct helper_process *helper, size_t i);

@@ -20,15 +20,22 @@ is_mounted() {
 	grep -q " $1 .* - fuse\.organfs " /proc/self/mountinfo
 }
 
-# try OPTIONS WHO MOUNTPOINT MODEL: killed, then grafted, then replaced.
+# try OPTIONS WHO MOUNTPOINT MODEL: killed, also where fusermount3 no longer waits for that, then
+# grafted, then replaced.
 try() {
 	local options=$1 who=$2 mnt=$3 model=$4 pid
-	for end in $ends; do
+	for end in $ends alone; do
 		said=$($who "$ORGANFS" -o "$options" "$model" "$mnt" 2>&1) || fail "$who $said"
 		is_mounted "$mnt" || fail 'not mounted'
 		pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
+		if [ $end = alone ]; then
+			pkill -KILL -f -- "auto_unmount.* $mnt\$" ||
+				fail 'fusermount3 does not wait'
+			end=KILL
+		fi
 		kill -$end "$pid"
-		until_true 60 eval "! is_mounted '$mnt'" || fail "$who: still mounted after SIG$end"
+		until_true 60 eval "! is_mounted '$mnt'" ||
+			fail "$who: still mounted after SIG$end"
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
@@ -57,12 +64,8 @@ chown "$ORDINARY" "$TMP/home/mnt" "$TMP/home/m.gguf"
 chmod 755 "$TMP"
 chmod 644 "$TMP/organ.bin"
 user='as_user env -u XDG_STATE_HOME -u XDG_CONFIG_HOME'
-# fusermount3 before 3.15 cannot look at a mount that root is not let into.
-version=$(fusermount3 --version | grep -oE '[0-9]+(\.[0-9]+)+')
-if [ "$(printf '%s\n' 3.15 "$version" | sort -V | head -n 1)" = 3.15 ]; then
-	try auto_unmount "$user" "$TMP/home/mnt" "$TMP/home/m.gguf"
-	rm "$TMP/home/m.grafted.gguf"
-fi
+try auto_unmount "$user" "$TMP/home/mnt" "$TMP/home/m.gguf"
+rm "$TMP/home/m.grafted.gguf"
 echo user_allow_other >"$TMP/fuse.conf"
 mount --bind "$TMP/fuse.conf" /etc/fuse.conf || exit 0
 try auto_unmount,allow_root "$user" "$TMP/home/mnt" "$TMP/home/m.gguf"

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static void make_first(void *context)
@@ -17,11 +18,12 @@ static void make_second(void *context)
 	write_text(in_temp(context, "second").text, "");
 }
 
-static void (*const jobs[])(void *context) = { make_first, make_second };
+static void (*const functions[])(void *context) = { make_first, make_second };
+static const struct helper_jobs jobs = { .jobs = functions, .n = 2, .orphaned = make_first };
 
 static void each_job_is_done_when_the_call_returns(void **state)
 {
-	struct helper_process *helper = helper_process_new(jobs, 2, state, "a-helper");
+	struct helper_process *helper = helper_process_new(&jobs, state, "a-helper");
 
 	assert_non_null(helper);
 	assert_int_equal(helper_process_run(helper, 1), 0);
@@ -37,12 +39,33 @@ static void each_job_is_done_when_the_call_returns(void **state)
 
 static void an_unknown_job_ends_it(void **state)
 {
-	struct helper_process *helper = helper_process_new(jobs, 2, state, "a-helper");
+	struct helper_process *helper = helper_process_new(&jobs, state, "a-helper");
 
 	assert_non_null(helper);
 	assert_int_equal(helper_process_run(helper, 2), -EIO);
 	assert_int_equal(helper_process_run(helper, 0), -EIO);
 	helper_process_free(helper);
+}
+
+/* Its end is seen: it is this process's child once the parent is gone. */
+static void what_it_does_when_the_parent_is_killed(void **state)
+{
+	struct helper_process *helper;
+	pid_t parent;
+
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+	parent = fork();
+	if (parent == 0) {
+		helper = helper_process_new(&jobs, state, "a-helper");
+		if (helper && helper_process_run(helper, 1) == 0)
+			raise(SIGKILL);
+		_exit(1);
+	}
+	must(waitpid(parent, NULL, 0) == parent);
+	assert_true(wait(NULL) > 0);
+	must(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) == 0);
+	assert_true(exists(in_temp(state, "second").text));
+	assert_true(exists(in_temp(state, "first").text));
 }
 
 static void kill_itself(void *context)
@@ -57,7 +80,8 @@ static void kill_itself(void *context)
 static void signals_are_not_for_it_and_its_death_is_noticed(void **state)
 {
 	void (*const deadly[])(void *context) = { kill_itself };
-	struct helper_process *helper = helper_process_new(deadly, 1, state, "a-helper");
+	const struct helper_jobs one = { .jobs = deadly, .n = 1 };
+	struct helper_process *helper = helper_process_new(&one, state, "a-helper");
 
 	assert_non_null(helper);
 	assert_int_equal(helper_process_run(helper, 0), -EIO);
@@ -74,7 +98,7 @@ static void no_lock_is_held_by_it(void **state)
 	write_text(path.text, "");
 	fd = open(path.text, O_RDWR | O_CLOEXEC);
 	must(flock(fd, LOCK_EX) == 0);
-	helper = helper_process_new(jobs, 2, state, "a-helper");
+	helper = helper_process_new(&jobs, state, "a-helper");
 	assert_non_null(helper);
 	/* It has closed its own by now. */
 	assert_int_equal(helper_process_run(helper, 0), 0);
@@ -100,7 +124,8 @@ static void print_title(void *context)
 static void it_has_a_title_of_its_own(void **state)
 {
 	void (*const printing[])(void *context) = { print_title };
-	struct helper_process *helper = helper_process_new(printing, 1, state, "a-helper");
+	const struct helper_jobs one = { .jobs = printing, .n = 1 };
+	struct helper_process *helper = helper_process_new(&one, state, "a-helper");
 
 	assert_non_null(helper);
 	assert_int_equal(helper_process_run(helper, 0), 0);
@@ -112,7 +137,7 @@ static void without_memory_there_is_none(void **state)
 {
 	needs_failing_allocations();
 	allocation_fails(1);
-	assert_null(helper_process_new(jobs, 2, state, "a-helper"));
+	assert_null(helper_process_new(&jobs, state, "a-helper"));
 	assert_true(allocation_failed());
 	helper_process_free(NULL);
 }
