@@ -558,6 +558,35 @@ static void colours_say_how_far_from_the_row(void **state)
 	free_sheet(&sheet);
 }
 
+/* The steps of the legend are one bar, in order. */
+static void steps_lie_beside_each_other(void **state)
+{
+	struct sheet sheet = dense(2, false);
+	unsigned long long x, width, next = 0;
+	unsigned n = 0;
+	char *text, *at;
+	char klass;
+	size_t size;
+
+	(void)state;
+	at = text = draw(&sheet, "model", &size);
+	while ((at = strstr(at, "<rect class=\"c"))) {
+		assert_int_equal(sscanf(at,
+					"<rect class=\"c%c\" x=\"%llu\" y=\"%*u\" width=\"%llu\"",
+					&klass, &x, &width),
+				 3);
+		assert_int_equal(klass, picture_style_class((int)n - GRID_STEPS, 0.0));
+		if (n > 0)
+			assert_int_equal(x, next);
+		next = x + width;
+		n++;
+		at++;
+	}
+	assert_int_equal(n, 2 * GRID_STEPS + 1);
+	free(text);
+	free_sheet(&sheet);
+}
+
 /* The marks of what was done, and what explains them. */
 static void what_was_grafted_is_marked(void **state)
 {

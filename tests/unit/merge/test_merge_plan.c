@@ -813,16 +813,19 @@ static void a_plan_that_is_stopped_is_given_up(void **state)
 	release(&p);
 }
 
-/* A model with such a string. */
-static struct base save_text(void **state, const char *file, const char *text)
+/* A model with one string, and with one array of numbers, each of 4 bytes. */
+static struct base save_values(void **state, const char *file, const char *text, uint32_t element,
+			       uint64_t count)
 {
 	static const uint64_t ne[] = { 4 };
+	static const uint32_t numbers[2];
 	struct mkgguf *m = mkgguf_new(3);
 	struct base base = { 0 };
 	struct error err = { 0 };
 	struct mk_file bytes;
 
 	mkgguf_kv_string(m, "text", text);
+	mkgguf_kv_array(m, "numbers", element, count, numbers, count * sizeof(numbers[0]));
 	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, ne);
 	bytes = mkgguf_finish(m);
 	write_file(in_temp(state, file).text, bytes.bytes, bytes.size);
@@ -841,10 +844,10 @@ static void long_values_are_compared_to_their_ends(void **state)
 	for (size_t i = 0; i < LENGTH; i++)
 		text[i] = (char)('a' + mk_byte(1, i) % 26);
 	text[LENGTH] = '\0';
-	one = save_text(state, "one.gguf", text);
-	same = save_text(state, "same.gguf", text);
+	one = save_values(state, "one.gguf", text, KV_U32, 2);
+	same = save_values(state, "same.gguf", text, KV_U32, 2);
 	text[LENGTH - 1] = '!';
-	other = save_text(state, "other.gguf", text);
+	other = save_values(state, "other.gguf", text, KV_U32, 2);
 	{
 		const struct plan_model a = { .file = one.file, .gguf = one.gguf },
 					b = { .file = same.file, .gguf = same.gguf },
@@ -858,6 +861,28 @@ static void long_values_are_compared_to_their_ends(void **state)
 	base_close(&same);
 	base_close(&other);
 	free(text);
+}
+
+static void arrays_of_other_elements_are_not_the_same(void **state)
+{
+	const struct {
+		uint32_t element;
+		uint64_t count;
+		int same;
+	} others[] = { { KV_U32, 2, 1 }, { KV_I32, 2, 0 }, { KV_U32, 1, 0 } };
+	struct base one = save_values(state, "one.gguf", "", KV_U32, 2);
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct base base =
+			save_values(state, "other.gguf", "", others[i].element, others[i].count);
+		const struct plan_model a = { .file = one.file, .gguf = one.gguf },
+					b = { .file = base.file, .gguf = base.gguf };
+
+		assert_int_equal(plan_same_key(&a, &b, "numbers"), others[i].same);
+		assert_int_equal(plan_same_key(&b, &a, "numbers"), others[i].same);
+		base_close(&base);
+	}
+	base_close(&one);
 }
 
 static void without_memory_nothing_is_planned(void **state)
