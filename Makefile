@@ -208,7 +208,7 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 # organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
-	ioctl sync_file_range
+	ioctl sync_file_range pread64 preadv64v2 readlinkat fstat64 fstatat64 faccessat fdopendir readdir64
 $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_below,fs)
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o

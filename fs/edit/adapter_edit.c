@@ -417,7 +417,7 @@ static int recover_link(struct model *model, const struct layer_adapter *what, s
 	return 0;
 }
 
-static void recover_one(void *context, const struct layer_adapter *what)
+static int recover_one(void *context, const struct layer_adapter *what, struct error *err)
 {
 	struct model *model = context;
 	enum adapter_file kind;
@@ -428,21 +428,25 @@ static void recover_one(void *context, const struct layer_adapter *what)
 	    (kind == ADAPTER_GGUF) == (what->target != NULL))
 		rc = what->target ? recover_link(model, what, length)
 				  : recover_number(model, what, kind, length);
+	if (rc == -ENOMEM)
+		return layer_unread(model->layer, class_name(CLASS_ADAPTERS), what->file, ENOMEM,
+				    err);
 	if (rc == 0)
 		model->recovered++;
 	else
 		model_leave_alone(model, class_name(CLASS_ADAPTERS), what->file,
 				  rc == -EINVAL ? "it is no link to an adapter and no number"
 						: strerror(-rc));
+	return 0;
 }
 
-int adapter_edit_recover(struct model *model)
+int adapter_edit_recover(struct model *model, struct error *err)
 {
 	const uint32_t before = model->recovered;
-	const int rc = layer_each_adapter(model->layer, recover_one, model);
+	const int rc = layer_each_adapter(model->layer, recover_one, model, err);
 
 	/* A mount that finds nothing is as its base. */
-	if (model->recovered > before || slots_generation(model->slots))
+	if (rc == 0 && (model->recovered > before || slots_generation(model->slots)))
 		adapters_refresh(model);
 	return rc;
 }

@@ -29,8 +29,8 @@ void adapter_edit_learn_alpha(struct model *model, const char *name);
 void adapter_edit_forget_copied(struct model *model);
 
 /* Put in force what the layer holds. Where links lead is looked at when the mount is there. Returns
- * 0, or -errno: not all could be listed. */
-int adapter_edit_recover(struct model *model);
+ * 0, or -errno with err set: not all can be read. */
+int adapter_edit_recover(struct model *model, struct error *err);
 
 /* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns
  * whether there was none from some. */

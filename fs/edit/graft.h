@@ -74,8 +74,8 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
 
 /* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
  * NULL: there will be none; a donor that the layer tells of in there is never opened. Returns 0, or
- * -errno: not all could be listed. */
-int graft_recover(struct model *model, const char *mountpoint);
+ * -errno with err set: not all can be read. */
+int graft_recover(struct model *model, const char *mountpoint, struct error *err);
 
 /* Finish a move, of a slot or a key, that an earlier mount noted and did not finish. */
 void graft_finish_move(struct model *model);

@@ -67,8 +67,9 @@ static struct content *broken_organ(struct filling *filling)
 
 static bool is_unreadable(const struct layer_entry *entry, const struct error *err)
 {
-	return (entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
-	       (err->code == EBADMSG || err->code == EIO);
+	return layer_is_unread(err->code) ||
+	       ((entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
+		err->code == EBADMSG);
 }
 
 /* A model that references of a user lead to, as it is now. */
@@ -364,8 +365,7 @@ static void name_slot(struct filling *filling, const struct layer_origin *origin
 	filling_name(filling, added, length);
 }
 
-static void recover_one(void *context, const struct layer_entry *entry,
-			const struct error *open_err)
+static int recover_one(void *context, const struct layer_entry *entry, struct error *err)
 {
 	struct graft_recovery *recovery = context;
 	struct model *model = recovery->model;
@@ -374,7 +374,7 @@ static void recover_one(void *context, const struct layer_entry *entry,
 				   .name = entry->name,
 				   .any_shape = true,
 				   .confirmed = true,
-				   .err = *open_err };
+				   .err = *err };
 	struct content *content = NULL;
 	char text[320], file[NAME_MAX + sizeof(".bin")];
 
@@ -389,12 +389,15 @@ static void recover_one(void *context, const struct layer_entry *entry,
 		content = broken_organ(&filling);
 	if (content && filling_put(&filling, content) == 0) {
 		model->recovered++;
-		return;
+		return 0;
 	}
 	snprintf(file, sizeof(file), "%s.bin", entry->name);
+	if (!filling.err.code || layer_is_unread(filling.err.code))
+		return layer_unread(model->layer, class_name(entry->klass), file,
+				    filling.err.code ? filling.err.code : ENOMEM, err);
 	model_leave_alone(model, class_name(entry->klass), file,
-			  filling.err.code ? error_describe(&filling.err, text, sizeof(text))
-					   : "out of memory");
+			  error_describe(&filling.err, text, sizeof(text)));
+	return 0;
 }
 
 /* "CLASS/NAME": cut at the slash. */
@@ -451,10 +454,10 @@ void graft_finish_move(struct model *model)
 	model->journal.noted = model->journal.stuck || layer_journal_clear(model->layer) < 0;
 }
 
-int graft_recover(struct model *model, const char *mountpoint)
+int graft_recover(struct model *model, const char *mountpoint, struct error *err)
 {
 	struct graft_recovery recovery = { .model = model, .point = canonical(mountpoint) };
-	const int rc = layer_each(model->layer, recover_one, &recovery);
+	const int rc = layer_each(model->layer, recover_one, &recovery, err);
 
 	close_foreign(&recovery);
 	free(recovery.point);

@@ -492,20 +492,22 @@ bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *
 	return metadatum != NULL;
 }
 
-/* The first line of a file, which is a type. Returns its length with the newline; 0: it is none. */
-static uint64_t read_type(struct backing *file, struct value_type *type)
+/* The first line of a file, which is a type, and in *start its length with the newline. */
+static int read_type(struct editing *editing, struct backing *file, uint64_t *start)
 {
 	char line[VALUE_TYPE_TEXT + 1];
 	const uint64_t size = backing_size(file);
 	const size_t n = size < sizeof(line) ? (size_t)size : sizeof(line);
+	const int rc = backing_read(file, line, n, 0);
 	const char *end;
 
-	if (backing_read(file, line, n, 0) < 0)
-		return 0;
+	if (rc < 0)
+		return rc;
 	end = memchr(line, '\n', n);
-	return end && value_type_parse(line, (size_t)(end - line), type)
-		       ? (uint64_t)(end - line) + 1
-		       : 0;
+	if (!end || !value_type_parse(line, (size_t)(end - line), &editing->type))
+		return error_set(&editing->err, EINVAL, 0, "the first line is no type");
+	*start = (uint64_t)(end - line) + 1;
+	return 0;
 }
 
 struct tail {
@@ -525,14 +527,14 @@ static int recover_value(struct editing *editing, enum layer_key kind, struct ba
 	struct tail tail = { file, 0 };
 	struct source source = { .read_at = read_tail, .context = &tail };
 	struct metadata_entry *metadatum;
-	int rc;
+	int rc = 0;
 
 	if (kind == LAYER_KEY_TYPED) {
 		editing->typed = STAGE_WANTED;
-		tail.start = read_type(file, &editing->type);
-		if (tail.start == 0)
-			return error_set(&editing->err, EINVAL, 0, "the first line is no type");
+		rc = read_type(editing, file, &tail.start);
 	}
+	if (rc < 0)
+		return rc;
 	source.size = backing_size(file) - tail.start;
 	editing->mtime = backing_stat(file)->st_mtim;
 	rc = check_text(editing, &source);
@@ -548,13 +550,13 @@ static int recover_value(struct editing *editing, enum layer_key kind, struct ba
 	return rc;
 }
 
-static void recover_one(void *context, enum layer_key kind, const char *name, struct backing *file,
-			const struct error *open_err)
+static int recover_one(void *context, enum layer_key kind, const char *name, struct backing *file,
+		       struct error *err)
 {
 	struct model *model = context;
-	struct editing editing = { .model = model, .name = name, .err = *open_err };
+	struct editing editing = { .model = model, .name = name, .err = *err };
 	char text[320];
-	int rc = -EIO;
+	int rc = -err->code;
 
 	if (file)
 		rc = find_key(&editing);
@@ -567,18 +569,21 @@ static void recover_one(void *context, enum layer_key kind, const char *name, st
 	}
 	backing_unref(file);
 	free(editing.bytes.bytes);
+	if (rc < 0 && !editing.err.code)
+		error_set(&editing.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+	if (layer_is_unread(editing.err.code))
+		return layer_unread(model->layer, LAYER_METADATA, name, editing.err.code, err);
 	if (rc == 0)
 		model->recovered++;
 	else
 		model_leave_alone(model, LAYER_METADATA, name,
-				  editing.err.code
-					  ? error_describe(&editing.err, text, sizeof(text))
-					  : "out of memory");
+				  error_describe(&editing.err, text, sizeof(text)));
+	return 0;
 }
 
-int metadata_edit_recover(struct model *model)
+int metadata_edit_recover(struct model *model, struct error *err)
 {
-	return layer_each_key(model->layer, recover_one, model);
+	return layer_each_key(model->layer, recover_one, model, err);
 }
 
 bool metadata_edit_finish_move(struct model *model, const char *from, const char *to)

@@ -38,8 +38,9 @@ int metadata_edit_set_type(struct model *model, uint32_t i, struct value_type ty
 /* "string" and the like for a key that has a value. False: it has none. */
 bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *type);
 
-/* Edits that an earlier mount left in the layer. Returns 0, or -errno: not all could be listed. */
-int metadata_edit_recover(struct model *model);
+/* Edits that an earlier mount left in the layer. Returns 0, or -errno with err set: not all can be
+ * read. */
+int metadata_edit_recover(struct model *model, struct error *err);
 
 /* Finish a move that was cut short, as it was noted in the layer: twice "metadata/NAME". False: it
  * was not one of a key. */

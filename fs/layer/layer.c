@@ -324,6 +324,25 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
+bool layer_is_unread(int code)
+{
+	static const int codes[] = { EIO,    ENOMEM,   EMFILE,	     ENFILE,
+				     ESTALE, ENOTCONN, ECONNABORTED, ETIMEDOUT };
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
+int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
+		 struct error *err)
+{
+	return error_set(err, code, ERROR_NO_OFFSET,
+			 "its layer cannot be read: %.100s/%s%s%.60s: %s", layer_path(layer),
+			 directory, file ? "/" : "", file ? file : "", strerror(code));
+}
+
 bool layer_directory(struct layer *layer, char path[PATH_MAX])
 {
 	bool there;

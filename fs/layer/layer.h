@@ -90,6 +90,15 @@ const char *layer_home(const struct layer *layer);
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
+/* Is that errno value of the disk, or of what this process may have, and not of what a file holds?
+ * Then the file may be read by the next mount, and it must not be gone on without it. */
+bool layer_is_unread(int code);
+
+/* Set err, if it is not NULL, to say that the file of that directory, or the directory, where file
+ * is NULL, could not be read because of an errno value. Returns its negative. */
+int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
+		 struct error *err);
+
 /* A copy of its directory's path. False: there is none yet, and the text is empty. */
 bool layer_directory(struct layer *layer, char path[PATH_MAX]);
 
@@ -129,10 +138,10 @@ struct layer_entry {
 };
 
 /* Call found for each slot that the layer says something about, with the reason in err where the
- * file cannot be opened. Returns 0, or -errno if some directory could not be listed. */
-typedef void layer_entry_fn(void *context, const struct layer_entry *entry,
-			    const struct error *err);
-int layer_each(struct layer *layer, layer_entry_fn *found, void *context);
+ * file cannot be opened. It returns 0, or -errno with err set, which ends it. Returns that, or
+ * -errno with err set where not all can be listed. */
+typedef int layer_entry_fn(void *context, const struct layer_entry *entry, struct error *err);
+int layer_each(struct layer *layer, layer_entry_fn *found, void *context, struct error *err);
 
 /* The modification time of a directory in the layer, "organs" or "metadata": given to it, as far as
  * it is there; and what it has. False: it is not there. */

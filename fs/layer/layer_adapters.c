@@ -88,44 +88,67 @@ static bool is_ours(const char *file)
 	       (ends_with(file, ".gguf") || ends_with(file, ".scale") || ends_with(file, ".alpha"));
 }
 
-static void read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MAX + 1])
+/* Returns 0 or -errno. */
+static int read_text(int dir, struct layer_adapter *what, char text[LAYER_SETTING_MAX + 1])
 {
 	const int fd = layer_open_file(dir, what->file);
-	const ssize_t n = fd < 0 ? -1 : io_read(fd, text, LAYER_SETTING_MAX, 0);
+	const ssize_t n = fd < 0 ? fd : io_read(fd, text, LAYER_SETTING_MAX, 0);
 
 	if (fd >= 0)
 		close(fd);
 	if (n < 0)
-		return;
+		return (int)n;
 	text[n] = '\0';
 	what->text = text;
+	return 0;
 }
 
-static void each_file(int dir, const char *file, layer_adapter_fn *found, void *context)
+/* What the file holds. Returns 0 or -errno. */
+static int read_file(int dir, struct layer_adapter *what, char target[PATH_MAX],
+		     char text[LAYER_SETTING_MAX + 1])
+{
+	ssize_t n;
+
+	if (fstatat(dir, what->file, &what->stat, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISREG(what->stat.st_mode))
+		return read_text(dir, what, text);
+	if (!S_ISLNK(what->stat.st_mode))
+		return 0;
+	n = readlinkat(dir, what->file, target, PATH_MAX - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	what->target = target;
+	return 0;
+}
+
+static int each_file(struct layer *layer, int dir, const char *file, layer_adapter_fn *found,
+		     void *context, struct error *err)
 {
 	struct layer_adapter what = { .file = file };
 	char target[PATH_MAX], text[LAYER_SETTING_MAX + 1];
-	ssize_t n;
+	int rc;
 
-	if (!is_ours(file) || fstatat(dir, file, &what.stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	n = readlinkat(dir, file, target, sizeof(target) - 1);
-	if (n >= 0) {
-		target[n] = '\0';
-		what.target = target;
-	} else if (S_ISREG(what.stat.st_mode)) {
-		read_text(dir, &what, text);
-	}
-	found(context, &what);
+	if (!is_ours(file))
+		return 0;
+	rc = read_file(dir, &what, target, text);
+	return layer_is_unread(-rc)
+		       ? layer_unread(layer, class_name(CLASS_ADAPTERS), file, -rc, err)
+		       : found(context, &what, err);
 }
 
-int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context)
+int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context,
+		       struct error *err)
 {
-	int rc;
-	DIR *entries = layer_list(layer->dir, class_name(CLASS_ADAPTERS), &rc);
+	int listed, rc = 0;
+	DIR *entries = layer_list(layer->dir, class_name(CLASS_ADAPTERS), &listed);
 	const char *entry;
 
-	while ((entry = layer_list_next(entries, &rc)))
-		each_file(dirfd(entries), entry, found, context);
-	return rc;
+	while ((entry = layer_list_next(entries, &listed)))
+		if (rc == 0)
+			rc = each_file(layer, dirfd(entries), entry, found, context, err);
+	return rc == 0 && listed < 0
+		       ? layer_unread(layer, class_name(CLASS_ADAPTERS), NULL, -listed, err)
+		       : rc;
 }

@@ -28,7 +28,8 @@ int layer_link_adapter(struct layer *layer, const char *file, const char *target
 int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n);
 
 /* A file that adapters/ has and that is no organ's: of a symbolic link the target, else up to
- * LAYER_SETTING_MAX bytes of text; NULL: it cannot be read. */
+ * LAYER_SETTING_MAX bytes of text; both NULL: it is neither a link nor a regular file that may be
+ * read. */
 #define LAYER_SETTING_MAX 64
 struct layer_adapter {
 	const char *file;
@@ -36,8 +37,10 @@ struct layer_adapter {
 	struct stat stat; /* of the file or link itself */
 };
 
-/* Call found for each. Returns 0, or -errno: not all could be listed. */
-typedef void layer_adapter_fn(void *context, const struct layer_adapter *what);
-int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context);
+/* Call found for each. It returns 0, or -errno with err set, which ends it. Returns that, or -errno
+ * with err set where not all can be read. */
+typedef int layer_adapter_fn(void *context, const struct layer_adapter *what, struct error *err);
+int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context,
+		       struct error *err);
 
 #endif

@@ -158,46 +158,54 @@ static const char *parse_name(const char *entry, enum layer_key *kind)
 	return entry[0] == '.' ? NULL : entry;
 }
 
-static bool is_superseded(int dir, enum layer_key kind, const char *name)
+/* 1 or 0, or -errno. */
+static int is_superseded(int dir, enum layer_key kind, const char *name)
 {
-	for (enum layer_key other = 0; other < kind; other++) {
+	int there = 0;
+
+	for (enum layer_key other = 0; there == 0 && other < kind; other++) {
 		char file[LAYER_FILE_MAX];
 
 		file_name(other, name, file);
-		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
+		there = layer_has_file(dir, file);
 	}
-	return false;
+	return there;
 }
 
-static void each_file(struct layer *layer, int dir, const char *entry, layer_key_fn *found,
-		      void *context)
+static int each_file(struct layer *layer, int dir, const char *entry, layer_key_fn *found,
+		     void *context, struct error *err)
 {
 	struct backing *file = NULL;
-	struct error err = { 0 };
+	struct error why = { 0 };
 	enum layer_key kind;
 	const char *name = parse_name(entry, &kind);
 	char path[PATH_MAX];
-	int fd;
+	int fd, rc = name ? is_superseded(dir, kind, name) : 1;
 
-	if (!name || is_superseded(dir, kind, name))
-		return;
+	if (rc < 0)
+		return layer_unread(layer, LAYER_METADATA, entry, -rc, err);
+	if (rc > 0)
+		return 0;
 	snprintf(path, sizeof(path), "%s/" LAYER_METADATA "/%s", layer->path, entry);
 	fd = layer_open_file(dir, entry);
 	if (fd < 0)
-		error_set(&err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
+		error_set(&why, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else
-		file = backing_fdopen(fd, path, &err);
-	found(context, kind, name, file, &err);
+		file = backing_fdopen(fd, path, &why);
+	rc = found(context, kind, name, file, &why);
+	if (rc < 0)
+		*err = why;
+	return rc;
 }
 
-int layer_each_key(struct layer *layer, layer_key_fn *found, void *context)
+int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, struct error *err)
 {
-	int rc;
-	DIR *entries = layer_list(layer->dir, LAYER_METADATA, &rc);
+	int listed, rc = 0;
+	DIR *entries = layer_list(layer->dir, LAYER_METADATA, &listed);
 	const char *entry;
 
-	while ((entry = layer_list_next(entries, &rc)))
-		each_file(layer, dirfd(entries), entry, found, context);
-	return rc;
+	while ((entry = layer_list_next(entries, &listed)))
+		if (rc == 0)
+			rc = each_file(layer, dirfd(entries), entry, found, context, err);
+	return rc == 0 && listed < 0 ? layer_unread(layer, LAYER_METADATA, NULL, -listed, err) : rc;
 }

@@ -27,9 +27,10 @@ int layer_write_key(struct layer *layer, enum layer_key kind, const char *name, 
 int layer_revert_key(struct layer *layer, const char *name);
 
 /* Call found for each key that the layer says something of. file is found's from then on; NULL,
- * with the reason in err: it cannot be opened. Returns 0, or -errno: not all could be listed. */
-typedef void layer_key_fn(void *context, enum layer_key kind, const char *name,
-			  struct backing *file, const struct error *err);
-int layer_each_key(struct layer *layer, layer_key_fn *found, void *context);
+ * with the reason in err: it cannot be opened. It returns 0, or -errno with err set, which ends it.
+ * Returns that, or -errno with err set where not all can be listed. */
+typedef int layer_key_fn(void *context, enum layer_key kind, const char *name, struct backing *file,
+			 struct error *err);
+int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, struct error *err);
 
 #endif

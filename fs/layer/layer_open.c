@@ -69,6 +69,13 @@ char *layer_read_own_text(int dir, const char *name, size_t most)
 	return NULL;
 }
 
+int layer_has_file(int dir, const char *name)
+{
+	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
 const char *layer_open_error(int rc)
 {
 	return rc == -EINVAL ? "this is not a regular file" : strerror(-rc);

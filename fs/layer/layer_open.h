@@ -13,6 +13,9 @@
  * symbolic link, -EISDIR a directory, -EINVAL it is something else that is no regular file. */
 int layer_open_file(int dir, const char *name);
 
+/* Is there a file of that name, of any kind? 1 or 0, or -errno: that cannot be told. */
+int layer_has_file(int dir, const char *name);
+
 /* The text of a regular file of less than `most` bytes, with a NUL, to free. NULL: there is none,
  * it holds a NUL, is longer, or cannot be read. */
 char *layer_read_text(int dir, const char *name, size_t most);

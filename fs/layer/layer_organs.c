@@ -891,30 +891,31 @@ static bool parse_name(const char *entry, enum layer_kind *kind, char name[NAME_
 }
 
 /* Is there a file that counts more? One of the two is what was to be forgotten when the daemon was
- * killed. */
-static bool is_superseded(int dir, enum layer_kind kind, const char *name)
+ * killed. 1 or 0, or -errno. */
+static int is_superseded(int dir, enum layer_kind kind, const char *name)
 {
-	for (enum layer_kind other = 0; other < kind; other++) {
+	int found = 0;
+
+	for (enum layer_kind other = 0; found == 0 && other < kind; other++) {
 		char file[LAYER_FILE_MAX];
 
 		file_name(other, name, "", file);
-		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
+		found = layer_has_file(dir, file);
 	}
-	return false;
+	return found;
 }
 
-/* Is it a symbolic link? Its target goes into text. */
-static bool read_link(int dir, const char *entry, struct layer_entry *what, char text[PATH_MAX])
+/* The target of a symbolic link, into text. Returns 0, -EINVAL: it is none, or -errno. */
+static int read_link(int dir, const char *entry, struct layer_entry *what, char text[PATH_MAX])
 {
 	const ssize_t n = readlinkat(dir, entry, text, PATH_MAX - 1);
 
 	if (n < 0 || fstatat(dir, entry, &what->stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
+		return -errno;
 	text[n] = '\0';
 	what->kind = LAYER_LINK;
 	what->target = text;
-	return true;
+	return 0;
 }
 
 /* An organ that was put in force by an earlier mount, or came with the layer. */
@@ -945,41 +946,63 @@ static void open_entry(struct layer *layer, int dir, const char *entry, struct l
 		what->file = backing_fdopen(fd, path, err);
 }
 
-static void each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
-		      layer_entry_fn *found, void *context)
+/* What found returns. */
+static int say_entry(struct layer *layer, int dir, const char *entry, struct layer_entry *what,
+		     layer_entry_fn *found, void *context, struct error *err)
 {
-	struct layer_entry what = { .klass = klass };
-	char name[NAME_MAX + 1], target[PATH_MAX], xxh128[XXH128_TEXT];
-	struct error err = { 0 };
+	char target[PATH_MAX], xxh128[XXH128_TEXT];
+	struct error why = { 0 };
+	int rc;
 
-	if (!parse_name(entry, &what.kind, name) || is_superseded(dir, what.kind, name))
-		return;
-	what.name = name;
-	if (!is_organ(what.kind) || !layer_checksum_read(dir, entry, xxh128))
+	if (!is_organ(what->kind) || !layer_checksum_read(dir, entry, xxh128))
 		xxh128[0] = '\0';
-	layer_origin_read(dir, name, xxh128, &what.origin);
-	if (what.kind != LAYER_ORGAN || !read_link(dir, entry, &what, target))
-		open_entry(layer, dir, entry, &what, &err);
+	layer_origin_read(dir, what->name, xxh128, &what->origin);
+	rc = what->kind == LAYER_ORGAN ? read_link(dir, entry, what, target) : -EINVAL;
+	if (rc == -EINVAL)
+		open_entry(layer, dir, entry, what, &why);
+	else if (rc < 0)
+		error_set(&why, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
 	else
-		what.seen = layer_seen_read(dir, name, target);
-	found(context, &what, &err);
-	layer_origin_release(&what.origin);
-	free((char *)what.seen);
+		what->seen = layer_seen_read(dir, what->name, target);
+	rc = found(context, what, &why);
+	if (rc < 0)
+		*err = why;
+	layer_origin_release(&what->origin);
+	free((char *)what->seen);
+	return rc;
 }
 
-int layer_each(struct layer *layer, layer_entry_fn *found, void *context)
+static int each_file(struct layer *layer, int dir, enum organ_class klass, const char *entry,
+		     layer_entry_fn *found, void *context, struct error *err)
 {
-	int all = 0;
+	struct layer_entry what = { .klass = klass };
+	char name[NAME_MAX + 1];
+	int superseded;
 
-	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
-		int rc;
-		DIR *entries = layer_list(layer->dir, class_name(klass), &rc);
+	if (!parse_name(entry, &what.kind, name))
+		return 0;
+	superseded = is_superseded(dir, what.kind, name);
+	if (superseded < 0)
+		return layer_unread(layer, class_name(klass), entry, -superseded, err);
+	what.name = name;
+	return superseded ? 0 : say_entry(layer, dir, entry, &what, found, context, err);
+}
+
+int layer_each(struct layer *layer, layer_entry_fn *found, void *context, struct error *err)
+{
+	int rc = 0;
+
+	for (enum organ_class klass = 0; rc == 0 && klass < CLASSES; klass++) {
+		int listed;
+		DIR *entries = layer_list(layer->dir, class_name(klass), &listed);
 		const char *entry;
 
-		while ((entry = layer_list_next(entries, &rc)))
-			each_file(layer, dirfd(entries), klass, entry, found, context);
-		if (rc < 0)
-			all = rc;
+		while ((entry = layer_list_next(entries, &listed)))
+			if (rc == 0)
+				rc = each_file(layer, dirfd(entries), klass, entry, found, context,
+					       err);
+		if (rc == 0 && listed < 0)
+			rc = layer_unread(layer, class_name(klass), NULL, -listed, err);
 	}
-	return all;
+	return rc;
 }

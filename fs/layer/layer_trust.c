@@ -31,8 +31,7 @@ static const char *doubt_directory(const struct stat *stat)
 /* Root follows a link, and opens the models of a merge, with the rights of its owner. */
 static bool has_owners_rights(const struct stat *stat, const char *name)
 {
-	return S_ISLNK(stat->st_mode) ||
-	       (S_ISREG(stat->st_mode) && strcmp(name, LAYER_MERGE) == 0);
+	return S_ISLNK(stat->st_mode) || (S_ISREG(stat->st_mode) && strcmp(name, LAYER_MERGE) == 0);
 }
 
 static const char *doubt_entry(int dir, const char *name)

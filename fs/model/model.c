@@ -488,6 +488,7 @@ void model_leave_alone(struct model *model, const char *directory, const char *f
 		       const char *why)
 {
 	model->keep_layer = true;
+	model->left_alone++;
 	log_add(model->log, "%s/%s/%s: left alone: %s", layer_path(model->layer), directory, file,
 		why);
 }

@@ -108,9 +108,10 @@ struct model {
 	struct slots *slots;
 	struct adapters *adapters;
 	struct metadata *metadata;
-	uint32_t recovered; /* grafts that an earlier mount left in the layer */
-	bool keep_layer;    /* the layer holds what could not be taken up: it must not be dropped */
-	struct symlinks *links; /* of the mount; set before requests come */
+	uint32_t recovered;  /* grafts that an earlier mount left in the layer */
+	uint32_t left_alone; /* files of the layer that could not be taken up */
+	bool keep_layer; /* the layer holds what could not be taken up: it must not be dropped */
+	struct symlinks *links;		       /* of the mount; set before requests come */
 	const struct model_listener *listener; /* likewise; NULL: there is none */
 	/* Before then no broken merge is tried again; protected by the turn of symlinks. */
 	struct timespec merge_again;

@@ -511,6 +511,12 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	past = layer_history(model->layer);
 	if (past->doubt)
 		report_doubt(model, past);
+	if (model->left_alone)
+		log_report(model->log,
+			   "%s: warning: %" PRIu32 " file%s in %s cannot be taken up and %s left "
+			   "alone, as .log says; the unmount assembles nothing",
+			   model->name, model->left_alone, plural(model->left_alone),
+			   layer_path(model->layer), model->left_alone == 1 ? "is" : "are");
 	if (model->recovered && options->layer)
 		log_add(model->log,
 			"%s: took up %" PRIu32 " graft%s that an earlier mount left in %s",

@@ -2,12 +2,14 @@
 /* faults.c - organfs on a disk that fails when it is told to. Linked into a program of its own with
  * -Wl,--wrap for every call below, so that only what organfs itself asks for counts:
  *
- *	ORGANFS_FAULT=CALL:K:WHAT    the K-th CALL ("any": of them all) fails
+ *	ORGANFS_FAULT=CALL:K:WHAT    the K-th CALL fails; "any": of all that change the disk;
+ *				     "reads": of all that read from it
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
  * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
  * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not
  * been made, but a write to a full disk has written half. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,14 +64,14 @@ static void tell(const char *call)
 	syscall(SYS_close, fd);
 }
 
-/* Is this call to fail? Then errno says how. */
-static bool fails(const char *call)
+/* Is this call of that kind to fail? Then errno says how. */
+static bool fails_of(const char *kind, const char *call)
 {
 	static atomic_ulong calls;
 	struct plan plan;
 	unsigned long k;
 
-	if (!read_plan(&plan) || (strcmp(plan.call, "any") != 0 && strcmp(plan.call, call) != 0))
+	if (!read_plan(&plan) || (strcmp(plan.call, kind) != 0 && strcmp(plan.call, call) != 0))
 		return false;
 	k = atomic_fetch_add(&calls, 1) + 1;
 	if (k < plan.k || (k > plan.k && !plan.for_good))
@@ -82,6 +85,11 @@ static bool fails(const char *call)
 		kill(getpid(), SIGKILL);
 	errno = plan.code;
 	return true;
+}
+
+static bool fails(const char *call)
+{
+	return fails_of("any", call);
 }
 
 #define WRAP(name, parameters, arguments)                           \
@@ -153,7 +161,28 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 	return fails("write") ? -1 : __real_write(fd, bytes, n);
 }
 
-/* Files that are opened to be read, or made anew only elsewhere, are none of ours. */
+/* What reads from a disk. */
+#define WRAP_READ(type, failed, name, parameters, arguments)                          \
+	type __real_##name parameters;                                                \
+	type __wrap_##name parameters;                                                \
+	type __wrap_##name parameters                                                 \
+	{                                                                             \
+		return fails_of("reads", #name) ? (failed) : __real_##name arguments; \
+	}
+
+WRAP_READ(ssize_t, -1, pread64, (int fd, void *bytes, size_t n, off_t at), (fd, bytes, n, at))
+WRAP_READ(ssize_t, -1, preadv64v2, (int fd, const struct iovec *parts, int n, off_t at, int flags),
+	  (fd, parts, n, at, flags))
+WRAP_READ(ssize_t, -1, readlinkat, (int dir, const char *path, char *bytes, size_t n),
+	  (dir, path, bytes, n))
+WRAP_READ(int, -1, fstat64, (int fd, struct stat *stat), (fd, stat))
+WRAP_READ(int, -1, fstatat64, (int dir, const char *path, struct stat *stat, int flags),
+	  (dir, path, stat, flags))
+WRAP_READ(int, -1, faccessat, (int dir, const char *path, int mode, int flags),
+	  (dir, path, mode, flags))
+WRAP_READ(DIR *, NULL, fdopendir, (int fd), (fd))
+WRAP_READ(struct dirent *, NULL, readdir64, (DIR * entries), (entries))
+
 int __real_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...);
 int __wrap_openat64(int dir, const char *path, int flags, ...)
@@ -162,7 +191,7 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
 	mode_t mode;
 
 	if (!(flags & O_CREAT))
-		return __real_openat64(dir, path, flags);
+		return fails_of("reads", "openat64") ? -1 : __real_openat64(dir, path, flags);
 	va_start(arguments, flags);
 	mode = va_arg(arguments, mode_t);
 	va_end(arguments);

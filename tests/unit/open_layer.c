@@ -85,7 +85,7 @@ int keep_text(struct layer *layer, enum organ_class klass, const char *name, con
 	return rc;
 }
 
-static void list_one(void *context, const struct layer_entry *entry, const struct error *err)
+static int list_one(void *context, const struct layer_entry *entry, struct error *err)
 {
 	struct listing *listing = context;
 	const enum organ_class klass = entry->klass;
@@ -97,19 +97,20 @@ static void list_one(void *context, const struct layer_entry *entry, const struc
 	if (entry->kind == LAYER_LINK) {
 		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s>%.32s ",
 			 class_name(klass), name, entry->target);
-		return;
+		return 0;
 	}
 	if (!file) {
 		must(err->code);
 		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s! ",
 			 class_name(klass), name);
-		return;
+		return 0;
 	}
 	must(backing_size(file) < sizeof(bytes) &&
 	     backing_read(file, bytes, (size_t)backing_size(file), 0) == 0);
 	snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s=%s ",
 		 class_name(klass), name, bytes);
 	backing_unref(file);
+	return 0;
 }
 
 int compare_items(const void *a, const void *b)
@@ -121,9 +122,10 @@ char *list_layer(struct layer *layer)
 {
 	struct listing listing = { .n = 0 };
 	char *text = calloc(1, sizeof(listing.items) + 1);
+	struct error err = { 0 };
 
 	must(text);
-	layer_each(layer, list_one, &listing);
+	must(layer_each(layer, list_one, &listing, &err) == 0);
 	qsort(listing.items, listing.n, sizeof(listing.items[0]), compare_items);
 	for (size_t i = 0; i < listing.n; i++)
 		strcat(text, listing.items[i]);

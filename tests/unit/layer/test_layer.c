@@ -367,24 +367,6 @@ static void what_is_no_organ_file_is_passed_over_or_told_of(void **state)
 	close_site(&site);
 }
 
-static void a_class_that_leads_elsewhere_is_not_followed(void **state)
-{
-	struct site site = small_site(state);
-	struct layer *layer = open_layer(&site);
-
-	fill_layer(layer);
-	assert_int_equal(mkdir(in_temp(state, "elsewhere").text, 0700), 0);
-	write_text(in_temp(state, "elsewhere/x.bin").text, "x");
-	assert_int_equal(symlink(in_temp(state, "elsewhere").text,
-				 path_in(layer_path(layer), "embed").text),
-			 0);
-	assert_layer(layer, FILLED);
-	assert_between(-keep_text(layer, CLASS_EMBED, "y", "y"), 1, INT_MAX);
-	assert_false(exists(in_temp(state, "elsewhere/y.bin").text));
-	layer_close(layer);
-	close_site(&site);
-}
-
 static void a_stage_that_cannot_be_kept_is_still_there(void **state)
 {
 	struct site site = small_site(state);
@@ -516,7 +498,7 @@ struct looking {
 	unsigned found;
 };
 
-static void look_at(void *context, const struct layer_entry *entry, const struct error *err)
+static int look_at(void *context, const struct layer_entry *entry, struct error *err)
 {
 	struct looking *looking = context;
 
@@ -527,13 +509,37 @@ static void look_at(void *context, const struct layer_entry *entry, const struct
 	} else {
 		backing_unref(entry->file);
 	}
+	return 0;
+}
+
+static void a_class_that_leads_elsewhere_is_not_followed(void **state)
+{
+	struct site site = small_site(state);
+	struct layer *layer = open_layer(&site);
+	struct looking looking = { .name = "x" };
+	struct error err = { 0 };
+
+	fill_layer(layer);
+	assert_int_equal(mkdir(in_temp(state, "elsewhere").text, 0700), 0);
+	write_text(in_temp(state, "elsewhere/x.bin").text, "x");
+	assert_int_equal(symlink(in_temp(state, "elsewhere").text,
+				 path_in(layer_path(layer), "embed").text),
+			 0);
+	assert_int_equal(layer_each(layer, look_at, &looking, &err), -ENOTDIR);
+	assert_int_equal(looking.found, 0);
+	assert_non_null(strstr(err.text, "/embed: Not a directory"));
+	assert_between(-keep_text(layer, CLASS_EMBED, "y", "y"), 1, INT_MAX);
+	assert_false(exists(in_temp(state, "elsewhere/y.bin").text));
+	layer_close(layer);
+	close_site(&site);
 }
 
 static struct looking find(struct layer *layer, const char *name)
 {
 	struct looking looking = { .name = name };
+	struct error err = { 0 };
 
-	layer_each(layer, look_at, &looking);
+	assert_int_equal(layer_each(layer, look_at, &looking, &err), 0);
 	return looking;
 }
 

@@ -11,7 +11,7 @@ struct listing {
 	unsigned n;
 };
 
-static void note(void *context, const struct layer_adapter *what)
+static int note(void *context, const struct layer_adapter *what, struct error *err)
 {
 	struct listing *listing = context;
 	char line[256], *at = listing->text;
@@ -26,13 +26,16 @@ static void note(void *context, const struct layer_adapter *what)
 	memmove(at + strlen(line), at, strlen(at) + 1);
 	memcpy(at, line, strlen(line));
 	listing->n++;
+	(void)err;
+	return 0;
 }
 
 static void assert_kept(struct model *model, const char *text)
 {
 	struct listing listing = { .n = 0 };
+	struct error err = { 0 };
 
-	assert_int_equal(layer_each_adapter(model->layer, note, &listing), 0);
+	assert_int_equal(layer_each_adapter(model->layer, note, &listing, &err), 0);
 	assert_string_equal(listing.text, text);
 }
 

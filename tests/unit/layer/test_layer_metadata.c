@@ -12,8 +12,8 @@ struct said {
 	unsigned n;
 };
 
-static void note(void *context, enum layer_key kind, const char *name, struct backing *file,
-		 const struct error *err)
+static int note(void *context, enum layer_key kind, const char *name, struct backing *file,
+		struct error *err)
 {
 	static const char marks[] = "-:=";
 	struct said *said = context;
@@ -27,13 +27,15 @@ static void note(void *context, enum layer_key kind, const char *name, struct ba
 	said->n++;
 	snprintf(said->text + strlen(said->text), sizeof(said->text) - strlen(said->text),
 		 "%s%c%s;", name, marks[kind], file ? bytes : err->text);
+	return 0;
 }
 
 static void assert_says(struct layer *layer, const char *expected)
 {
 	struct said said = { .n = 0 };
+	struct error err = { 0 };
 
-	assert_int_equal(layer_each_key(layer, note, &said), 0);
+	assert_int_equal(layer_each_key(layer, note, &said, &err), 0);
 	assert_string_equal(said.text, expected);
 }
 

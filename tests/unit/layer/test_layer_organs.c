@@ -9,7 +9,7 @@ struct found_entries {
 	size_t n;
 };
 
-static void find_one(void *context, const struct layer_entry *entry, const struct error *err)
+static int find_one(void *context, const struct layer_entry *entry, struct error *err)
 {
 	static const char *const kinds[] = { [LAYER_WHITEOUT] = "nothing",
 					     [LAYER_REFERENCE] = "reference",
@@ -23,14 +23,16 @@ static void find_one(void *context, const struct layer_entry *entry, const struc
 	backing_unref(entry->file);
 	snprintf(found->items[found->n++], sizeof(found->items[0]), "%s %.40s %s ",
 		 kinds[entry->kind], entry->name, text);
+	return 0;
 }
 
 static void assert_says(struct layer *layer, const char *expected)
 {
 	struct found_entries found = { .n = 0 };
 	char text[8 * 96 + 1] = "";
+	struct error err = { 0 };
 
-	assert_int_equal(layer_each(layer, find_one, &found), 0);
+	assert_int_equal(layer_each(layer, find_one, &found, &err), 0);
 	qsort(found.items, found.n, sizeof(found.items[0]), compare_items);
 	for (size_t i = 0; i < found.n; i++)
 		strcat(text, found.items[i]);
