@@ -447,7 +447,8 @@ int filling_at(struct filling *filling, struct model *model, const struct graft_
 	*filling = (struct filling){ .model = model,
 				     .klass = place->klass,
 				     .name = place->name,
-				     .any_shape = model->any_shape,
+				     .any_shape = model->any_shape || place->as_said,
+				     .as_said = place->as_said,
 				     .is_named = place->tensor != NULL };
 	filling_find(filling);
 	if (!place->tensor || !filling->is_new ||
@@ -491,8 +492,9 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 		filling->organ = (struct organ){ 0 };
 		filling_find(filling);
 		base = model_time(model);
-		filling->may_be_base =
-			!filling_has_other_time(filling, &base) && !is_merged(filling);
+		filling->may_be_base = !filling->as_said &&
+				       !filling_has_other_time(filling, &base) &&
+				       !is_merged(filling);
 		filling->donor = fingerprinted(model, donor ? donor_ref(donor)
 							    : traced_donor(filling, stage));
 		rc = fill_from_stage(filling, stage);
@@ -520,7 +522,8 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
-	return graft_fill_place(model, &(struct graft_place){ klass, name, NULL, 0 }, stage, NULL);
+	return graft_fill_place(model, &(struct graft_place){ klass, name, NULL, 0, false }, stage,
+				NULL);
 }
 
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage)
@@ -536,7 +539,7 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	const struct organ_place *place = &model->places[tensor];
 	struct filling filling;
 	int rc = filling_at(&filling, model,
-			    &(struct graft_place){ place->klass, place->name, NULL, 0 });
+			    &(struct graft_place){ place->klass, place->name, NULL, 0, false });
 
 	filling.any_shape = filling.is_over = true;
 	filling.was = was;

@@ -29,6 +29,9 @@ struct graft_place {
 	const char *name;
 	const char *tensor;
 	size_t tensor_length;
+	/* By a recipe: what fills it may have any shape, as a stack of which an expert was taken
+	 * out, and is a graft also where it is what the base has. */
+	bool as_said;
 };
 
 /* May that organ, whose name is borrowed, fill the slot, as far as its header tells? Returns 0, or

@@ -21,6 +21,7 @@ struct filling {
 	bool any_shape;
 	bool confirmed; /* by an earlier mount: half of a pair stays, also for nothing */
 	bool is_new;	/* there is no such slot yet */
+	bool as_said;	/* as in struct graft_place */
 	bool is_named;	/* what its tensor is called is known, also where the slot is empty */
 	const struct timespec *mtime; /* that the file was given; NULL: none */
 	bool may_be_base;	      /* and then it is no graft */

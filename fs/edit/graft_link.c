@@ -78,8 +78,8 @@ int graft_refer(struct model *model, const struct graft_place *place, const stru
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid)
 {
-	return graft_symlink_place(model, &(struct graft_place){ klass, name, NULL, 0 }, target,
-				   uid, gid);
+	return graft_symlink_place(model, &(struct graft_place){ klass, name, NULL, 0, false },
+				   target, uid, gid);
 }
 
 int graft_symlink_place(struct model *model, const struct graft_place *place, const char *target,

@@ -36,6 +36,25 @@ static struct content *content_of_organ(struct filling *filling, struct backing 
 	return content_new(inode_new(filling->model), &filling->organ, backing_ref(file));
 }
 
+/* A number under the name of the slot, in place of an organ of which nothing is known. False: the
+ * slot has no name. */
+static bool stand_in_of_nothing(const struct filling *filling, struct organ *organ)
+{
+	const struct organ_place *place =
+		filling->is_new ? NULL : &filling->model->places[filling->tensor];
+	const struct gguf_tensor number = {
+		.name = place ? place->tensor : filling->added,
+		.name_length = place ? place->tensor_length : (uint32_t)filling->added_length,
+		.dims = 1,
+		.ne = { 1, 1, 1, 1 },
+		.type = GGML_F32,
+		.size = sizeof(float),
+	};
+
+	*organ = organ_of_tensor(&number);
+	return number.name_length > 0;
+}
+
 /* An organ file that cannot be read stays what the slot holds: the base's organ is not what was
  * promised. It stands in for the other's shape. */
 static struct content *broken_organ(struct filling *filling)
@@ -45,9 +64,11 @@ static struct content *broken_organ(struct filling *filling)
 	struct backing *gone;
 	char text[320], *name;
 
-	if (filling->is_new || filling->tensor >= model->gguf->n_tensors)
+	if (!filling_stand_in(filling, &filling->organ) &&
+	    !stand_in_of_nothing(filling, &filling->organ))
 		return NULL;
-	filling->organ = organ_of_tensor(&model->gguf->tensors[filling->tensor]);
+	if (filling->is_new && !filling->added_length)
+		return NULL;
 	name = graft_copy_name(&filling->organ);
 	gone = backing_new_missing(layer_path(model->layer), 0);
 	if (!name || !gone) {
@@ -247,13 +268,32 @@ static struct content *content_of_reference(struct graft_recovery *recovery,
 	return content;
 }
 
+/* What is at the end of a link until that is looked at: of the base, or as it was seen there, for
+ * the base may have nothing like it. *seen is released by the caller. */
+static bool stand_in_of_link(const struct filling *filling, const struct layer_entry *entry,
+			     struct layer_reference *seen, struct organ *organ)
+{
+	struct error err;
+
+	if (filling_stand_in(filling, organ))
+		return true;
+	if (!stand_in_of_nothing(filling, organ))
+		return false;
+	if (entry->seen && layer_reference_parse(entry->seen, seen, &err) == 0)
+		*organ = seen->organ;
+	return true;
+}
+
 /* Where a link leads is looked at when the mount is there. */
 static struct content *content_of_link(struct filling *filling, const struct layer_entry *entry)
 {
+	struct layer_reference seen = { .model = NULL };
 	struct content *content = NULL;
 	struct backing *gone;
 
-	if (!filling_stand_in(filling, &filling->organ) || filling_check(filling) < 0) {
+	if (!stand_in_of_link(filling, entry, &seen, &filling->organ) ||
+	    filling_check(filling) < 0) {
+		layer_reference_release(&seen);
 		filling->organ.name = NULL;
 		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
 		return NULL;
@@ -263,6 +303,8 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 		content = content_new_link(inode_new(filling->model), &filling->organ, gone, 0,
 					   entry->target);
 	backing_unref(gone);
+	layer_reference_release(&seen);
+	filling->organ.name = NULL;
 	if (content) {
 		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
 		content->mtime = entry->stat.st_mtim;

@@ -4,6 +4,7 @@
 #include "fs/files/checksums.h"
 #include "fs/lazy/lazy_text.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/model/adapters.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>
@@ -98,7 +99,7 @@ static struct gguf_hash *new_hash(struct model *model, const struct snapshot *sn
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		struct content *content = snapshot->content[i];
 
-		if (content_is_whiteout(content))
+		if (content_is_whiteout(content) || adapters_is_half(model, i))
 			continue;
 		if (content)
 			content_ref(content);

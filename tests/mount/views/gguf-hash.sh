@@ -74,6 +74,20 @@ unmount_and_wait
 unmount_and_wait "$TMP/donor"
 rm -r "$XDG_STATE_HOME"
 
+# Halves of an adapter are no part of the model.
+"$LORA" make "$base" "$TMP/halves.gguf" 'blk.[01].attn_q.weight'
+mount_model -o ro "$TMP/halves.gguf" "$TMP/donor"
+mount_model -o noassemble "$base"
+whole=$(tail -n 1 "$MNT/.views/gguf-hash.xxh64")
+cp "$TMP/donor/adapters/"*.bin "$MNT/adapters/"
+right
+! grep -q lora "$MNT/.views/gguf-hash.xxh64" || fail "$(grep lora "$MNT/.views/gguf-hash.xxh64")"
+echo 0 >"$MNT/adapters/lora.scale"
+equal "$(tail -n 1 "$MNT/.views/gguf-hash.xxh64")" "$whole"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
+rm -r "$XDG_STATE_HOME"
+
 # The directory.
 mount_model "$base"
 ! ls -A "$MNT" | grep -qx .views || fail '.views is listed'

@@ -397,7 +397,7 @@ static void fill_from(struct opened *o, struct donor *donor)
 	assert_int_equal(stage_write(stage, up.bytes, up.size, 0), 0);
 	assert_int_equal(graft_fill_place(o->model,
 					  &(struct graft_place){ CLASS_ORGANS, "blk_0_ffn_up", NULL,
-								 0 },
+								 0, false },
 					  stage, donor),
 			 0);
 	assert_organ(o->model, SMALL_UP, &up);

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Symbolic links of tensors that the base has nothing like, halves of adapters among them: the next
+# mount finds them, also where they lead nowhere by then, and where the daemon was killed.
+. "${0%/*}/../lib.sh"
+
+base=$(use types)
+donor=$(use stories260K)
+"$LORA" make "$donor" "$TMP/halves.gguf" 'blk.[01].attn_q.weight'
+options=noassemble,layer=$TMP/layer
+mount_model -o ro "$donor" "$TMP/donor"
+mount_model -o ro "$TMP/halves.gguf" "$TMP/halves"
+
+mount_model -o "$options" "$base"
+ln -s "$TMP/donor/skeleton/blk_0_attn_k.bin" "$MNT/skeleton/"
+cp "$TMP/donor/skeleton/blk_0_attn_v.bin" "$MNT/skeleton/"
+# Two links in a row, of which only the second is to an organ.
+ln -s blk_0_attn_k.bin "$MNT/skeleton/blk_1_attn_k.bin"
+stands() {
+	same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/donor/skeleton/blk_0_attn_k.bin"
+	equal "$(tail -c 16384 "$MNT/skeleton/blk_1_attn_k.bin" | sha256sum)" \
+		"$(tail -c 16384 "$TMP/donor/skeleton/blk_0_attn_k.bin" | sha256sum)" "$1"
+	same "$MNT/model.gguf" "$TMP/model.gguf"
+	equal "$(cut -f 1,2 "$MNT/.grafts" | sort)" "$(cat "$TMP/grafts")" "$1"
+	! grep -q 'left alone' "$MNT/.log" || fail "$1: $(cat "$MNT/.log")"
+}
+cp "$MNT/model.gguf" "$TMP/model.gguf"
+cut -f 1,2 "$MNT/.grafts" | sort >"$TMP/grafts"
+equal "$(wc -l <"$TMP/grafts")" 3
+stands 'at first'
+unmount_and_wait
+mount_model -o "$options" "$base"
+stands 'after an unmount'
+kill_daemon
+mount_model -o "$options" "$base"
+stands 'after a crash'
+unmount_and_wait
+
+# The donor is not there: they are broken, and whole again when it is.
+unmount_and_wait "$TMP/donor"
+mv "$donor" "$donor.away"
+mount_model -o "$options" "$base"
+equal "$(grep -c 'broken link' "$MNT/.grafts")" 2 "$(cat "$MNT/.grafts")"
+unmount_and_wait
+mv "$donor.away" "$donor"
+mount_model -o ro "$donor" "$TMP/donor"
+mount_model -o "$options" "$base"
+stands 'after the donor was away'
+echo all >"$MNT/.undo"
+equal "$(cat "$MNT/.grafts")" ''
+unmount_and_wait
+no_litter "$TMP/layer" LAYER
+
+# Halves of an adapter.
+mount_model -o "assemble,layer=$TMP/other" "$donor"
+ln -s "$TMP/halves/adapters/"*.bin "$MNT/adapters/"
+differ "$MNT/model.gguf" "$donor"
+cp "$MNT/model.gguf" "$TMP/model.gguf"
+cut -f 1,2 "$MNT/.grafts" | sort >"$TMP/grafts"
+kill_daemon
+mount_model -o "assemble,layer=$TMP/other" "$donor"
+same "$MNT/model.gguf" "$TMP/model.gguf"
+equal "$(cut -f 1,2 "$MNT/.grafts" | sort)" "$(cat "$TMP/grafts")"
+unmount_and_wait
+same "${donor%.gguf}.grafted.gguf" "$TMP/model.gguf"
+unmount_and_wait "$TMP/donor"
+unmount_and_wait "$TMP/halves"
