@@ -112,12 +112,14 @@ struct diff_side *diff_side_of_model(struct model *model, const struct snapshot 
 {
 	const uint32_t n_keys = metadata_count(model->metadata);
 	struct diff_side *side = new_side(name, snapshot->n, n_keys);
-	bool well = side != NULL;
+	uint32_t *order = model_order(model, snapshot->n);
+	bool well = side && order;
 
-	for (uint32_t i = 0; well && i < snapshot->n; i++)
-		well = add_slot(side, model, i, snapshot->content[i]);
+	for (uint32_t k = 0; well && k < snapshot->n; k++)
+		well = add_slot(side, model, order[k], snapshot->content[order[k]]);
 	for (uint32_t i = 0; well && i < n_keys; i++)
 		well = add_model_key(side, model, i, snapshot->edits);
+	free(order);
 	if (well)
 		return side;
 	diff_side_free(side);

@@ -12,13 +12,14 @@
 #include <string.h>
 
 static void add_class(struct lazy_text *cells, struct model *model, const struct snapshot *snapshot,
-		      enum organ_class klass)
+		      const uint32_t *order, enum organ_class klass)
 {
-	for (uint32_t k = 0, i; model_class_slot(model, klass, k, &i) && i < snapshot->n; k++) {
+	for (uint32_t k = 0; k < snapshot->n; k++) {
+		const uint32_t i = order[k];
 		const struct subject subject = { i, snapshot->content[i] };
 		char path[ORGAN_PATH_MAX];
 
-		if (content_is_whiteout(subject.content))
+		if (model->places[i].klass != klass || content_is_whiteout(subject.content))
 			continue;
 		lazy_text_add_hash(cells, &subject);
 		fprintf(lazy_text_stream(cells), "  %s\n", model_organ_path(model, i, path));
@@ -29,18 +30,20 @@ struct view *checksums_view(struct model *model, struct tensor_hashes *hashes,
 			    const struct snapshot *snapshot)
 {
 	struct lazy_text *cells = lazy_text_new_of_hashes(hashes, HASH_FILE);
+	uint32_t *order = model_order(model, snapshot->n);
 
-	if (!cells)
-		return NULL;
-	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		add_class(cells, model, snapshot, klass);
-	return lazy_text_view(cells);
+	if (cells && !order)
+		lazy_text_fail(cells);
+	for (enum organ_class klass = 0; cells && order && klass < CLASSES; klass++)
+		add_class(cells, model, snapshot, order, klass);
+	free(order);
+	return cells ? lazy_text_view(cells) : NULL;
 }
 
 struct gguf_hash {
 	struct model *model;
 	struct subject *order; /* as the model has them, with references */
-	uint32_t n, n_base;    /* all; those before the added ones */
+	uint32_t n;
 };
 
 static void release(void *context)
@@ -72,42 +75,29 @@ static int print_whole(void *context, const struct halt *halt, FILE *out)
 	return rc;
 }
 
-static int compare_names(const void *a, const void *b, void *model)
-{
-	const struct organ_place *places = ((const struct model *)model)->places;
-	const struct organ_place *x = &places[((const struct subject *)a)->tensor];
-	const struct organ_place *y = &places[((const struct subject *)b)->tensor];
-	const uint32_t n =
-		x->tensor_length < y->tensor_length ? x->tensor_length : y->tensor_length;
-	const int order = memcmp(x->tensor, y->tensor, n);
-
-	return order ? order
-		     : (x->tensor_length > y->tensor_length) -
-			       (x->tensor_length < y->tensor_length);
-}
-
-/* As layout.h says: the base's in their order, then the added ones by name. */
+/* In the order in which model.gguf has them. */
 static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
 {
 	struct gguf_hash *all = calloc(1, sizeof(*all));
+	uint32_t *order = model_order(model, snapshot->n);
 
-	if (!all || !(all->order = calloc(snapshot->n + 1u, sizeof(*all->order)))) {
+	if (!all || !order || !(all->order = calloc(snapshot->n + 1u, sizeof(*all->order)))) {
+		free(order);
 		free(all);
 		return NULL;
 	}
 	all->model = model;
-	for (uint32_t i = 0; i < snapshot->n; i++) {
+	for (uint32_t k = 0; k < snapshot->n; k++) {
+		const uint32_t i = order[k];
 		struct content *content = snapshot->content[i];
 
 		if (content_is_whiteout(content) || adapters_is_half(model, i))
 			continue;
 		if (content)
 			content_ref(content);
-		all->n_base += i < model->gguf->n_tensors;
 		all->order[all->n++] = (struct subject){ i, content };
 	}
-	qsort_r(all->order + all->n_base, all->n - all->n_base, sizeof(*all->order), compare_names,
-		model);
+	free(order);
 	return all;
 }
 

@@ -144,24 +144,28 @@ static void write_merge(FILE *out, const struct merge_state *merge)
 
 struct view *grafts_list_view(struct model *model, const struct snapshot *snapshot)
 {
+	uint32_t *order = model_order(model, snapshot->n);
 	struct merge_state *merge;
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = order ? open_memstream(&text, &size) : NULL;
 
-	if (!out)
+	if (!out) {
+		free(order);
 		return NULL;
+	}
 	merge = merge_force_get(model);
 	if (merge)
 		write_merge(out, merge);
 	merge_state_unref(merge);
-	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (is_listed(model, snapshot, i))
-			write_graft(out, model, i, snapshot->content[i]);
+	for (uint32_t k = 0; k < snapshot->n; k++)
+		if (is_listed(model, snapshot, order[k]))
+			write_graft(out, model, order[k], snapshot->content[order[k]]);
 	for (uint32_t i = 0; snapshot->edits && i < snapshot->edits->n; i++)
 		write_edit(out, model, &snapshot->edits->edits[i]);
 	for (uint32_t i = 0; snapshot->adapters && i < snapshot->adapters->n; i++)
 		write_adapter(out, &snapshot->adapters->lines[i]);
+	free(order);
 	return view_of_stream(out, &text, &size);
 }
 
@@ -169,6 +173,7 @@ struct view *grafts_list_view(struct model *model, const struct snapshot *snapsh
 struct listing {
 	struct model *model;
 	const struct snapshot *snapshot;
+	const uint32_t *order; /* of the slots */
 	FILE *out;
 	uint32_t n[CLASSES + 1]; /* the last are keys */
 };
@@ -195,7 +200,8 @@ static void list_slots(const struct listing *listing)
 {
 	char path[ORGAN_PATH_MAX];
 
-	for (uint32_t i = 0; i < listing->snapshot->n; i++) {
+	for (uint32_t k = 0; k < listing->snapshot->n; k++) {
+		const uint32_t i = listing->order[k];
 		const struct content *own = own_of(listing, i);
 
 		if (!own)
@@ -274,12 +280,16 @@ static void print_all(struct listing *listing)
 
 struct view *grafts_list_undo(struct model *model, const struct snapshot *snapshot)
 {
+	uint32_t *order = model_order(model, snapshot->n);
 	char *text = NULL;
 	size_t size;
-	struct listing listing = { model, snapshot, open_memstream(&text, &size), { 0 } };
+	struct listing listing = { .model = model, .snapshot = snapshot, .order = order };
 
+	listing.out = order ? open_memstream(&text, &size) : NULL;
+	if (listing.out)
+		print_all(&listing);
+	free(order);
 	if (!listing.out)
 		return NULL;
-	print_all(&listing);
 	return view_of_stream(listing.out, &text, &size);
 }

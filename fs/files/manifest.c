@@ -222,10 +222,13 @@ static void write_tensors(struct lazy_text *cells, struct model *model,
 {
 	FILE *out = lazy_text_stream(cells);
 	const char *between = "\n  ";
+	uint32_t *order = model_order(model, snapshot->n);
 
+	if (!order)
+		lazy_text_fail(cells);
 	fputs("\"tensors\": [", out);
-	for (uint32_t i = 0; i < snapshot->n; i++) {
-		const struct subject subject = { i, snapshot->content[i] };
+	for (uint32_t k = 0; order && k < snapshot->n; k++) {
+		const struct subject subject = { order[k], snapshot->content[order[k]] };
 
 		if (content_is_whiteout(subject.content))
 			continue;
@@ -234,6 +237,7 @@ static void write_tensors(struct lazy_text *cells, struct model *model,
 		between = ",\n  ";
 	}
 	fputs("\n]\n", out);
+	free(order);
 }
 
 struct view *manifest_view(struct model *model, struct memo *measures,

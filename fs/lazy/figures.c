@@ -105,10 +105,13 @@ static bool fill_layer(struct figures *figures)
 struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
 {
 	struct figures *figures = calloc(1, sizeof(*figures));
+	uint32_t *order = model_order(model, snapshot->n);
 	bool well;
 
-	if (!figures)
+	if (!figures) {
+		free(order);
 		return NULL;
+	}
 	figures->model = model;
 	figures->grafts = snapshot->grafts;
 	figures->edits = metadata_edits_ref(snapshot->edits);
@@ -117,9 +120,10 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 	figures->subjects = calloc(snapshot->n + 1u, sizeof(*figures->subjects));
 	figures->arena = arena_new();
 	well = figures->figures && figures->removed && figures->subjects && figures->arena &&
-	       fill_layer(figures);
-	for (uint32_t i = 0; well && i < snapshot->n; i++)
-		well = fill_slot(figures, i, snapshot->content[i]);
+	       order && fill_layer(figures);
+	for (uint32_t k = 0; well && k < snapshot->n; k++)
+		well = fill_slot(figures, order[k], snapshot->content[order[k]]);
+	free(order);
 	if (well)
 		return figures;
 	figures_free(figures);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *theta_status(const struct zmeasure *z)
@@ -198,17 +199,23 @@ struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass)
 {
 	struct lazy_text *cells = lazy_text_new(measures);
+	uint32_t *order = model_order(model, snapshot->n);
 
-	if (!cells)
+	if (!cells) {
+		free(order);
 		return NULL;
+	}
+	if (!order)
+		lazy_text_fail(cells);
 	fputs(THETA_HEADER, lazy_text_stream(cells));
-	for (uint32_t k = 0, i; model_class_slot(model, klass, k, &i) && i < snapshot->n; k++) {
+	for (uint32_t k = 0; order && k < snapshot->n; k++) {
+		const uint32_t i = order[k];
 		const struct subject subject = { i, snapshot->content[i] };
 		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
 		uint64_t elements = 0;
 		struct organ organ;
 
-		if (content_is_whiteout(subject.content))
+		if (model->places[i].klass != klass || content_is_whiteout(subject.content))
 			continue;
 		organ = model_organ(model, i, subject.content);
 		shape_elements(organ.ne, &elements);
@@ -216,6 +223,7 @@ struct view *theta_table(struct model *model, struct memo *measures,
 			model_organ_path(model, i, path), type_name(organ.type, scratch), elements);
 		lazy_text_add(cells, &subject, theta_columns);
 	}
+	free(order);
 	return lazy_text_view(cells);
 }
 

@@ -434,6 +434,34 @@ bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, u
 	return found;
 }
 
+static int compare_names(const void *a, const void *b, void *model)
+{
+	const struct organ_place *places = ((const struct model *)model)->places;
+	const struct organ_place *x = &places[*(const uint32_t *)a];
+	const struct organ_place *y = &places[*(const uint32_t *)b];
+	const uint32_t n =
+		x->tensor_length < y->tensor_length ? x->tensor_length : y->tensor_length;
+	const int order = memcmp(x->tensor, y->tensor, n);
+
+	return order ? order
+		     : (x->tensor_length > y->tensor_length) -
+			       (x->tensor_length < y->tensor_length);
+}
+
+uint32_t *model_order(const struct model *model, uint32_t n)
+{
+	const uint32_t base = model->gguf->n_tensors;
+	uint32_t *order = calloc(n + 1u, sizeof(*order));
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	if (n > base)
+		qsort_r(order + base, n - base, sizeof(*order), compare_names, (void *)model);
+	return order;
+}
+
 uint32_t model_class_count(struct model *model, enum organ_class klass)
 {
 	uint32_t n;

@@ -45,7 +45,8 @@ static int plan_place(struct recipe_replay *replay, const struct recipe_graft *g
 				 "%.120s is the name of no slot", slot);
 	snprintf(plan->name, sizeof(plan->name), "%s", slash + 1);
 	plan->place.name = plan->name;
-	plan->place.as_said = true;
+	/* Its hash says which organ it is. */
+	plan->place.as_said = graft->how == RECIPE_COPY;
 	plan->place.tensor = graft->tensor.bytes;
 	plan->place.tensor_length = graft->tensor.length;
 	plan->how = graft->how;

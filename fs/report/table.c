@@ -5,6 +5,7 @@
 #include "fs/report/table_field.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct table_printing {
@@ -103,18 +104,24 @@ static void print_tensor(const struct table_printing *p, uint32_t i, const struc
 static void print_all(struct table_printing *p, struct lazy_text *cells)
 {
 	const struct snapshot *snapshot = p->snapshot;
+	uint32_t *order = model_order(p->model, snapshot->n);
 
+	if (!order)
+		lazy_text_fail(cells);
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		p->tensors += !content_is_whiteout(snapshot->content[i]);
 	p->total = p->model->whole ? p->tensors : shards_tensor_total(p->model->shards);
 	print_head(p);
 	print_facts(p);
-	for (uint32_t i = 0; i < snapshot->n; i++) {
-		if (content_is_whiteout(snapshot->content[i]))
+	for (uint32_t k = 0; order && k < snapshot->n; k++) {
+		const struct subject subject = { order[k], snapshot->content[order[k]] };
+
+		if (content_is_whiteout(subject.content))
 			continue;
-		print_tensor(p, i, snapshot->content[i]);
-		lazy_text_add(cells, &(struct subject){ i, snapshot->content[i] }, theta_exact);
+		print_tensor(p, subject.tensor, subject.content);
+		lazy_text_add(cells, &subject, theta_exact);
 	}
+	free(order);
 	fputs("end", p->out);
 	print_name(p);
 	fprintf(p->out, "\t%" PRIu32 "\n", p->tensors);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recipe of a model with organs of another shape, as experts were taken out of a stack or shape=any
-# was in force, makes the same model where it is not.
+# A recipe of a model with organs of another shape, as experts were taken out of a stack or
+# shape=any was in force, makes the same model where it is not.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" experts "$(use stories260K)" "$TMP/moe.gguf" 4
