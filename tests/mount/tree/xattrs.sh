@@ -28,6 +28,22 @@ for name in theta signal entropy kurtosis spacing magnitude min max mean deviati
 	[ -n "$(attribute $name)" ] || fail "no attribute $name"
 done
 
+# Room for just the value is enough, and for less it is ERANGE (getxattr(2)).
+python3 - "$organ" <<'EOF'
+import ctypes
+import errno
+import os
+import sys
+getxattr = ctypes.CDLL(None, use_errno=True).getxattr
+getxattr.restype = ctypes.c_ssize_t
+path, name = os.fsencode(sys.argv[1]), b'user.organfs.tensor'
+value = os.getxattr(path, name)
+room = ctypes.create_string_buffer(len(value))
+assert getxattr(path, name, room, len(value)) == len(value) and room.raw == value
+assert getxattr(path, name, room, len(value) - 1) == -1
+assert ctypes.get_errno() == errno.ERANGE
+EOF
+
 cp "$MNT/organs/blk_4_ffn_down.bin" "$TMP/organ.bin"
 cp "$TMP/organ.bin" "$organ"
 [ -n "$(attribute graft)" ] || fail 'no graft attribute'

@@ -253,6 +253,21 @@ static void what_does_not_fit_is_refused(void **state)
 	close_model(&o);
 }
 
+static void a_graft_that_is_refused_is_told_of_once(void **state)
+{
+	struct opened o = open_slots(state);
+	float values[COUNT];
+	uint64_t before;
+
+	some_values(values);
+	before = log_count(o.log);
+	o.model->journal.stuck = true;
+	assert_between(-put(&o, SLOT_F32, values), 1, INT_MAX);
+	assert_int_equal(log_count(o.log), before + 1);
+	assert_true(log_says(o.log, "graft refused"));
+	close_model(&o);
+}
+
 static void a_header_without_values_changes_nothing(void **state)
 {
 	struct opened o = open_slots(state);

@@ -558,8 +558,8 @@ static void colours_say_how_far_from_the_row(void **state)
 	free_sheet(&sheet);
 }
 
-/* The steps of the legend are one bar, in order. */
-static void steps_lie_beside_each_other(void **state)
+/* The steps of the legend are one bar, in order, and overlap no other. */
+static void bars_lie_beside_each_other(void **state)
 {
 	struct sheet sheet = dense(2, false);
 	unsigned long long x, width, next = 0;
@@ -583,6 +583,13 @@ static void steps_lie_beside_each_other(void **state)
 		at++;
 	}
 	assert_int_equal(n, 2 * GRID_STEPS + 1);
+	/* And the bar of angles beside that, in the same row. */
+	at = strstr(text, "fill=\"url(#angle)\"");
+	assert_non_null(at);
+	while (strncmp(at, "<rect", 5) != 0)
+		at--;
+	assert_int_equal(sscanf(at, "<rect x=\"%llu\"", &x), 1);
+	assert_true(x > next);
 	free(text);
 	free_sheet(&sheet);
 }
