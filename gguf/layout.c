@@ -2,6 +2,7 @@
 /* layout.c - see layout.h. */
 #include "layout_internal.h"
 #include "bytes.h"
+#include "names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,11 +42,8 @@ static int compare_names(const void *a, const void *b, void *context)
 	const struct plan *plan = context;
 	const struct organ *x = plan->slots[*(const uint32_t *)a].organ;
 	const struct organ *y = plan->slots[*(const uint32_t *)b].organ;
-	const uint32_t n = x->name_length < y->name_length ? x->name_length : y->name_length;
-	const int order = memcmp(x->name, y->name, n);
 
-	return order ? order
-		     : (x->name_length > y->name_length) - (x->name_length < y->name_length);
+	return names_compare(x->name, x->name_length, y->name, y->name_length);
 }
 
 static int find_order(struct plan *plan, uint32_t n_slots)

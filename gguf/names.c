@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <xxhash.h>
 
@@ -129,4 +130,11 @@ bool names_find(const struct names *names, const char *name, size_t length, uint
 		return false;
 	*value = names->entries[i].value;
 	return true;
+}
+
+int names_compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+
+	return order ? order : (a_length > b_length) - (a_length < b_length);
 }

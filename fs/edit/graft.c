@@ -522,7 +522,7 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage)
 {
-	return graft_fill_place(model, &(struct graft_place){ klass, name, NULL, 0, false }, stage,
+	return graft_fill_place(model, &(struct graft_place){ .klass = klass, .name = name }, stage,
 				NULL);
 }
 
@@ -539,7 +539,7 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	const struct organ_place *place = &model->places[tensor];
 	struct filling filling;
 	int rc = filling_at(&filling, model,
-			    &(struct graft_place){ place->klass, place->name, NULL, 0, false });
+			    &(struct graft_place){ .klass = place->klass, .name = place->name });
 
 	filling.any_shape = filling.is_over = true;
 	filling.was = was;

@@ -78,7 +78,7 @@ int graft_refer(struct model *model, const struct graft_place *place, const stru
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid)
 {
-	return graft_symlink_place(model, &(struct graft_place){ klass, name, NULL, 0, false },
+	return graft_symlink_place(model, &(struct graft_place){ .klass = klass, .name = name },
 				   target, uid, gid);
 }
 

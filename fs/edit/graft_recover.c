@@ -64,10 +64,9 @@ static struct content *broken_organ(struct filling *filling)
 	struct backing *gone;
 	char text[320], *name;
 
-	if (!filling_stand_in(filling, &filling->organ) &&
-	    !stand_in_of_nothing(filling, &filling->organ))
-		return NULL;
-	if (filling->is_new && !filling->added_length)
+	if ((filling->is_new && !filling->added_length) ||
+	    (!filling_stand_in(filling, &filling->organ) &&
+	     !stand_in_of_nothing(filling, &filling->organ)))
 		return NULL;
 	name = graft_copy_name(&filling->organ);
 	gone = backing_new_missing(layer_path(model->layer), 0);
@@ -86,11 +85,12 @@ static struct content *broken_organ(struct filling *filling)
 	return content;
 }
 
-static bool is_unreadable(const struct layer_entry *entry, const struct error *err)
+/* A damaged file where no slot is may be anything. */
+static bool is_unreadable(const struct filling *filling, const struct layer_entry *entry)
 {
-	return layer_is_unread(err->code) ||
+	return layer_is_unread(filling->err.code) ||
 	       ((entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
-		err->code == EBADMSG);
+		filling->err.code == EBADMSG && !filling->is_new);
 }
 
 /* A model that references of a user lead to, as it is now. */
@@ -419,6 +419,7 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 				   .err = *err };
 	struct content *content = NULL;
 	char text[320], file[NAME_MAX + sizeof(".bin")];
+	int rc;
 
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);
@@ -427,16 +428,19 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 	backing_unref(entry->file);
 	if (content && content->kind == CONTENT_COPY)
 		content_set_donor(content, donor_of(recovery, &entry->origin));
-	if (!content && is_unreadable(entry, &filling.err))
+	if (!content && is_unreadable(&filling, entry))
 		content = broken_organ(&filling);
-	if (content && filling_put(&filling, content) == 0) {
+	rc = content ? filling_put(&filling, content) : -ENOMEM;
+	if (rc == 0) {
 		model->recovered++;
 		return 0;
 	}
+	if (!filling.err.code)
+		error_set(&filling.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
 	snprintf(file, sizeof(file), "%s.bin", entry->name);
-	if (!filling.err.code || layer_is_unread(filling.err.code))
-		return layer_unread(model->layer, class_name(entry->klass), file,
-				    filling.err.code ? filling.err.code : ENOMEM, err);
+	if (layer_is_unread(filling.err.code))
+		return layer_unread(model->layer, class_name(entry->klass), file, filling.err.code,
+				    err);
 	model_leave_alone(model, class_name(entry->klass), file,
 			  error_describe(&filling.err, text, sizeof(text)));
 	return 0;

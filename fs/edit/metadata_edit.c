@@ -3,6 +3,7 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/journal.h"
 #include "fs/layer/layer_metadata.h"
+#include "fs/layer/layer_open.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/model/inode.h"
 #include "gguf/keys.h"
@@ -57,76 +58,89 @@ static int find_key(struct editing *editing)
 }
 
 /* The model's architecture as it is now; empty: none that a key could begin with. */
-static void read_architecture(const struct editing *editing, char text[KEY_FILENAME_MAX + 1])
+/* Returns 0, with no text where it is none, or -errno. */
+static int read_architecture(const struct editing *editing, char text[KEY_FILENAME_MAX + 1])
 {
 	struct metadata *metadata = editing->model->metadata;
 	uint32_t i;
-	int rc;
+	int rc = 0;
 	struct metadata_entry *metadatum = metadata_find(metadata, "general.architecture", &i)
 						   ? metadata_get(metadata, i, &rc)
 						   : NULL;
 	const struct value *value = metadatum ? metadata_entry_value(metadatum) : NULL;
 	size_t n = 0;
 
-	if (value && value->type.type == KV_STRING && value->length <= KEY_FILENAME_MAX &&
-	    value->source->read_at(value->source->context, text, (size_t)value->length,
-				   value->offset) == 0)
-		n = (size_t)value->length;
+	if (value && value->type.type == KV_STRING && value->length <= KEY_FILENAME_MAX) {
+		rc = value->source->read_at(value->source->context, text, (size_t)value->length,
+					    value->offset);
+		n = rc == 0 ? (size_t)value->length : 0;
+	}
 	text[n] = '\0';
 	metadata_entry_unref(metadatum);
+	return rc == -ENOENT ? 0 : rc;
 }
 
-/* Is the text a JSON array? */
-static bool is_list(const struct source *text)
+/* Is the text a JSON array? 1 or 0, or -errno. */
+static int is_list(const struct source *text)
 {
 	char start[64];
 	const size_t n = text->size < sizeof(start) ? (size_t)text->size : sizeof(start);
 	size_t blanks = 0;
+	const int rc = text->read_at(text->context, start, n, 0);
 
-	if (text->read_at(text->context, start, n, 0) < 0)
-		return false;
+	if (rc < 0)
+		return rc;
 	while (blanks < n && strchr(" \t\r\n", start[blanks]))
 		blanks++;
 	return blanks < n && start[blanks] == '[';
 }
 
 /* A key that has no type yet: the type is the specification's, or string. */
-static struct value_type type_of_new(const struct editing *editing, const struct source *text)
+static int type_of_new(struct editing *editing, const struct source *text)
 {
 	struct metadata_key key = { .key = editing->key, .length = (uint32_t)editing->key_length };
 	char architecture[KEY_FILENAME_MAX + 1];
 	struct key_type known;
+	int list = 0, rc;
 
 	if (!editing->is_new)
 		key = metadata_key(editing->model->metadata, editing->i);
-	read_architecture(editing, architecture);
+	rc = read_architecture(editing, architecture);
+	if (rc < 0)
+		return rc;
+	editing->type = (struct value_type){ KV_STRING, 0 };
 	if (!key_type_find(key.key, key.length, architecture, &known))
-		return (struct value_type){ KV_STRING, 0 };
-	if (known.value == KV_ARRAY || (known.element != KV_ARRAY && is_list(text)))
-		return (struct value_type){ KV_ARRAY, known.element };
-	return (struct value_type){ known.value, 0 };
+		return 0;
+	if (known.value != KV_ARRAY && known.element != KV_ARRAY)
+		list = is_list(text);
+	editing->type = known.value == KV_ARRAY || list > 0
+				? (struct value_type){ KV_ARRAY, known.element }
+				: (struct value_type){ known.value, 0 };
+	return list < 0 ? list : 0;
 }
 
-/* The type that the value will have. */
-static void find_type(struct editing *editing, const struct source *text)
+/* The type that the value will have. Returns 0 or -errno: what tells it cannot be read. */
+static int find_type(struct editing *editing, const struct source *text)
 {
 	struct value_type type;
 
 	if (editing->typed == STAGE_WANTED)
-		return;
+		return 0;
 	if (!editing->is_new && metadata_type(editing->model->metadata, editing->i, &type))
 		editing->type = type;
 	else if (editing->typed == STAGE_UNTYPED)
-		editing->type = type_of_new(editing, text);
+		return type_of_new(editing, text);
+	return 0;
 }
 
 static int check_text(struct editing *editing, const struct source *source)
 {
 	int rc = find_key(editing);
 
+	if (rc == 0)
+		rc = find_type(editing, source);
 	if (rc < 0)
 		return rc;
-	find_type(editing, source);
 	return value_parse(source, editing->type, width_of(editing->model), &editing->bytes,
 			   &editing->err);
 }

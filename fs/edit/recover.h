@@ -9,8 +9,9 @@
  * finished or undone first, then metadata, grafts and adapters are put in force as they are there.
  * What cannot be is said in the log and left alone, and an organ that cannot be read is broken. A
  * link into mountpoint, which may be NULL, leads to the model itself. Before any other thread knows
- * the model. Returns 0, or -errno with err set: a directory, a key or a setting of the layer cannot
- * be read now (layer_is_unread()), so that what would be shown is another model. */
+ * the model. Returns 0, or -errno with err set: a directory of the layer cannot be listed, or a
+ * file but an organ cannot be read now (layer_is_unread()), so that what would be shown is another
+ * model. */
 int recover(struct model *model, const char *mountpoint, struct error *err);
 
 #endif

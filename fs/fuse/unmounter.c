@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { UNMOUNT, LEAVE };
@@ -19,7 +20,10 @@ enum { UNMOUNT, LEAVE };
 /* In the child the descriptor of the connection is closed, which libfuse does not mind. */
 static void unmount(void *context)
 {
-	fuse_session_unmount(((struct unmounter *)context)->session);
+	struct unmounter *unmounter = context;
+
+	unmounter->ended = true;
+	fuse_session_unmount(unmounter->session);
 }
 
 static void leave(void *context)
@@ -60,17 +64,22 @@ static bool is_dead(const char *point)
 	return rc < 0 && errno == ENOTCONN;
 }
 
-/* The daemon was killed. fusermount3 does the same at the same time, but not always (is_dead()),
- * and before its version 3.15 not for a mount that root is not let into. */
+/* The daemon was killed. fusermount3 ends the mount in the same moment, but not always (is_dead()),
+ * and before its version 3.15 not where root is not let in. It has a second for that: both know the
+ * mount by its path alone, where another one may be as soon as it is gone. */
 static void end_mount(void *context)
 {
+	const struct timespec pause = { .tv_nsec = 20000000 };
 	const struct unmounter *unmounter = context;
 
 	if (!unmounter->automatic)
 		return;
-	if (is_there(unmounter) && is_dead(unmounter->point))
+	for (int tries = 50; !unmounter->ended && tries > 0 && is_there(unmounter); tries--)
+		nanosleep(&pause, NULL);
+	if (!unmounter->ended && is_there(unmounter) && is_dead(unmounter->point))
 		unmount(context);
-	leave(context);
+	if (unmounter->in_utab)
+		utab_leave(unmounter->point);
 }
 
 int unmounter_fork(struct unmounter *unmounter)

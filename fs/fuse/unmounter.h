@@ -18,6 +18,7 @@ struct unmounter {
 	dev_t device;		       /* of the mount; 0: not known */
 	bool automatic;		       /* the mount goes also where this process is killed */
 	bool in_utab;		       /* the mount has a line there (mount/utab.h) */
+	bool ended;		       /* in the child: it has unmounted it */
 	bool made;		       /* the directory, by this process: it goes with the mount */
 	struct helper_process *helper; /* NULL: this process does it itself */
 };

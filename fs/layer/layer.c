@@ -324,16 +324,8 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
-bool layer_is_unread(int code)
-{
-	static const int codes[] = { EIO,    ENOMEM,   EMFILE,	     ENFILE,
-				     ESTALE, ENOTCONN, ECONNABORTED, ETIMEDOUT };
-
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (code == codes[i])
-			return true;
-	return false;
-}
+/* Of a path in a sentence, the end. */
+#define PATH_SHOWN ((size_t)100)
 
 int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
 		 struct error *err)

@@ -90,10 +90,6 @@ const char *layer_home(const struct layer *layer);
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
 
-/* Is that errno value of the disk, or of what this process may have, and not of what a file holds?
- * Then the file may be read by the next mount, and it must not be gone on without it. */
-bool layer_is_unread(int code);
-
 /* Set err, if it is not NULL, to say that the file of that directory, or the directory, where file
  * is NULL, could not be read because of an errno value. Returns its negative. */
 int layer_unread(struct layer *layer, const char *directory, const char *file, int code,

@@ -21,24 +21,25 @@ int layer_checksum_write(struct layer *layer, const char *staged, const char *xx
 	return layer_create_text(layer, staged, text, (size_t)n, false);
 }
 
-bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
+int layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT])
 {
 	char path[LAYER_FILE_MAX], text[XXH128_TEXT + 1];
 	int fd;
 	ssize_t n;
 
 	if (snprintf(path, sizeof(path), "%s" LAYER_CHECKSUM_SUFFIX, file) >= (int)sizeof(path))
-		return false;
+		return 0;
 	fd = layer_open_file(dir, path);
-	if (fd < 0)
-		return false;
-	n = io_read(fd, text, sizeof(text), 0);
-	close(fd);
+	n = fd < 0 ? fd : io_read(fd, text, sizeof(text), 0);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return layer_is_unread((int)-n) ? (int)n : 0;
 	if (n != (ssize_t)sizeof(text) || memcmp(text + DIGITS, "  ", 2) != 0)
-		return false;
+		return 0;
 	text[DIGITS] = '\0';
 	if (strspn(text, "0123456789abcdef") != DIGITS)
-		return false;
+		return 0;
 	memcpy(xxh128, text, XXH128_TEXT);
-	return true;
+	return 1;
 }

@@ -20,7 +20,8 @@
 int layer_checksum_write(struct layer *layer, const char *staged, const char *xxh128,
 			 enum organ_class klass, const char *name);
 
-/* Read that of a file of the class. False: there is none, or nothing that is one. */
-bool layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT]);
+/* Read that of a file of the class. 1, or 0: there is none, or nothing that is one; -errno where
+ * layer_is_unread(). */
+int layer_checksum_read(int dir, const char *file, char xxh128[XXH128_TEXT]);
 
 #endif

@@ -120,15 +120,18 @@ static int find_key_file(struct layer *layer, const char *name)
 	const int dir =
 		layer->dir < 0 ? -ENOENT : layer_open_directory(layer->dir, LAYER_METADATA, false);
 	char file[LAYER_FILE_MAX];
+	int there = 0;
 
-	for (enum layer_key kind = 0; dir >= 0 && kind < LAYER_KEY_NOTHING; kind++) {
+	if (dir < 0)
+		return dir;
+	for (enum layer_key kind = 0; there == 0 && kind < LAYER_KEY_NOTHING; kind++) {
 		file_name(kind, name, file);
-		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			return dir;
+		there = layer_has_file(dir, file);
 	}
-	if (dir >= 0)
-		close(dir);
-	return dir < 0 ? dir : -ENOENT;
+	if (there > 0)
+		return dir;
+	close(dir);
+	return there < 0 ? there : -ENOENT;
 }
 
 int layer_revert_key(struct layer *layer, const char *name)

@@ -36,14 +36,15 @@ int layer_open_file(int dir, const char *name)
 	return rc;
 }
 
-/* fd is used up; -1: there is no file. */
-static char *read_text(int fd, size_t most)
+/* fd, which is used up, is that of the file, or -errno. */
+static char *read_text(int fd, size_t most, int *rc)
 {
 	char *text = fd < 0 ? NULL : malloc(most);
-	const ssize_t n = text ? io_read(fd, text, most, 0) : -1;
+	const ssize_t n = fd < 0 ? fd : text ? io_read(fd, text, most, 0) : -ENOMEM;
 
 	if (fd >= 0)
 		close(fd);
+	*rc = n < 0 && layer_is_unread((int)-n) ? (int)n : 0;
 	if (n < 0 || n == (ssize_t)most || memchr(text, '\0', (size_t)n)) {
 		free(text);
 		return NULL;
@@ -52,28 +53,43 @@ static char *read_text(int fd, size_t most)
 	return text;
 }
 
-char *layer_read_text(int dir, const char *name, size_t most)
+char *layer_read_text(int dir, const char *name, size_t most, int *rc)
 {
-	return read_text(layer_open_file(dir, name), most);
+	return read_text(layer_open_file(dir, name), most, rc);
 }
 
-char *layer_read_own_text(int dir, const char *name, size_t most)
+char *layer_read_own_text(int dir, const char *name, size_t most, int *rc)
 {
 	const int fd = layer_open_file(dir, name);
 	struct stat stat;
 
 	if (fd >= 0 && fstat(fd, &stat) == 0 && (stat.st_uid == geteuid() || stat.st_uid == 0))
-		return read_text(fd, most);
+		return read_text(fd, most, rc);
+	*rc = fd < 0 && layer_is_unread(-fd) ? fd : 0;
 	if (fd >= 0)
 		close(fd);
 	return NULL;
 }
 
+bool layer_is_unread(int code)
+{
+	static const int codes[] = { EIO,	ENOMEM,	   EMFILE,	 ENFILE,
+				     ESTALE,	EUCLEAN,   EREMOTEIO,	 ENOTCONN,
+				     ETIMEDOUT, EHOSTDOWN, EHOSTUNREACH, ECONNABORTED };
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
 int layer_has_file(int dir, const char *name)
 {
-	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	struct stat stat;
+
+	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
 		return 1;
-	return errno == ENOENT ? 0 : -errno;
+	return errno == ENOENT || errno == ENAMETOOLONG ? 0 : -errno;
 }
 
 const char *layer_open_error(int rc)

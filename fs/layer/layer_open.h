@@ -13,16 +13,20 @@
  * symbolic link, -EISDIR a directory, -EINVAL it is something else that is no regular file. */
 int layer_open_file(int dir, const char *name);
 
+/* Is that errno value of the disk, or of what this process may have, and not of what a file holds?
+ * Then the file may be read by the next mount, and it must not be gone on without it. */
+bool layer_is_unread(int code);
+
 /* Is there a file of that name, of any kind? 1 or 0, or -errno: that cannot be told. */
 int layer_has_file(int dir, const char *name);
 
 /* The text of a regular file of less than `most` bytes, with a NUL, to free. NULL: there is none,
- * it holds a NUL, is longer, or cannot be read. */
-char *layer_read_text(int dir, const char *name, size_t most);
+ * it holds a NUL, is longer, or cannot be read; *rc is -errno where layer_is_unread(), else 0. */
+char *layer_read_text(int dir, const char *name, size_t most, int *rc);
 
 /* The same, where the file is this user's, or root's: what another user has put there does not
  * speak for them. */
-char *layer_read_own_text(int dir, const char *name, size_t most);
+char *layer_read_own_text(int dir, const char *name, size_t most, int *rc);
 
 /* What that -errno says of the file. */
 const char *layer_open_error(int rc);

@@ -739,7 +739,7 @@ bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *n
 		return false;
 	for (size_t i = 0; !found && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		file_name(kinds[i], name, "", file);
-		found = layer_checksum_read(dir, file, xxh128);
+		found = layer_checksum_read(dir, file, xxh128) > 0;
 	}
 	close(dir);
 	return found;
@@ -758,7 +758,7 @@ static int link_stage(struct layer *layer, unsigned number, int dir, const char 
 		layer_stage_name(number, staged_suffix(seal->kind), staged);
 		file_name(seal->kind, name, "", file);
 		if (linkat(dir, file, layer->dir, staged, 0) == 0) {
-			if (!layer_checksum_read(dir, file, seal->xxh128))
+			if (layer_checksum_read(dir, file, seal->xxh128) <= 0)
 				seal->xxh128[0] = '\0';
 			return 0;
 		}
@@ -905,34 +905,52 @@ static int is_superseded(int dir, enum layer_kind kind, const char *name)
 	return found;
 }
 
-/* The target of a symbolic link, into text. Returns 0, -EINVAL: it is none, or -errno. */
+/* The target of a symbolic link, into text. Returns 1, 0: it is none, or -errno. */
 static int read_link(int dir, const char *entry, struct layer_entry *what, char text[PATH_MAX])
 {
 	const ssize_t n = readlinkat(dir, entry, text, PATH_MAX - 1);
 
+	if (n < 0 && errno == EINVAL)
+		return 0;
 	if (n < 0 || fstatat(dir, entry, &what->stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	text[n] = '\0';
 	what->kind = LAYER_LINK;
 	what->target = text;
-	return 0;
+	return 1;
+}
+
+/* What is noted of the file beside it, and where it leads if it is a link. Returns 0 or -errno. */
+static int read_notes(int dir, const char *entry, struct layer_entry *what,
+		      char xxh128[XXH128_TEXT], char target[PATH_MAX])
+{
+	int rc = is_organ(what->kind) ? layer_checksum_read(dir, entry, xxh128) : 0;
+
+	if (rc <= 0)
+		xxh128[0] = '\0';
+	if (rc >= 0)
+		rc = layer_origin_read(dir, what->name, xxh128, &what->origin);
+	if (rc >= 0 && what->kind == LAYER_ORGAN)
+		rc = read_link(dir, entry, what, target);
+	if (rc >= 0 && what->kind == LAYER_LINK)
+		what->seen = layer_seen_read(dir, what->name, target, &rc);
+	return rc < 0 ? rc : 0;
 }
 
 /* An organ that was put in force by an earlier mount, or came with the layer. */
-static struct backing *recovered_organ(struct layer *layer, int dir, int fd, const char *entry,
-				       const struct layer_entry *what, struct error *err)
+static struct backing *recovered_organ(struct layer *layer, int fd, const struct layer_entry *what,
+				       const char *xxh128, struct error *err)
 {
 	struct backing *file = organ_of(layer, fd, what->kind, what->klass, what->name, err);
-	char xxh128[XXH128_TEXT];
 
-	if (file && layer_checksum_read(dir, entry, xxh128))
+	if (file && xxh128[0])
 		backing_expect_hash(file, xxh128);
 	return file;
 }
 
 /* What the file says, in *what, which the caller gets. */
 static void open_entry(struct layer *layer, int dir, const char *entry, struct layer_entry *what,
-		       struct error *err)
+		       const char *xxh128, struct error *err)
 {
 	const int fd = layer_open_file(dir, entry);
 	char path[PATH_MAX];
@@ -941,7 +959,7 @@ static void open_entry(struct layer *layer, int dir, const char *entry, struct l
 	if (fd < 0)
 		error_set(err, -fd, ERROR_NO_OFFSET, "%s", layer_open_error(fd));
 	else if (is_organ(what->kind))
-		what->file = recovered_organ(layer, dir, fd, entry, what, err);
+		what->file = recovered_organ(layer, fd, what, xxh128, err);
 	else
 		what->file = backing_fdopen(fd, path, err);
 }
@@ -952,19 +970,15 @@ static int say_entry(struct layer *layer, int dir, const char *entry, struct lay
 {
 	char target[PATH_MAX], xxh128[XXH128_TEXT];
 	struct error why = { 0 };
-	int rc;
+	int rc = read_notes(dir, entry, what, xxh128, target);
 
-	if (!is_organ(what->kind) || !layer_checksum_read(dir, entry, xxh128))
-		xxh128[0] = '\0';
-	layer_origin_read(dir, what->name, xxh128, &what->origin);
-	rc = what->kind == LAYER_ORGAN ? read_link(dir, entry, what, target) : -EINVAL;
-	if (rc == -EINVAL)
-		open_entry(layer, dir, entry, what, &why);
-	else if (rc < 0)
-		error_set(&why, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
-	else
-		what->seen = layer_seen_read(dir, what->name, target);
-	rc = found(context, what, &why);
+	if (rc < 0) {
+		layer_unread(layer, class_name(what->klass), entry, -rc, &why);
+	} else {
+		if (what->kind != LAYER_LINK)
+			open_entry(layer, dir, entry, what, xxh128, &why);
+		rc = found(context, what, &why);
+	}
 	if (rc < 0)
 		*err = why;
 	layer_origin_release(&what->origin);

@@ -171,21 +171,22 @@ static char *slot_of(char *value, size_t *length)
 	return slot;
 }
 
-bool layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin)
+int layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin)
 {
 	char path[LAYER_FILE_MAX], *text, *values[KEYS] = { NULL };
+	int rc;
 
 	*origin = (struct layer_origin){ .slot = NULL };
 	if (snprintf(path, sizeof(path), "%s" LAYER_ORIGIN_SUFFIX, name) >= (int)sizeof(path))
-		return false;
-	text = layer_read_text(dir, path, TEXT_MAX);
+		return 0;
+	text = layer_read_text(dir, path, TEXT_MAX, &rc);
 	if (text && parse(text, values)) {
 		origin->slot = slot_of(values[KEY_SLOT], &origin->slot_length);
 		origin->donor = donor_of(values, xxh128);
 		origin->of = layer_reference_parse_of(values[KEY_OF]);
 	}
 	free(text);
-	return origin->slot || origin->donor;
+	return rc < 0 ? rc : origin->slot || origin->donor;
 }
 
 void layer_origin_release(struct layer_origin *origin)

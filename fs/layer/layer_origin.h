@@ -38,9 +38,10 @@ int layer_origin_write(struct layer *layer, const char *staged, const struct lay
 bool layer_origin_is_known(const struct layer_origin *origin, const char *xxh128);
 
 /* Read that of the slot with that name in a class, whose organ file has that hash; empty: it is not
- * known, or there is no organ file. Release with layer_origin_release(). False: there is none, or
- * no regular file that is one, or it says nothing; then all is NULL. */
-bool layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin);
+ * known, or there is no organ file. Release with layer_origin_release(). 1, or 0: there is none, or
+ * no regular file that is one, or it says nothing; then all is NULL. -errno where
+ * layer_is_unread(). */
+int layer_origin_read(int dir, const char *name, const char *xxh128, struct layer_origin *origin);
 void layer_origin_release(struct layer_origin *origin);
 
 #endif

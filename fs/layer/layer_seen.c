@@ -42,14 +42,15 @@ int layer_seen_write(struct layer *layer, const char *staged, const char *target
 	return rc;
 }
 
-char *layer_seen_read(int dir, const char *name, const char *target)
+char *layer_seen_read(int dir, const char *name, const char *target, int *rc)
 {
 	char path[LAYER_FILE_MAX], *text, *first, *reference = NULL;
 	size_t size;
 
+	*rc = 0;
 	if (snprintf(path, sizeof(path), "%s" LAYER_SEEN_SUFFIX, name) >= (int)sizeof(path))
 		return NULL;
-	text = layer_read_own_text(dir, path, TEXT_MAX);
+	text = layer_read_own_text(dir, path, TEXT_MAX, rc);
 	if (!text)
 		return NULL;
 	first = print(target, "", &size);

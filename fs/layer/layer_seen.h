@@ -23,7 +23,7 @@ int layer_seen_write(struct layer *layer, const char *staged, const char *target
 
 /* The reference in that of the link to target with that name in a class, to free. NULL: there is
  * none, or no regular file of this user or root that is one. What follows the target is not looked
- * at. */
-char *layer_seen_read(int dir, const char *name, const char *target);
+ * at. *rc is -errno where layer_is_unread(), else 0. */
+char *layer_seen_read(int dir, const char *name, const char *target, int *rc);
 
 #endif

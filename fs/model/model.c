@@ -439,13 +439,8 @@ static int compare_names(const void *a, const void *b, void *model)
 	const struct organ_place *places = ((const struct model *)model)->places;
 	const struct organ_place *x = &places[*(const uint32_t *)a];
 	const struct organ_place *y = &places[*(const uint32_t *)b];
-	const uint32_t n =
-		x->tensor_length < y->tensor_length ? x->tensor_length : y->tensor_length;
-	const int order = memcmp(x->tensor, y->tensor, n);
 
-	return order ? order
-		     : (x->tensor_length > y->tensor_length) -
-			       (x->tensor_length < y->tensor_length);
+	return names_compare(x->tensor, x->tensor_length, y->tensor, y->tensor_length);
 }
 
 uint32_t *model_order(const struct model *model, uint32_t n)

@@ -19,7 +19,7 @@
 
 /* What it sends when it begins, and what it gets in the end; no job has that number. */
 #define READY 255
-#define LEAVE READY
+#define END   READY
 
 struct helper_process {
 	int socket;
@@ -158,11 +158,11 @@ int helper_process_run(struct helper_process *helper, size_t i)
 
 void helper_process_free(struct helper_process *helper)
 {
-	const uint8_t leave = LEAVE;
+	const uint8_t end = END;
 
 	if (!helper)
 		return;
-	send(helper->socket, &leave, sizeof(leave), MSG_NOSIGNAL);
+	send(helper->socket, &end, sizeof(end), MSG_NOSIGNAL);
 	close(helper->socket);
 	while (waitpid(helper->pid, NULL, 0) < 0 && errno == EINTR)
 		;

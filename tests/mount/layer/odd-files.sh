@@ -131,6 +131,17 @@ says MOVING fifo 'layer/MOVING: this is not a regular file'
 says organs/blk_0_ffn_up.bin fifo 'blk_0_ffn_up.bin: .*this is not a regular file'
 says metadata/llama.context_length socket 'llama.context_length: .*this is not a regular file'
 
+# Names that are longer than any of a graft.
+rm -rf "$TMP/layer"
+cp -a "$TMP/plain" "$TMP/layer"
+long=$(printf '%0250d' 0)
+echo odd >"$TMP/layer/organs/$long.bin"
+echo odd >"$TMP/layer/metadata/$long"
+mount_model -o "layer=$TMP/layer,noassemble" "$base"
+same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/organ"
+log_says "$long.bin: left alone"
+unmount_and_wait
+
 # A directory in which an interrupted mount has left nothing but the beginning of a label.
 rm -rf "$TMP/layer"
 mkdir "$TMP/layer"

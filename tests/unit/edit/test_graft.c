@@ -396,8 +396,8 @@ static void fill_from(struct opened *o, struct donor *donor)
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, up.bytes, up.size, 0), 0);
 	assert_int_equal(graft_fill_place(o->model,
-					  &(struct graft_place){ CLASS_ORGANS, "blk_0_ffn_up", NULL,
-								 0, false },
+					  &(struct graft_place){ .klass = CLASS_ORGANS,
+								 .name = "blk_0_ffn_up" },
 					  stage, donor),
 			 0);
 	assert_organ(o->model, SMALL_UP, &up);

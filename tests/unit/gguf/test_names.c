@@ -153,4 +153,15 @@ static void a_failed_allocation_leaves_the_index_whole(void **state)
 	free(text);
 }
 
+static void names_have_an_order(void **state)
+{
+	(void)state;
+	assert_int_equal(names_compare("blk.1", 5, "blk.1", 5), 0);
+	assert_true(names_compare("blk.1", 5, "blk.10", 6) < 0);
+	assert_true(names_compare("blk.10", 6, "blk.1", 5) > 0);
+	assert_true(names_compare("blk.2", 5, "blk.10", 6) > 0);
+	assert_true(names_compare("a\xff", 2, "ab", 2) > 0);
+	assert_true(names_compare("", 0, "a", 1) < 0);
+}
+
 UNIT_MAIN(NULL, NULL)

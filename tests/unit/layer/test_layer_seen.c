@@ -19,8 +19,10 @@ static struct layer *staged_layer(struct site *site)
 
 static void assert_none(struct layer *layer, const char *target)
 {
-	char *text = layer_seen_read(layer->dir, "up", target);
+	int rc;
+	char *text = layer_seen_read(layer->dir, "up", target, &rc);
 
+	assert_int_equal(rc, 0);
 	if (text)
 		fail_msg("\"%s\"", text);
 }
@@ -31,12 +33,13 @@ static void it_is_read_for_its_own_target(void **state)
 	struct site site = small_site(state);
 	struct layer *layer = staged_layer(&site);
 	char *text;
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(targets); i++) {
 		assert_none(layer, targets[i]);
 		must(layer_seen_write(layer, "up" LAYER_SEEN_SUFFIX, targets[i], "some\ntext\n") ==
 		     0);
-		text = layer_seen_read(layer->dir, "up", targets[i]);
+		text = layer_seen_read(layer->dir, "up", targets[i], &rc);
 		assert_non_null(text);
 		assert_string_equal(text, "some\ntext\n");
 		free(text);
@@ -54,12 +57,13 @@ static void a_long_name_is_kept(void **state)
 	struct site site = small_site(state);
 	struct layer *layer = staged_layer(&site);
 	char *name = malloc(n + 1), *text;
+	int rc;
 
 	must(name);
 	memset(name, 'x', n);
 	name[n] = '\0';
 	assert_int_equal(layer_seen_write(layer, "up" LAYER_SEEN_SUFFIX, "/a", name), 0);
-	text = layer_seen_read(layer->dir, "up", "/a");
+	text = layer_seen_read(layer->dir, "up", "/a", &rc);
 	assert_non_null(text);
 	assert_string_equal(text, name);
 	free(text);

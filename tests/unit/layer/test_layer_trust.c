@@ -81,19 +81,19 @@ static void another_users_text_is_not_read(void **state)
 {
 	const struct path directory = in_temp(state, "layer");
 	char *text;
-	int dir;
+	int dir, rc;
 
 	if (geteuid() != 0)
 		skip();
 	make_layer(state);
 	dir = open(directory.text, O_RDONLY | O_DIRECTORY);
 	must(dir >= 0);
-	text = layer_read_own_text(dir, "LAYER", 100);
+	text = layer_read_own_text(dir, "LAYER", 100, &rc);
 	assert_string_equal(text, "label");
 	free(text);
 	must(chown(in_temp(state, "layer/LAYER").text, STRANGER, STRANGER) == 0);
-	assert_null(layer_read_own_text(dir, "LAYER", 100));
-	assert_null(layer_read_own_text(dir, "none", 100));
+	assert_null(layer_read_own_text(dir, "LAYER", 100, &rc));
+	assert_null(layer_read_own_text(dir, "none", 100, &rc));
 	close(dir);
 }
 

@@ -61,8 +61,8 @@ static void change(struct model *model)
 	assert_int_equal(stage_truncate(stage, 0), 0);
 	assert_int_equal(stage_write(stage, bytes, n, 0), 0);
 	assert_int_equal(graft_fill_place(model,
-					  &(struct graft_place){ CLASS_ORGANS, "blk_0_ffn_up", NULL,
-								 0, false },
+					  &(struct graft_place){ .klass = CLASS_ORGANS,
+								 .name = "blk_0_ffn_up" },
 					  stage, donor),
 			 0);
 	free(bytes);
