@@ -322,6 +322,18 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 	return rc;
 }
 
+/* What an adapter that cannot be read would change is not known. */
+static bool lacks_adapter(const struct model *model, const struct snapshot *snapshot)
+{
+	if (snapshot->adapters && snapshot->adapters->broken)
+		return true;
+	for (uint32_t i = model->gguf->n_tensors; i < snapshot->n; i++)
+		if (snapshot->content[i] && snapshot->content[i]->broken &&
+		    adapters_is_half(model, i))
+			return true;
+	return false;
+}
+
 static struct view *view_of(struct model *model, const struct snapshot *snapshot, unsigned wanted,
 			    struct error *err)
 {
@@ -340,7 +352,7 @@ static struct view *view_of(struct model *model, const struct snapshot *snapshot
 	if (rc == 0) {
 		if (wanted & WANTED_HEADER)
 			view = header_of_layout(&layout, model, snapshot);
-		else if (snapshot->adapters && snapshot->adapters->broken)
+		else if (lacks_adapter(model, snapshot))
 			view = unreadable(model, layout.size);
 		else
 			view = view_of_layout(&layout, model, snapshot);

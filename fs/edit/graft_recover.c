@@ -85,12 +85,12 @@ static struct content *broken_organ(struct filling *filling)
 	return content;
 }
 
-/* A damaged file where no slot is may be anything. */
+/* A damaged file where no slot is, or is known to have been, may be anything. */
 static bool is_unreadable(const struct filling *filling, const struct layer_entry *entry)
 {
 	return layer_is_unread(filling->err.code) ||
 	       ((entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
-		filling->err.code == EBADMSG && !filling->is_new);
+		filling->err.code == EBADMSG && (!filling->is_new || entry->origin.slot));
 }
 
 /* A model that references of a user lead to, as it is now. */

@@ -63,5 +63,35 @@ same "$MNT/model.gguf" "$TMP/model.gguf"
 equal "$(cut -f 1,2 "$MNT/.grafts" | sort)" "$(cat "$TMP/grafts")"
 unmount_and_wait
 same "${donor%.gguf}.grafted.gguf" "$TMP/model.gguf"
-unmount_and_wait "$TMP/donor"
+rm "${donor%.gguf}.grafted.gguf"
+
+# One that leads nowhere, or is damaged: as with every broken graft there is no model.
+mount_model -o "noassemble,compress=off,layer=$TMP/third" "$donor"
+ln -s "$TMP/halves/adapters/"*blk_0*.bin "$MNT/adapters/"
+cp "$TMP/halves/adapters/"*blk_1*.bin "$MNT/adapters/"
+same "$MNT/model.gguf" "$TMP/model.gguf"
+unmount_and_wait
 unmount_and_wait "$TMP/halves"
+mv "$TMP/halves.gguf" "$TMP/away.gguf"
+no_model() {
+	expect_fail 'input/output' cat "$MNT/model.gguf"
+	expect_fail 'input/output' bash -c "echo '$TMP/chimera' >'$MNT/.assemble'"
+	absent "$TMP/chimera"
+}
+mount_model -o "noassemble,layer=$TMP/third" "$donor"
+equal "$(grep -c 'broken link' "$MNT/.grafts")" 2 "$(cat "$MNT/.grafts")"
+no_model
+unmount_and_wait
+mv "$TMP/away.gguf" "$TMP/halves.gguf"
+half=$(find "$TMP/third/adapters" -name '*blk_1*lora_b.bin')
+cp "$half" "$TMP/half"
+truncate -s 20 "$half"
+mount_model -o "noassemble,layer=$TMP/third" "$donor"
+equal "$(grep -c 'broken copy' "$MNT/.grafts")" 1 "$(cat "$MNT/.grafts")"
+no_model
+unmount_and_wait
+cp "$TMP/half" "$half"
+mount_model -o "noassemble,layer=$TMP/third" "$donor"
+same "$MNT/model.gguf" "$TMP/model.gguf"
+unmount_and_wait
+unmount_and_wait "$TMP/donor"
