@@ -26,9 +26,18 @@ for class in skeleton organs embed norm; do
 done
 unmount_and_wait
 
+# What it prints of a find is more than the end that is shown of a test that fails: of the
+# operations before it those on the last one's file are.
 run() {
+	local file status=0
 	"$fsfuzz" --seed "$1" --seconds "$2" --processes "$processes" --state "$state" --patience \
-		60 "$MNT" "$TMP/base"
+		60 "$MNT" "$TMP/base" >"$TMP/found" 2>&1 || status=$?
+	if [ $status = 1 ]; then
+		file=$(grep -oE '[a-z]+/[a-z0-9_]+\.bin' "$TMP/found" | tail -n 1) || true
+		head -n -12 "$TMP/found" | grep -F -- "${file:-no file}" | tail -n 10
+		tail -n 12 "$TMP/found"
+	fi
+	return $status
 }
 
 check() {
