@@ -17,10 +17,10 @@ void names_free(struct names *names);
  * if the name is there already (its value stays), -ENOMEM. */
 int names_add(struct names *names, const char *name, size_t length, uint32_t value);
 
+bool names_find(const struct names *names, const char *name, size_t length, uint32_t *value);
+
 /* The order in which added tensors come last in a model: byte by byte, and of two that begin alike
  * the shorter one first. As memcmp(). */
 int names_compare(const char *a, size_t a_length, const char *b, size_t b_length);
-
-bool names_find(const struct names *names, const char *name, size_t length, uint32_t *value);
 
 #endif

@@ -57,8 +57,8 @@ static int find_key(struct editing *editing)
 		     : 0;
 }
 
-/* The model's architecture as it is now; empty: none that a key could begin with. */
-/* Returns 0, with no text where it is none, or -errno. */
+/* The model's architecture as it is now; empty: none that a key could begin with. Returns 0, or
+ * -errno: it cannot be read. */
 static int read_architecture(const struct editing *editing, char text[KEY_FILENAME_MAX + 1])
 {
 	struct metadata *metadata = editing->model->metadata;
@@ -70,6 +70,9 @@ static int read_architecture(const struct editing *editing, char text[KEY_FILENA
 	const struct value *value = metadatum ? metadata_entry_value(metadatum) : NULL;
 	size_t n = 0;
 
+	/* Removed, or found: then rc was for nothing. */
+	if (metadatum || rc == -ENOENT)
+		rc = 0;
 	if (value && value->type.type == KV_STRING && value->length <= KEY_FILENAME_MAX) {
 		rc = value->source->read_at(value->source->context, text, (size_t)value->length,
 					    value->offset);
@@ -77,7 +80,7 @@ static int read_architecture(const struct editing *editing, char text[KEY_FILENA
 	}
 	text[n] = '\0';
 	metadata_entry_unref(metadatum);
-	return rc == -ENOENT ? 0 : rc;
+	return rc;
 }
 
 /* Is the text a JSON array? 1 or 0, or -errno. */
@@ -284,11 +287,12 @@ static struct view *replace(struct editing *editing, int *rc)
 static int check_again(struct editing *editing, const struct source *source)
 {
 	const struct value_type type = editing->type;
+	int rc;
 
 	editing->is_new = !metadata_find(editing->model->metadata, editing->name, &editing->i);
-	find_type(editing, source);
-	if (value_type_same(editing->type, type))
-		return 0;
+	rc = find_type(editing, source);
+	if (rc < 0 || value_type_same(editing->type, type))
+		return rc;
 	free(editing->bytes.bytes);
 	editing->bytes = (struct value_bytes){ 0 };
 	return value_parse(source, editing->type, width_of(editing->model), &editing->bytes,

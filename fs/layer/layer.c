@@ -330,9 +330,13 @@ const char *layer_path(struct layer *layer)
 int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
 		 struct error *err)
 {
-	return error_set(err, code, ERROR_NO_OFFSET,
-			 "its layer cannot be read: %.100s/%s%s%.60s: %s", layer_path(layer),
-			 directory, file ? "/" : "", file ? file : "", strerror(code));
+	const char *path = layer_path(layer);
+	const size_t n = strlen(path);
+
+	return error_set(err, code, ERROR_NO_OFFSET, "its layer cannot be read: %s%s/%s%s%.60s: %s",
+			 n > PATH_SHOWN ? "..." : "",
+			 n > PATH_SHOWN ? path + (n - PATH_SHOWN) : path, directory,
+			 file ? "/" : "", file ? file : "", strerror(code));
 }
 
 bool layer_directory(struct layer *layer, char path[PATH_MAX])

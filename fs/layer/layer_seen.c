@@ -56,6 +56,8 @@ char *layer_seen_read(int dir, const char *name, const char *target, int *rc)
 	first = print(target, "", &size);
 	if (first && strncmp(text, first, size) == 0)
 		reference = strdup(text + size);
+	if (!first || (!reference && strncmp(text, first, size) == 0))
+		*rc = -ENOMEM;
 	free(first);
 	free(text);
 	return reference;

@@ -204,12 +204,12 @@ void model_set_directory_time(struct model *model, unsigned directory, const str
 
 /* Slot number k of a class. False: there are not so many. */
 bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
+uint32_t model_class_count(struct model *model, enum organ_class klass);
 
 /* The numbers of the first n slots, as many as a snapshot has, in the order in which an assembled
  * model has them (gguf/layout.h): those of the base as in the file, then the others by the names of
  * their tensors. To free. NULL: out of memory. */
 uint32_t *model_order(const struct model *model, uint32_t n);
-uint32_t model_class_count(struct model *model, enum organ_class klass);
 
 /* Add a slot CLASS/NAME for a tensor of that name, which holds content; content becomes the
  * model's, also on failure. Returns 0, -EEXIST there is one, -ENOSPC, -ENOMEM. */

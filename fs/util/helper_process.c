@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it sends when it begins, and what it gets in the end; no job has that number. */
+/* What it sends when it begins, and what it gets in the end; no job has these numbers. */
 #define READY 255
-#define END   READY
+#define END   254
 
 struct helper_process {
 	int socket;

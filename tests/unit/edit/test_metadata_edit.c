@@ -335,6 +335,40 @@ static void a_new_key_is_a_string_unless_it_is_said(void **state)
 	close_model(&o);
 }
 
+/* It is looked at for the type of a new key. */
+static void an_architecture_that_is_none_keeps_no_key_from_being_made(void **state)
+{
+	for (unsigned kind = 0; kind < 3; kind++) {
+		struct mkgguf *m = mkgguf_new(3);
+		char architecture[400];
+		struct mk_file file;
+		struct opened o;
+
+		memset(architecture, 'x', sizeof(architecture));
+		architecture[kind == 0 ? sizeof(architecture) - 1 : 0] = '\0';
+		if (kind < 2)
+			mkgguf_kv_string(m, "general.architecture", architecture);
+		else
+			mkgguf_kv_u32(m, "general.architecture", 5);
+		mkgguf_tensor(m, "output.weight", GGML_F32, 2, small_ne);
+		file = mkgguf_finish(m);
+		save(state, "base.gguf", &file);
+		mk_file_free(&file);
+		o = open_model(state, "base.gguf");
+		assert_int_equal(put(o.model, "new.text", "5"), 0);
+		for (int i = 0; i < 2; i++) {
+			assert_string_equal(now(o.model, "new.text"), "string 5\n");
+			reopen(state, &o);
+		}
+		assert_int_equal(metadata_edit_remove(o.model, number(o.model, "new.text")), 0);
+		assert_int_equal(metadata_edit_remove(o.model,
+						      number(o.model, "general.architecture")),
+				 0);
+		assert_int_equal(put(o.model, "new.other", "5"), 0);
+		close_model(&o);
+	}
+}
+
 static void a_key_moves_with_its_type_or_fills_another(void **state)
 {
 	struct opened o = open_keys(state);
