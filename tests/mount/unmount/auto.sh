@@ -29,7 +29,7 @@ try() {
 		is_mounted "$mnt" || fail 'not mounted'
 		pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
 		if [ $end = alone ]; then
-			pkill -KILL -f -- "^[^ ]*fusermount3 .*auto_unmount.* $mnt\$" ||
+			pkill -KILL -f -- "^[^ ]*fusermount3 .*auto.unmount.* $mnt\$" ||
 				fail 'fusermount3 does not wait'
 			end=KILL
 		fi
