@@ -82,8 +82,9 @@ bool open_files_may_write_to(struct open_files *handles, struct open_file *handl
 /* A stage is put in force by the last close of its writers. The kernel tells of every close of
  * every descriptor of a handle, also when a child process that inherited one executes a program. So
  * a handle that is written to waits for the close by the process that wrote, which is known by its
- * lock owner. That is 0 of a process that writes through the page cache; then it is the process of
- * the thread that wrote, as long as that lives. Of pages that were mapped, it is any process.
+ * lock owner. That is 0 of a process that writes through the page cache, copies within the mount or
+ * sets the size; then it is the process of the thread that did so, as long as that lives. Of pages
+ * that were mapped, it is any process.
  *
  * open_file_begin() says that a process is about to write, thread 0: it is not known which.
  * open_file_end() says that the thread's process has closed a descriptor, and returns whether the

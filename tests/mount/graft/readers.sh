@@ -105,6 +105,41 @@ os.close(fd)
 END
 equal "$(cat "$key")" 'one and another that is longer'
 
+# The same where nothing was written but a whole organ copied within the mount, or what was refused
+# was cut to an organ.
+python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin "$TMP/organs/other.bin" <<'END' || fail "see above"
+import os, sys
+target, source, other = sys.argv[1:]
+before, there, other = (open(name, "rb").read() for name in (target, source, other))
+
+
+def child_ends(what):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert open(target, "rb").read() == before, f"a child that ended has put {what} in force"
+
+
+fd = os.open(target, os.O_WRONLY | os.O_TRUNC)
+assert os.copy_file_range(os.open(source, os.O_RDONLY), fd, 1 << 30) == len(there)
+child_ends("a copy")
+os.close(fd)
+before = open(target, "rb").read()
+assert before == there, "the copy is not in force"
+fd = os.open(target, os.O_RDWR | os.O_TRUNC)
+os.write(fd, other + b"more")
+try:
+    os.close(os.dup(fd))
+    raise SystemExit("more than an organ is not refused")
+except OSError:
+    pass
+os.ftruncate(fd, len(other))
+child_ends("an end cut off")
+os.close(fd)
+assert open(target, "rb").read() == other, "what was cut to an organ is not in force"
+END
+
 # What fills an empty slot is there before it is closed, for those who list it too.
 rm "$MNT/organs/blk_4_ffn_up.bin"
 (
