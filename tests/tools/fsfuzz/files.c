@@ -424,6 +424,7 @@ void truncate_handle(struct fuzz *fuzz)
 		return;
 	}
 	expect(fuzz, ftruncate(handle->fd, (off_t)size), 0, "ftruncate");
+	handle->busy = true;
 	if (size > file->size)
 		memset(file->bytes + file->size, 0, size - file->size);
 	if (size && size != file->size)

@@ -14,15 +14,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SLOTS_MAX     128u
-#define PROCESSES_MAX 16u
-#define HANDLES_MAX   20u
-#define SCRATCHES_MAX 6u
-#define MOST	      (192u << 10) /* bytes of a file; longer organs are left alone */
-#define LINES	      240u
-#define LINE	      160u
-#define WRITES_KEPT   256u
-#define SHARED_OWNER  PROCESSES_MAX
+#define SLOTS_MAX      128u
+#define PROCESSES_MAX  16u
+#define HANDLES_MAX    20u
+#define SCRATCHES_MAX  6u
+#define OPERATIONS_MAX 64u
+#define MOST	       (192u << 10) /* bytes of a file; longer organs are left alone */
+#define LINES	       240u
+#define LINE	       160u
+#define WRITES_KEPT    256u
+#define SHARED_OWNER   PROCESSES_MAX
 
 /* Exit statuses of a worker, and of the whole. */
 enum { FINE = 0, FOUND = 1, USAGE = 2, GONE = 3 };
@@ -103,8 +104,9 @@ struct fuzz {
 	unsigned number;
 	bool trace;
 	uint64_t random;
-	bool handles_work;   /* open_by_handle_at() is allowed here */
-	bool maps_of_direct; /* the kernel maps what is open for direct I/O */
+	unsigned weight[OPERATIONS_MAX], weights; /* of the operations, and their sum */
+	bool handles_work;			  /* open_by_handle_at() is allowed here */
+	bool maps_of_direct;			  /* the kernel maps what is open for direct I/O */
 	struct slot *own[SLOTS_MAX];
 	unsigned n_own;
 	struct handle handle[HANDLES_MAX];
