@@ -311,8 +311,13 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	const uint64_t size = atomic_load(&progress->total);
 	const uint32_t merged = snapshot_merged(snapshot, assembly->model->gguf->n_tensors),
 		       grafts = snapshot->grafts - merged;
-	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "", of_merge[32] = "";
+	const uint32_t missing = assembly->model->left_alone;
+	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "", of_merge[32] = "", without[80] = "";
 
+	if (missing)
+		snprintf(without, sizeof(without),
+			 "; without %" PRIu32 " file%s of the layer that %s left alone", missing,
+			 plural(missing), missing == 1 ? "is" : "are");
 	if (merged)
 		snprintf(of_merge, sizeof(of_merge), ", %" PRIu32 " merged", merged);
 	if (files > 0)
@@ -327,12 +332,12 @@ static void report(struct assembly *assembly, const char *path, const struct err
 		snprintf(text, sizeof(text),
 			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
 			      " graft%s%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
-			      " copied, %" PRIu64 " written",
+			      " copied, %" PRIu64 " written%s",
 			 path, size, shards, grafts, plural(grafts), of_merge, seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
-			 (uint64_t)atomic_load(&progress->written));
+			 (uint64_t)atomic_load(&progress->written), without);
 	conclude(assembly, text, sizeof(text), warning);
 }
 

@@ -37,8 +37,18 @@ absent "$TMP/stories260K.grafted.gguf"
 equal "$(cat "$kept")" junk
 exists "${kept%blk_0_ffn_up.bin}blk_2_ffn_up.bin"
 
-# Once it is whole again, so is the model.
+# Written by hand it is a model without what is left alone, and that is said.
 mv -f "$TMP/moved" "$kept"
+mount_model "$base"
+echo "$TMP/chimera" >"$MNT/.assemble"
+assembly_says "^assembled: $TMP/chimera: .* written; without 1 file of the layer that is left alone"
+unmount
+until_true 20 is_gone "${DAEMON[$MNT]}" || fail 'the daemon stays'
+wait "${DAEMON[$MNT]}" || status=$?
+unset "DAEMON[$MNT]"
+exists "$kept"
+
+# Once it is whole again, so is the model.
 rm "${kept%blk_0_ffn_up.bin}blk_99_ffn_up.bin"
 echo 'mine' >"${kept%organs/*}NOTES"
 mount_model "$base"
