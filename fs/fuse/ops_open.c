@@ -95,16 +95,18 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 	return open_to_write(req, inode, fi, nameless);
 }
 
-static struct open_file *open_handle(struct mount *fs, struct inode *inode, struct view *view,
+static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct view *view,
 				     bool writes)
 {
+	struct mount *fs = mount_of(req);
 	const struct family *family = family_of(inode);
 	const bool obeyed = writes && family->write == WRITE_OBEYED;
 	struct undo_words *words = obeyed ? undo_words_new(family->most, family->comments) : NULL;
 	struct open_file *handle = NULL;
 
 	if (words || !obeyed)
-		handle = open_files_add(fs->handles, inode, view, writes);
+		handle = open_files_add(fs->handles, inode, view, writes,
+					fuse_req_ctx(req)->pid);
 	if (handle)
 		handle->words = words;
 	else
@@ -134,7 +136,7 @@ static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct v
 	struct open_file *handle;
 
 	if (!nameless)
-		return open_handle(fs, inode, view, for_writing(fi));
+		return open_handle(req, inode, view, for_writing(fi));
 	handle = stage ? open_files_add_nameless(fs->handles, stage, view, inode->ino,
 						 fuse_req_ctx(req)->pid)
 		       : NULL;

@@ -126,7 +126,8 @@ static void enter(struct open_files *handles, struct open_file *handle)
 	handles->first = handle;
 }
 
-static struct open_file *handle_new(struct inode *inode, struct view *view, bool writes)
+static struct open_file *handle_new(struct inode *inode, struct view *view, bool writes,
+				    pid_t thread)
 {
 	struct open_file *handle = calloc(1, sizeof(*handle));
 
@@ -141,14 +142,14 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	if (inode->stage)
 		stage_open(inode->stage);
 	atomic_init(&handle->writer, 0);
-	open_file_begin(handle, OPEN_FILE_BUSY, 0);
+	open_file_begin(handle, 0, thread);
 	return handle;
 }
 
 struct open_file *open_files_add(struct open_files *handles, struct inode *inode, struct view *view,
-				 bool writes)
+				 bool writes, pid_t thread)
 {
-	struct open_file *handle = handle_new(inode, view, writes);
+	struct open_file *handle = handle_new(inode, view, writes, thread);
 
 	if (!handle)
 		return NULL;
@@ -167,7 +168,7 @@ struct open_file *open_files_add_nameless(struct open_files *handles, struct ino
 
 	pthread_mutex_lock(&handles->lock);
 	if (note_mapped(handles, readers))
-		handle = handle_new(inode, view, true);
+		handle = handle_new(inode, view, true, thread);
 	if (handle) {
 		handle->nameless = readers;
 		handle->thread = thread;

@@ -42,7 +42,7 @@ struct open_file {
 	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else
 	 * the lock owner of the process whose close ends it. */
 	atomic_uint_fast64_t busy;
-	atomic_int writer; /* where that is OPEN_FILE_BUSY, the thread that wrote, or 0 */
+	atomic_int writer; /* where that is OPEN_FILE_BUSY, the thread of it, or 0 */
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */
 	/* The number of the readers' inode, and the thread that opened it, where it is a writer
@@ -62,9 +62,9 @@ struct open_files *open_files_new(struct inodes *inodes, struct read_modes *mode
 void open_files_free(struct open_files *handles); /* with every handle that is still open */
 
 /* A handle of an inode that shows view; both become the handle's, unless there is no memory: NULL.
- * writes: it was opened for writing. */
+ * writes: it was opened for writing, by that thread, or 0. */
 struct open_file *open_files_add(struct open_files *handles, struct inode *inode, struct view *view,
-				 bool writes);
+				 bool writes, pid_t thread);
 void open_files_close(struct open_files *handles, struct open_file *handle);
 
 /* The same for a writer without a name, by that thread: inode is the stage's, readers the number of
@@ -83,8 +83,8 @@ bool open_files_may_write_to(struct open_files *handles, struct open_file *handl
  * every descriptor of a handle, also when a child process that inherited one executes a program. So
  * a handle that is written to waits for the close by the process that wrote, which is known by its
  * lock owner. That is 0 of a process that writes through the page cache, copies within the mount or
- * sets the size; then it is the process of the thread that did so, as long as that lives. Of pages
- * that were mapped, it is any process.
+ * sets the size, and of one that has only opened the file; then it is the process of the thread
+ * that did so, as long as that lives. Of pages that were mapped, it is any process.
  *
  * open_file_begin() says that a process is about to write, thread 0: it is not known which.
  * open_file_end() says that the thread's process has closed a descriptor, and returns whether the

@@ -55,7 +55,8 @@ for slot in "${slots[@]}"; do
 done
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
 
-# Two writers, each of a half: the first one to end leaves the file to the other.
+# Two writers, each of a half: the first one to end leaves the file to the other, and so does a
+# child that ends before that has written.
 rm "$MNT/organs/blk_3_ffn_up.bin"
 cat >"$TMP/two.py" <<'END_OF_PROGRAM'
 import os, sys
@@ -67,6 +68,10 @@ first = os.open(target, os.O_WRONLY | os.O_CREAT, 0o644)
 second = os.open(target, os.O_WRONLY)
 os.pwrite(second, organ[half:], half)
 os.close(second)
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
 listed = [line.split("\t") for line in open(grafts, encoding="utf-8")]
 assert all(fields[1] != "copy" for fields in listed if "blk_3_ffn_up" in fields[0])
 os.pwrite(first, organ[:half], 0)

@@ -183,8 +183,7 @@ void sync_handle(struct fuzz *fuzz);
 void lock_handle(struct fuzz *fuzz);
 void copy_range(struct fuzz *fuzz);
 void refuse_handle(struct fuzz *fuzz);
-/* Would the close by any child decide something? What is written through maps is any process's, and
- * so is a file that was opened to write and not written to, where others write to it. */
+/* Would the close by any child decide something? What is written through maps is any process's. */
 bool decides(struct fuzz *fuzz);
 void fork_handle(struct fuzz *fuzz);
 void unmap(struct handle *handle);

@@ -56,7 +56,30 @@ static struct view *content(struct scene *scene)
 static struct open_file *reader(struct scene *scene, uint64_t ino)
 {
 	struct open_file *handle = open_files_add(scene->handles, inodes_get(scene->inodes, ino),
-						  content(scene), false);
+						  content(scene), false, 0);
+
+	must(handle);
+	return handle;
+}
+
+static struct inode *staged(struct scene *scene, struct view *view)
+{
+	struct model *model = scene->o.model;
+	const struct inode made = { .ino = inode_new(model),
+				    .family = FAMILY_STAGE,
+				    .index = 1,
+				    .model = model,
+				    .stage = stage_new(model->layer, view) };
+
+	return inodes_add(scene->inodes, &made);
+}
+
+/* By the name of what is written. */
+static struct open_file *named(struct scene *scene, pid_t thread)
+{
+	struct view *view = content(scene);
+	struct open_file *handle =
+		open_files_add(scene->handles, staged(scene, view), view, true, thread);
 
 	must(handle);
 	return handle;
@@ -64,16 +87,9 @@ static struct open_file *reader(struct scene *scene, uint64_t ino)
 
 static struct open_file *writer(struct scene *scene, pid_t thread)
 {
-	struct model *model = scene->o.model;
 	struct view *view = content(scene);
-	const struct inode made = { .ino = inode_new(model),
-				    .family = FAMILY_STAGE,
-				    .index = 1,
-				    .model = model,
-				    .stage = stage_new(model->layer, view) };
-	struct open_file *handle =
-		open_files_add_nameless(scene->handles, inodes_add(scene->inodes, &made), view,
-					scene->ino, thread);
+	struct open_file *handle = open_files_add_nameless(scene->handles, staged(scene, view),
+							   view, scene->ino, thread);
 
 	must(handle);
 	return handle;
@@ -170,6 +186,28 @@ static void a_child_that_ends_does_not_end_the_writer_through_the_page_cache(voi
 	open_file_begin(handle, 0, child);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(open_file_end(handle, 5, getpid()));
+	open_files_close(scene.handles, handle);
+	close_scene(&scene);
+}
+
+static void a_child_that_ends_does_not_end_what_has_only_opened_the_file(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *handle = named(&scene, getpid());
+	const pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_false(open_file_end(handle, 5, child));
+	assert_true(open_file_end(handle, 5, getpid()));
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	open_files_close(scene.handles, handle);
+	/* Where it cannot be told which process it is, any one ends it. */
+	handle = named(&scene, 0);
 	assert_true(open_file_end(handle, 5, getpid()));
 	open_files_close(scene.handles, handle);
 	close_scene(&scene);
