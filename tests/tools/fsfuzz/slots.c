@@ -172,8 +172,7 @@ void open_writer(struct fuzz *fuzz)
 	int fd;
 
 	handle = free_handle(fuzz);
-	/* A process has a key open once at a time. */
-	if (!handle || (slot->key && handles_of(fuzz, slot, 1u << STAGE | MAKERS)))
+	if (!handle)
 		return;
 	path_of(fuzz, slot->path, path);
 	if (!slot->now.exists) {
@@ -362,8 +361,6 @@ void remove_slot(struct fuzz *fuzz)
 	const bool there = slot->now.exists || is_made(fuzz, slot);
 	char path[4096];
 
-	if (slot->key && handles_of(fuzz, slot, 1u << STAGE | MAKERS))
-		return;
 	path_of(fuzz, slot->path, path);
 	say(fuzz, "unlink %s", slot->path);
 	begin_change(slot, NULL, 0);
@@ -383,9 +380,7 @@ void move_slot(struct fuzz *fuzz)
 	const bool refused = flags && (to->now.exists || is_made(fuzz, to));
 	int rc;
 
-	if (from == to || !from->now.exists ||
-	    (key && (handles_of(fuzz, from, 1u << STAGE | MAKERS) ||
-		     handles_of(fuzz, to, 1u << STAGE | MAKERS))))
+	if (from == to || !from->now.exists)
 		return;
 	path_of(fuzz, from->path, path);
 	path_of(fuzz, to->path, target);
@@ -436,7 +431,7 @@ void undo_slot(struct fuzz *fuzz)
 	char path[4096], word[160];
 	int fd, n;
 
-	if (is_made(fuzz, slot) || handles_of(fuzz, slot, 1u << STAGE) ||
+	if (is_made(fuzz, slot) ||
 	    (!slot->now.exists && !slot->base.exists))
 		return;
 	path_of(fuzz, ".undo", path);
