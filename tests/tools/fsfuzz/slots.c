@@ -352,7 +352,7 @@ void duplicate_handle(struct fuzz *fuzz)
 
 static bool is_made(const struct fuzz *fuzz, const struct slot *slot)
 {
-	return handles_of(fuzz, slot, MAKERS) > 0;
+	return handles_of(fuzz, slot, MAKERS) > 0 && !slot->now.exists;
 }
 
 void remove_slot(struct fuzz *fuzz)
@@ -431,8 +431,7 @@ void undo_slot(struct fuzz *fuzz)
 	char path[4096], word[160];
 	int fd, n;
 
-	if (is_made(fuzz, slot) ||
-	    (!slot->now.exists && !slot->base.exists))
+	if (handles_of(fuzz, slot, MAKERS) || (!slot->now.exists && !slot->base.exists))
 		return;
 	path_of(fuzz, ".undo", path);
 	n = snprintf(word, sizeof(word), "%s\n", slot->path);
