@@ -14,10 +14,17 @@ gone=$! # a process that is no more
 echo left >"$MNT/organs/.organ-serve.$gone"
 echo kept >"$MNT/organs/.organ-serve.$$"
 exists "$MNT/organs/.organ-serve.$gone"
+# A COPY has several, and what it sets aside may be the only one of its kind.
+echo left >"$MNT/organs/.organ-serve.$gone.0"
+echo kept >"$MNT/organs/.organ-serve.$gone.0.kept"
+echo kept >"$MNT/organs/.organ-serve.$$.$gone"
 serve "$MNT"
 absent "$MNT/organs/.organ-serve.$gone"
-exists "$MNT/organs/.organ-serve.$$"
-rm "$MNT/organs/.organ-serve.$$"
+absent "$MNT/organs/.organ-serve.$gone.0"
+for file in "$gone.0.kept" "$$" "$$.$gone"; do
+	exists "$MNT/organs/.organ-serve.$file"
+	rm "$MNT/organs/.organ-serve.$file"
+done
 
 # A body that is longer than any organ, before any of it is read.
 status 413 -X PUT -H 'Content-Length: 9999999999999' "${URL}organs/blk_2_ffn_up.bin"
