@@ -46,13 +46,21 @@ static int check(const struct mountinfo *mount, int above, const char *name)
 	return stat.stx_mnt_id == (unsigned)mount->id ? 0 : -ESTALE;
 }
 
+/* A remount would take nosuid and nodev from the mount, which keep a user's daemon from showing
+ * set-uid programs and devices. */
 static int take(const char *path, int flags, bool remounts)
 {
+	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+
 	if (umount2(path, flags | UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	if (errno != EBUSY || !remounts)
 		return -errno;
-	return mount(NULL, path, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0 ? -errno : 1;
+	if (syscall(SYS_mount_setattr, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &read_only,
+		    sizeof(read_only)) == 0)
+		return 1;
+	/* A process writes, or Linux is older than 5.12. */
+	return errno == ENOSYS ? -EBUSY : -errno;
 }
 
 int taking_away(const struct mountinfo *mount, int flags, bool remounts)

@@ -140,14 +140,15 @@ static int run_umount(const struct work *work, const char *point, bool fake, int
 	return run(work, &tools[UMOUNT], argv, out);
 }
 
-/* As umount(8) does it, but that the path cannot lead to another mount. umount(8) then forgets the
- * mount; without it, its line stays where umount(8) notes mounts. */
-static int take_away_as_root(const struct work *work, int out)
+/* As umount(8) does it, but that the path cannot lead to another mount, and that a mount that can
+ * only be made read-only is in use. umount(8) then forgets the mount; without it, its line stays
+ * where umount(8) notes mounts. */
+static int take_away_as_root(const struct work *work, bool last, int out)
 {
 	const char *flags = work->arguments->flags, *point = work->mount.point;
 	const int how =
 		(work->arguments->lazy ? MNT_DETACH : 0) | (strchr(flags, 'f') ? MNT_FORCE : 0);
-	const int rc = taking_away(&work->mount, how, strchr(flags, 'r') != NULL);
+	const int rc = taking_away(&work->mount, how, last && strchr(flags, 'r') != NULL);
 
 	if (rc == 0)
 		run_umount(work, point, true, out);
@@ -158,16 +159,17 @@ static int take_away_as_root(const struct work *work, int out)
 			rc == -EBUSY	? "target is busy"
 			: rc == -ESTALE ? "it is no longer what is mounted there"
 					: strerror(-rc));
-	return rc < 0 ? STAYS_MOUNTED : 0;
+	return rc ? STAYS_MOUNTED : 0;
 }
 
-/* As umount(8) and fusermount3(1) do it, once; what they say goes to out. */
-static int take_away(const struct work *work, int out)
+/* As umount(8) and fusermount3(1) do it, once, and perhaps the last time; what they say goes to
+ * out. */
+static int take_away(const struct work *work, bool last, int out)
 {
 	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
 				     work->mount.point, NULL };
 
-	return geteuid() == 0 ? take_away_as_root(work, out)
+	return geteuid() == 0 ? take_away_as_root(work, last, out)
 			      : run(work, &tools[FUSERMOUNT], argv, out);
 }
 
@@ -195,15 +197,16 @@ static void pass_on(int from, FILE *to)
  * it away meanwhile, or a child of this one, whose request -f ends. */
 static bool is_taken_away(const struct work *work)
 {
-	bool taken, gone = false;
+	bool taken, last, gone = false;
 	int out;
 
 	for (int pause = 50;; pause *= 2) {
+		last = work->arguments->lazy || pause > 200;
 		out = memfd_create("umount", MFD_CLOEXEC);
-		taken = take_away(work, out) == 0;
+		taken = take_away(work, last, out) == 0;
 		if (!taken && !work->arguments->lazy)
 			gone = !is_there(work);
-		if (taken || gone || work->arguments->lazy || pause > 200)
+		if (taken || gone || last)
 			break;
 		close(out);
 		poll(NULL, 0, pause);

@@ -85,6 +85,13 @@ graft
 exec 6<"$MNT/model.gguf"
 umount_says 32 busy umount "$MNT"
 umount_says 32 busy "$HELPER" "$MNT"
+flags() {
+	findmnt -n -o VFS-OPTIONS "$MNT"
+}
+before=$(flags)
+umount_says 32 '^umount: .*: busy, and read-only from now on\.$' umount -r "$MNT"
+equal "$(flags)" "ro${before#rw}" 'flags of the mount'
+mount -o "remount,bind,$before" "$MNT"
 same "$MNT/model.gguf" "$TMP/expected"
 absent "$out"
 # A lazy one does not wait for a process that uses it.
