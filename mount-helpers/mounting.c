@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <sched.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +57,12 @@ static bool find_organfs(char program[PATH_MAX])
 static const struct passwd *find_user(const char *user)
 {
 	const struct passwd *found = getpwnam(user);
+	const unsigned long long number = strtoull(user, NULL, 10);
 
-	if (!found && strspn(user, "0123456789") == strlen(user) && strlen(user) < 10)
-		found = getpwuid((uid_t)strtoul(user, NULL, 10));
+	/* The highest number is that of nobody at all (chown(2)). */
+	if (!found && strspn(user, "0123456789") == strlen(user) && strlen(user) <= 10 &&
+	    number < UINT32_MAX)
+		found = getpwuid((uid_t)number);
 	return found;
 }
 

@@ -199,4 +199,12 @@ if command -v setpriv >/dev/null && [ -u "$(command -v fusermount3)" ]; then
 	says 0 '' umount "$TMP/home/mnt"
 	says 1 'organfs.conf:1: a line has one option' "$helper" "$base" "$MNT"
 	rm "$XDG_CONFIG_HOME/organfs.conf"
+	# Users of a directory service have large numbers.
+	echo "many:x:4000000000:65534::$TMP/home:/bin/sh" >>"$TMP/passwd"
+	if chown -R 4000000000 "$TMP/home" 2>/dev/null; then
+		says 0 '' "$helper" "$TMP/home/m.gguf" "$TMP/home/mnt" -o setuid=4000000000
+		shows "$TMP/home/mnt" "$TMP/home/m.gguf" '^ro,.*user_id=4000000000'
+		says 0 '' umount "$TMP/home/mnt"
+	fi
+	says 1 'there is no such user' "$helper" "$base" "$MNT" -o setuid=4294967295
 fi
