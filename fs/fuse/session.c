@@ -174,9 +174,12 @@ static void note_device(struct mount_session *mount)
 {
 	struct statx stat;
 
-	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE,
-		  &stat) == 0)
+	if (statx(AT_FDCWD, mount->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		  STATX_TYPE | STATX_MNT_ID, &stat) == 0) {
 		mount->device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+		if (stat.stx_mask & STATX_MNT_ID)
+			mount->unmounter.id = (int)stat.stx_mnt_id;
+	}
 	mount->fs->device = mount->fs->tree.device = mount->unmounter.device = mount->device;
 	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
 	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
@@ -270,7 +273,11 @@ static int serve(struct mount_session *mount)
 	directory_notes_end(mount->fs);
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);
-	unmounter_unmount(&mount->unmounter);
+	if (unmounter_unmount(&mount->unmounter) < 0)
+		log_add(mount->models->log,
+			"%s: another mount lies over this one: both stay until umount(8) takes "
+			"them away, and this one has no daemon",
+			mount->point);
 	pthread_rwlock_unlock(&mount->fs->answering);
 	return rc;
 }

@@ -11,19 +11,63 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { UNMOUNT, LEAVE };
 
+/* Where is the mount now? Found, where it can be taken away, has to be released. Where Linux is
+ * older than 5.8 it has no number, and is where it was. */
+enum place { AS_IT_WAS, MOVED, COVERED, GONE };
+static enum place find(const struct unmounter *unmounter, struct mountinfo *found)
+{
+	const struct mountinfo wanted = { .id = unmounter->id };
+	struct mountinfo top;
+	bool is_covered;
+
+	*found = (struct mountinfo){ .point = unmounter->point };
+	if (unmounter->id == 0)
+		return AS_IT_WAS;
+	/* The number of one that is gone is given to another one. */
+	if (!mountinfo_find(mountinfo_has_id, &wanted, found) || found->device != unmounter->device)
+		return GONE;
+	is_covered = mountinfo_find(mountinfo_has_point, found, &top) && top.id != found->id;
+	mountinfo_release(&top);
+	if (is_covered)
+		return COVERED;
+	return strcmp(found->point, unmounter->point) == 0 ? AS_IT_WAS : MOVED;
+}
+
+/* As libfuse does it, which knows the mount by the path that it had. */
+static void unmount_at(const char *point)
+{
+	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", point, NULL };
+	pid_t pid;
+
+	if (geteuid() == 0)
+		umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW);
+	else if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
+		waitpid(pid, NULL, 0);
+}
+
 /* In the child the descriptor of the connection is closed, which libfuse does not mind. */
 static void unmount(void *context)
 {
 	struct unmounter *unmounter = context;
+	struct mountinfo mount;
+	const enum place place = find(unmounter, &mount);
 
 	unmounter->ended = true;
-	fuse_session_unmount(unmounter->session);
+	if (place == AS_IT_WAS)
+		fuse_session_unmount(unmounter->session);
+	else if (place == MOVED)
+		unmount_at(mount.point);
+	mountinfo_release(&mount);
 }
 
 static void leave(void *context)
@@ -34,20 +78,6 @@ static void leave(void *context)
 		utab_leave(unmounter->point);
 	if (unmounter->made)
 		rmdir(unmounter->point);
-}
-
-/* Is the mount there, and above what else is mounted there? */
-static bool is_there(const struct unmounter *unmounter)
-{
-	const struct mountinfo wanted = { .point = unmounter->point };
-	struct mountinfo found;
-	bool there;
-
-	if (!mountinfo_find(mountinfo_has_point, &wanted, &found))
-		return false;
-	there = unmounter->device != 0 && found.device == unmounter->device;
-	mountinfo_release(&found);
-	return there;
 }
 
 /* The kernel gives the number of a mount that is gone to the next one, whose daemon lives. A
@@ -64,6 +94,18 @@ static bool is_dead(const char *point)
 	return rc < 0 && errno == ENOTCONN;
 }
 
+/* Is the mount where it can be taken away, and, if only that counts, dead? */
+static bool is_there(const struct unmounter *unmounter, bool dead)
+{
+	struct mountinfo mount;
+	const enum place place = find(unmounter, &mount);
+	const bool there = unmounter->id != 0 && (place == AS_IT_WAS || place == MOVED) &&
+			   (!dead || is_dead(mount.point));
+
+	mountinfo_release(&mount);
+	return there;
+}
+
 /* The daemon was killed. fusermount3 ends the mount in the same moment, but not always (is_dead()),
  * and before its version 3.15 not where root is not let in. It has a second for that: both know the
  * mount by its path alone, where another one may be as soon as it is gone. */
@@ -74,9 +116,9 @@ static void end_mount(void *context)
 
 	if (!unmounter->automatic)
 		return;
-	for (int tries = 50; !unmounter->ended && tries > 0 && is_there(unmounter); tries--)
+	for (int tries = 50; !unmounter->ended && tries > 0 && is_there(unmounter, false); tries--)
 		nanosleep(&pause, NULL);
-	if (!unmounter->ended && is_there(unmounter) && is_dead(unmounter->point))
+	if (!unmounter->ended && is_there(unmounter, true))
 		unmount(context);
 	if (unmounter->in_utab)
 		utab_leave(unmounter->point);
@@ -115,15 +157,24 @@ static void close_connection(int connection)
 	close(ends[1]);
 }
 
-void unmounter_unmount(struct unmounter *unmounter)
+int unmounter_unmount(struct unmounter *unmounter)
 {
 	const int connection = fuse_session_fd(unmounter->session);
+	enum place place = GONE;
+	struct mountinfo mount = { 0 };
 
-	if (unmounter->helper && !is_gone(connection)) {
-		close_connection(connection);
-		helper_process_run(unmounter->helper, UNMOUNT);
+	if (!is_gone(connection)) {
+		place = find(unmounter, &mount);
+		mountinfo_release(&mount);
+		if (unmounter->helper || place != AS_IT_WAS)
+			close_connection(connection);
+		if (unmounter->helper)
+			helper_process_run(unmounter->helper, UNMOUNT);
+		else if (place != AS_IT_WAS)
+			unmount(unmounter);
 	}
 	fuse_session_unmount(unmounter->session);
+	return place == COVERED ? -EBUSY : 0;
 }
 
 void unmounter_leave(struct unmounter *unmounter)

@@ -15,7 +15,8 @@ struct fuse_session;
 struct unmounter {
 	struct fuse_session *session;  /* NULL: none, or not mounted */
 	const char *point;	       /* absolute */
-	dev_t device;		       /* of the mount; 0: not known */
+	dev_t device;		       /* of the mount */
+	int id;			       /* of the mount (util/mountinfo.h); 0: not known */
 	bool automatic;		       /* the mount goes also where this process is killed */
 	bool in_utab;		       /* the mount has a line there (mount/utab.h) */
 	bool ended;		       /* in the child: it has unmounted it */
@@ -26,8 +27,10 @@ struct unmounter {
 /* Fork the child. Returns 0 or -errno. */
 int unmounter_fork(struct unmounter *unmounter);
 
-/* Close the connection to the kernel, and take the mount away unless another process has. */
-void unmounter_unmount(struct unmounter *unmounter);
+/* Close the connection to the kernel, and take the mount away unless another process has, also
+ * where what lies above its point was renamed. Returns 0; or -EBUSY: another mount lies over it,
+ * and both stay. */
+int unmounter_unmount(struct unmounter *unmounter);
 
 /* When all is written: the line in utab goes, and the directory. The child ends. */
 void unmounter_leave(struct unmounter *unmounter);
