@@ -400,7 +400,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	rc = graft_fill_from(filling, &from);
 	/* What was refused must not be tried again at the release, which returns no error. */
 	if (rc != -ESTALE)
-		stage_set_outcome(stage, rc == 0);
+		stage_set_outcome(stage, &from, rc == 0);
 	content_unref(from.content);
 	return rc;
 }

@@ -276,12 +276,17 @@ bool stage_origin(struct stage *stage, struct origin *origin)
 	return adopted;
 }
 
-void stage_set_outcome(struct stage *stage, bool in_force)
+void stage_set_outcome(struct stage *stage, const struct origin *origin, bool in_force)
 {
+	const struct origin *now = &stage->origin;
+
 	pthread_mutex_lock(&stage->lock);
-	stage->unflushed = false;
-	if (in_force)
-		stage->written = false;
+	if (stage->adopted && now->model == origin->model && now->slot == origin->slot &&
+	    now->content == origin->content) {
+		stage->unflushed = false;
+		if (in_force)
+			stage->written = false;
+	}
 	pthread_mutex_unlock(&stage->lock);
 }
 

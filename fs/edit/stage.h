@@ -73,8 +73,9 @@ bool stage_adopted(struct stage *stage, const struct view *view);
  * released. */
 bool stage_origin(struct stage *stage, struct origin *origin);
 
-/* It was put in force by its origin, or that was tried and refused. */
-void stage_set_outcome(struct stage *stage, bool in_force);
+/* What was taken from there was put in force, or that was tried and refused. What was written since
+ * is still to come. */
+void stage_set_outcome(struct stage *stage, const struct origin *origin, bool in_force);
 
 /* Where the written bytes come from: the trace becomes the stage's, until it is emptied or put in
  * force. stage_trace() gives it with a reference, NULL: there is none. */

@@ -21,8 +21,25 @@
 
 enum { UNMOUNT, LEAVE };
 
-/* Where is the mount now? Found, where it can be taken away, has to be released. Where Linux is
- * older than 5.8 it has no number, and is where it was. */
+static bool is_any(const struct mountinfo *mount, const struct mountinfo *wanted)
+{
+	(void)mount;
+	(void)wanted;
+	return true;
+}
+
+/* Can no mount be seen from here, as where there is no /proc? */
+static bool is_blind(void)
+{
+	struct mountinfo any;
+	const bool sees = mountinfo_find(is_any, NULL, &any);
+
+	mountinfo_release(&any);
+	return !sees;
+}
+
+/* Where is the mount now? Found has to be released. Where Linux is older than 5.8 it has no number,
+ * and then, or where no mount can be seen, it is taken to be where it was. */
 enum place { AS_IT_WAS, MOVED, COVERED, GONE };
 static enum place find(const struct unmounter *unmounter, struct mountinfo *found)
 {
@@ -31,7 +48,7 @@ static enum place find(const struct unmounter *unmounter, struct mountinfo *foun
 	bool is_covered;
 
 	*found = (struct mountinfo){ .point = unmounter->point };
-	if (unmounter->id == 0)
+	if (unmounter->id == 0 || is_blind())
 		return AS_IT_WAS;
 	/* The number of one that is gone is given to another one. */
 	if (!mountinfo_find(mountinfo_has_id, &wanted, found) || found->device != unmounter->device)

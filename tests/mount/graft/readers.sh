@@ -145,6 +145,28 @@ os.close(fd)
 assert open(target, "rb").read() == other, "what was cut to an organ is not in force"
 END
 
+# What is written to a copy within the mount while that is put in force is put in force after it.
+python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin <<'END' || fail 'what was written to a copy is lost'
+import os, sys, threading, time
+target, source = sys.argv[1:]
+for i in range(60):
+    fd = os.open(target, os.O_WRONLY | os.O_TRUNC)
+    reader = os.open(source, os.O_RDONLY)
+    while os.copy_file_range(reader, fd, 1 << 30):
+        pass
+    os.close(reader)
+    thread = threading.Thread(target=os.close, args=(os.dup(fd),))
+    thread.start()
+    if i % 3:
+        time.sleep(i % 30 * 5e-5)
+    mark = bytes([i + 1]) * 64
+    os.pwrite(fd, mark, 20000)
+    thread.join()
+    os.close(fd)
+    with open(target, "rb") as file:
+        assert file.read()[20000:20064] == mark, i
+END
+
 # What fills an empty slot is there before it is closed, for those who list it too.
 rm "$MNT/organs/blk_4_ffn_up.bin"
 (
