@@ -59,7 +59,7 @@ static const struct passwd *find_user(const char *user)
 	const struct passwd *found = getpwnam(user);
 	const unsigned long long number = strtoull(user, NULL, 10);
 
-	/* The highest number is that of nobody at all (chown(2)). */
+	/* (uid_t)-1 is the number of no user: chown(2) leaves the owner as it is. */
 	if (!found && strspn(user, "0123456789") == strlen(user) && strlen(user) <= 10 &&
 	    number < UINT32_MAX)
 		found = getpwuid((uid_t)number);

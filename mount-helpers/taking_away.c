@@ -56,8 +56,7 @@ static int take(const char *path, int flags, bool remounts)
 		return 0;
 	if (errno != EBUSY || !remounts)
 		return -errno;
-	if (syscall(SYS_mount_setattr, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &read_only,
-		    sizeof(read_only)) == 0)
+	if (mount_setattr(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &read_only, sizeof(read_only)) == 0)
 		return 1;
 	/* A process writes, or Linux is older than 5.12. */
 	return errno == ENOSYS ? -EBUSY : -errno;

@@ -11,8 +11,8 @@
 #include "fs/util/mountinfo.h"
 
 /* flags: those of umount2(2). remounts: where it is busy, it becomes read-only (mount_setattr(2)),
- * and 1 is returned.
- * Returns 0 or -errno: -ESTALE the path leads elsewhere by now, -ENOSYS Linux is older than 5.8. */
+ * and 1 is returned. Returns 0 or -errno: -ESTALE the path leads elsewhere by now, -ENOSYS Linux is
+ * older than 5.8. */
 int taking_away(const struct mountinfo *mount, int flags, bool remounts);
 
 #endif

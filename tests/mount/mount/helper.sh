@@ -206,5 +206,6 @@ if command -v setpriv >/dev/null && [ -u "$(command -v fusermount3)" ]; then
 		shows "$TMP/home/mnt" "$TMP/home/m.gguf" '^ro,.*user_id=4000000000'
 		says 0 '' umount "$TMP/home/mnt"
 	fi
+	echo "none:x:4294967295:65534::$TMP/home:/bin/sh" >>"$TMP/passwd"
 	says 1 'there is no such user' "$helper" "$base" "$MNT" -o setuid=4294967295
 fi
