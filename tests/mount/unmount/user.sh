@@ -58,6 +58,22 @@ written
 graft
 umount_says 0 '' "$HELPER" "$mnt"
 written
+# In use, it is made read-only, and keeps what keeps set-uid programs and devices out.
+graft
+setpriv --reuid "$nobody" --regid "$group" --clear-groups \
+	sh -c "exec sleep 60 <'$mnt/model.gguf'" &
+reader=$!
+has_open() {
+	[ "$(readlink "/proc/$reader/fd/0")" = "$mnt/model.gguf" ]
+}
+until_true 20 has_open || fail 'not open'
+umount_says 32 'busy, and read-only from now on' "$HELPER" -r "$mnt"
+[[ $(findmnt -n -o VFS-OPTIONS "$mnt") = ro,nosuid,nodev,* ]] ||
+	fail "its flags: $(findmnt -n -o VFS-OPTIONS "$mnt")"
+kill $reader
+wait $reader || true
+umount_says 0 '' "$HELPER" "$mnt"
+written
 
 # What a mount of the user's leads to may be anything: root neither hangs nor believes it.
 mkdir "$TMP/liar"
