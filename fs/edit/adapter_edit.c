@@ -199,7 +199,6 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 				   .file = file,
 				   .mtime = stage_shown(stage).mtime };
 	char text[ADAPTER_TEXT_MAX];
-	struct view *view = NULL;
 	struct source staged;
 	int rc = adapters_parse(file, &writing.kind, &writing.length) ? 0 : -EINVAL;
 
@@ -211,22 +210,14 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 	rc = stage_commit_begin(stage, &staged);
 	if (rc == 0)
 		rc = check_number(&writing, &staged);
+	/* The layer has the number as it is shown; a writer goes on in what it wrote. */
 	if (rc == 0) {
-		const size_t n = adapters_print_number(writing.value, text);
-
-		view = view_of_text(strdup(text), n);
-		rc = view ? 0 : -ENOMEM;
-	}
-	if (rc == 0) {
+		adapters_print_number(writing.value, text);
 		journal_begin(model);
 		rc = put_number(&writing, text);
 		journal_end(model);
 	}
-	if (rc < 0) {
-		view_unref(view);
-		view = NULL;
-	}
-	rc = stage_commit_end(stage, rc, view);
+	rc = stage_commit_keep(stage, rc);
 	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 

@@ -238,48 +238,39 @@ static int reserve(struct editing *editing)
 	return rc;
 }
 
-/* The key is as in the base again. Returns its text, or NULL with *rc set. */
-static struct view *restore(struct editing *editing, int *rc)
+/* The key is as in the base again. */
+static int restore(struct editing *editing)
 {
-	struct model *model = editing->model;
-	struct metadata_entry *base =
-		metadata_get_as(model->metadata, METADATA_OF_BASE, editing->i, rc);
-	struct view *text = base ? metadata_entry_view(base, rc) : NULL;
+	const int rc = layer_revert_key(editing->model->layer, editing->name);
 
-	metadata_entry_unref(base);
-	if (text)
-		*rc = layer_revert_key(model->layer, editing->name);
-	if (text && *rc == 0) {
-		metadata_reset(model->metadata, editing->i);
-		return text;
-	}
-	view_unref(text);
-	return NULL;
+	if (rc == 0)
+		metadata_reset(editing->model->metadata, editing->i);
+	return rc;
 }
 
-/* The key gets the value that was read. Returns its text, or NULL with *rc set. */
-static struct view *replace(struct editing *editing, int *rc)
+/* The key gets the value that was read. */
+static int replace(struct editing *editing)
 {
 	struct model *model = editing->model;
-	struct metadata_entry *metadatum;
-	struct view *text = NULL;
+	struct metadata_entry *metadatum =
+		metadata_entry_new(inode_new(model), editing->type, width_of(model),
+				   &editing->bytes, &editing->mtime);
+	struct view *text;
+	int rc = -ENOMEM;
 
-	*rc = -ENOMEM;
-	metadatum = metadata_entry_new(inode_new(model), editing->type, width_of(model),
-				       &editing->bytes, &editing->mtime);
-	if (metadatum)
-		text = metadata_entry_view(metadatum, rc);
+	if (!metadatum)
+		return rc;
+	text = metadata_entry_view(metadatum, &rc);
 	if (text)
-		*rc = reserve(editing);
-	if (text && *rc == 0)
-		*rc = write_layer(editing, text);
-	if (text && *rc == 0) {
+		rc = reserve(editing);
+	if (text && rc == 0)
+		rc = write_layer(editing, text);
+	if (text && rc == 0)
 		metadata_set(model->metadata, editing->i, metadatum);
-		return text;
-	}
-	metadata_entry_unref(metadatum);
+	else
+		metadata_entry_unref(metadatum);
 	view_unref(text);
-	return NULL;
+	return rc;
 }
 
 /* With the commit lock held: another thread may have made the key meanwhile, or given it another
@@ -300,14 +291,15 @@ static int check_again(struct editing *editing, const struct source *source)
 }
 
 /* With the commit lock held: replace(), or restore() where the text there is the base's value. */
-static struct view *put_value(struct editing *editing, const struct source *source, int *rc)
+static int put_value(struct editing *editing, const struct source *source)
 {
-	*rc = journal_finish_pending(editing->model);
-	if (*rc == 0)
-		*rc = check_again(editing, source);
-	if (*rc < 0)
-		return NULL;
-	return is_bases(editing) ? restore(editing, rc) : replace(editing, rc);
+	int rc = journal_finish_pending(editing->model);
+
+	if (rc == 0)
+		rc = check_again(editing, source);
+	if (rc < 0)
+		return rc;
+	return is_bases(editing) ? restore(editing) : replace(editing);
 }
 
 static int refuse(struct editing *editing, int rc)
@@ -339,18 +331,17 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 				   .type = shown.type,
 				   .mtime = shown.mtime };
 	struct source staged;
-	struct view *text = NULL;
 	int rc = stage_commit_begin(stage, &staged);
 
 	if (rc == 0)
 		rc = check_text(&editing, &staged);
-	/* What was written is not kept: the layer has the value as it is shown. */
+	/* The layer has the value as it is shown; a writer goes on in what it wrote. */
 	if (rc == 0) {
 		journal_begin(model);
-		text = put_value(&editing, &staged, &rc);
+		rc = put_value(&editing, &staged);
 		journal_end(model);
 	}
-	rc = stage_commit_end(stage, rc, text);
+	rc = stage_commit_keep(stage, rc);
 	free(editing.bytes.bytes);
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }
@@ -413,7 +404,7 @@ int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metada
 /* With the commit lock held: the key gets the value whose text is that of another. */
 static int fill_from(struct editing *editing, struct metadata_entry *from)
 {
-	struct view *text, *now;
+	struct view *text;
 	struct source source;
 	int rc;
 
@@ -422,10 +413,8 @@ static int fill_from(struct editing *editing, struct metadata_entry *from)
 		return rc;
 	source = view_source(text);
 	rc = check_text(editing, &source);
-	if (rc == 0) {
-		now = put_value(editing, &source, &rc);
-		view_unref(now);
-	}
+	if (rc == 0)
+		rc = put_value(editing, &source);
 	free(editing->bytes.bytes);
 	view_unref(text);
 	return rc;

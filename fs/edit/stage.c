@@ -15,6 +15,7 @@ struct stage {
 	struct layer *layer;
 	bool is_brief;
 	atomic_uint opens;
+	atomic_bool over;
 	atomic_uint busy;	   /* writers that have not closed since they wrote */
 	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
 	struct stage_shown shown;
@@ -58,6 +59,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 	if (!stage)
 		return NULL;
 	atomic_init(&stage->opens, 0);
+	atomic_init(&stage->over, false);
 	atomic_init(&stage->busy, 0);
 	pthread_mutex_init(&stage->show_lock, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
@@ -155,6 +157,16 @@ void stage_close(struct stage *stage)
 unsigned stage_opens(struct stage *stage)
 {
 	return atomic_load(&stage->opens);
+}
+
+void stage_set_over(struct stage *stage)
+{
+	atomic_store(&stage->over, true);
+}
+
+bool stage_is_over(const struct stage *stage)
+{
+	return atomic_load(&stage->over);
 }
 
 void stage_begin(struct stage *stage)

@@ -32,6 +32,10 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 unsigned stage_opens(struct stage *stage);
 
+/* What would be written to it goes nowhere (scratch_files.h). */
+void stage_set_over(struct stage *stage);
+bool stage_is_over(const struct stage *stage);
+
 /* What attributes show of it: no thread waits for the disk to know that. */
 struct stage_shown {
 	uint64_t size;

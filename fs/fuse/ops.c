@@ -123,7 +123,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	const nlink_t models = inode->model ? 0 : fs->tree.n_models;
 
 	memset(attr, 0, sizeof(*attr));
-	attr->st_ino = family->shows_slot ? family->number(inode) : inode->ino;
+	attr->st_ino = family_shown_number(inode);
 	attr->st_mode = family->mode & ~(writing | others);
 	if (!S_ISLNK(family->mode))
 		attr->st_mode &= ~fs->options->umask;

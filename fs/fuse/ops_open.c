@@ -105,8 +105,7 @@ static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct
 	struct open_file *handle = NULL;
 
 	if (words || !obeyed)
-		handle = open_files_add(fs->handles, inode, view, writes,
-					fuse_req_ctx(req)->pid);
+		handle = open_files_add(fs->handles, inode, view, writes, fuse_req_ctx(req)->pid);
 	if (handle)
 		handle->words = words;
 	else
@@ -145,6 +144,12 @@ static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct v
 	return handle;
 }
 
+bool ops_is_over(struct mount *fs, const struct inode *inode)
+{
+	return family_of(inode)->scratch && inode->stage &&
+	       scratch_files_is_over(fs->scratches, inode);
+}
+
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -173,6 +178,12 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		read_mode_leave(fs->read_modes, mode);
 		view_unref(view);
 		return -ENOMEM;
+	}
+	/* The handle has the caller's reference to the inode, which the caller keeps. */
+	if (handle->writes && ops_is_over(fs, handle->inode)) {
+		inodes_get(fs->inodes, inode->ino);
+		open_files_close(fs->handles, handle);
+		return -ESTALE;
 	}
 	handle->mode = mode;
 	handle->uid = fuse_req_ctx(req)->uid;

@@ -155,9 +155,9 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 
 /* Words, until the file is closed; then they are obeyed together. */
 static void write_words(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
-			uint64_t offset, uint64_t owner)
+			uint64_t offset)
 {
-	const int rc = undo_words_write(handle->words, bytes, size, offset, owner);
+	const int rc = undo_words_write(handle->words, bytes, size, offset);
 
 	if (rc < 0)
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
@@ -219,6 +219,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 
 	(void)ino;
 	expect_no_release(mount_of(req), handle);
+	/* A page that a map has changed comes from any process. */
 	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner,
 			fi->writepage ? 0 : fuse_req_ctx(req)->pid);
 	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
@@ -229,8 +230,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		if (family_of(handle->inode)->write == WRITE_DROPPED)
 			fuse_reply_write(req, size);
 		else if (handle->words)
-			write_words(req, handle, bytes, size, (uint64_t)offset,
-				    fi->writepage ? 0 : fi->lock_owner);
+			write_words(req, handle, bytes, size, (uint64_t)offset);
 		else
 			write_assemble(req, handle, bytes, size);
 		return;
@@ -319,11 +319,11 @@ static void reply_released(struct async_request *async, ssize_t result)
 }
 
 /* False: nothing was written that says anything. */
-static bool obey_async(fuse_req_t req, struct open_file *handle, uint64_t owner,
+static bool obey_async(fuse_req_t req, struct open_file *handle,
 		       void (*reply)(struct async_request *async, ssize_t result))
 {
 	size_t n = 0;
-	char *text = handle->words ? undo_words_take(handle->words, owner, &n) : NULL;
+	char *text = handle->words ? undo_words_take(handle->words, &n) : NULL;
 	struct async_request *async;
 
 	if (!text || n == 0) {
@@ -371,10 +371,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct mount *fs = mount_of(req);
 	struct open_file *handle = open_file_of(fi);
 	const struct family *family = family_of(handle->inode);
-	const bool last = open_file_release(handle);
+	const bool last = open_file_release(handle) && handle->inode->stage;
 
 	(void)ino;
-	if (obey_async(req, handle, 0, reply_released))
+	if (obey_async(req, handle, reply_released))
 		return;
 	if (last && family->released)
 		family->released(handle->inode);
@@ -395,7 +395,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 /* Does a file that can be mapped hold nothing yet but its size? numpy.memmap writes the last byte,
  * maps a copy of the descriptor, and closes the first one before anything is in the map. No organ
- * and no value begins with so many zeros; what stays like that is refused with the release. */
+ * and no value begins with so many zeros; what stays like that is refused with the release. What is
+ * shorter is no organ. */
 static bool awaits_map(struct open_file *handle)
 {
 	static const char zeros[512];
@@ -404,7 +405,7 @@ static bool awaits_map(struct open_file *handle)
 
 	if (handle->maps)
 		n = stage_read(handle->inode->stage, start, sizeof(start), 0);
-	return n > 0 && memcmp(start, zeros, (size_t)n) == 0;
+	return n == sizeof(start) && memcmp(start, zeros, sizeof(start)) == 0;
 }
 
 /* One close() of perhaps several of the same descriptor. The last one of a writer puts what is
@@ -417,9 +418,11 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool last;
 
 	(void)ino;
-	if (obey_async(req, handle, fi->lock_owner, async_reply))
+	last = open_files_end(mount_of(req)->handles, handle, fi->lock_owner,
+			      fuse_req_ctx(req)->pid);
+	if (last && obey_async(req, handle, async_reply))
 		return;
-	last = open_file_end(handle, fi->lock_owner, fuse_req_ctx(req)->pid);
+	last = last && handle->inode->stage;
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {
 		run_on_stage(req, handle, commit, async_reply);
 		return;

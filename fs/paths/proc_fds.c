@@ -13,8 +13,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Descriptors that are looked at. Who copies has few. */
+/* Descriptors that are looked at. A process that copies has few. */
 #define DESCRIPTORS_MAX 256
+
+/* And to find a file that a process has open. */
+#define OPEN_MAX 4096
 
 /* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
  * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
@@ -117,6 +120,16 @@ static bool read_proc_fd(struct mount_table *mounts, pid_t pid, unsigned fd, dev
 	       find_place(mounts, path, id, own, opening);
 }
 
+/* The number that the name of an entry of /proc/N/fd is. */
+static bool is_number(const char *name, unsigned *fd)
+{
+	char *end;
+	const unsigned long number = strtoul(name, &end, 10);
+
+	*fd = (unsigned)number;
+	return name[0] != '.' && !*end && number <= INT_MAX;
+}
+
 unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct proc_fd *openings,
 		       unsigned most)
 {
@@ -128,14 +141,47 @@ unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	directory = pid > 0 ? opendir(path) : NULL;
 	while (directory && n < most && seen < DESCRIPTORS_MAX && (entry = readdir(directory))) {
-		char *end;
-		const unsigned long fd = strtoul(entry->d_name, &end, 10);
+		unsigned fd;
 
-		if (entry->d_name[0] == '.' || *end || fd > INT_MAX)
+		if (!is_number(entry->d_name, &fd))
 			continue;
 		seen++;
-		n += read_proc_fd(mounts, pid, (unsigned)fd, own, &openings[n]);
+		n += read_proc_fd(mounts, pid, fd, own, &openings[n]);
 	}
+	if (directory)
+		closedir(directory);
+	return n;
+}
+
+/* The filesystem is asked for its number, which it knows without waiting, only where the inode has
+ * that number. */
+static bool writes_to(pid_t pid, int directory, const char *name, dev_t device, uint64_t ino)
+{
+	struct stat link;
+	struct statx file;
+	unsigned fd, flags;
+	uint64_t number;
+	int mount;
+
+	return is_number(name, &fd) && fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (link.st_mode & S_IWUSR) && read_info(pid, fd, &flags, &mount, &number) &&
+	       (number == 0 || number == ino) &&
+	       statx(directory, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &file) ==
+		       0 &&
+	       makedev(file.stx_dev_major, file.stx_dev_minor) == device && file.stx_ino == ino;
+}
+
+unsigned proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino)
+{
+	char path[64];
+	DIR *directory;
+	struct dirent *entry;
+	unsigned n = 0, seen = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
+	directory = process > 0 ? opendir(path) : NULL;
+	while (directory && seen++ < OPEN_MAX && (entry = readdir(directory)))
+		n += writes_to(process, dirfd(directory), entry->d_name, device, ino);
 	if (directory)
 		closedir(directory);
 	return n;

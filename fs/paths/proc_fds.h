@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* proc_fds.h - which files a process has open for reading, as /proc tells it. Nothing here asks a
- * filesystem other than /proc, so that none that hangs is waited for. */
+/* proc_fds.h - which files a process has open, as /proc tells it. Nothing here asks a filesystem
+ * other than /proc, so that none that hangs is waited for. */
 #ifndef FS_PATHS_PROC_FDS_H
 #define FS_PATHS_PROC_FDS_H
 
@@ -21,9 +21,13 @@ struct proc_fd {
 	int fd;		 /* opened with O_PATH, the holder's to close; -1: of that own device */
 };
 
-/* Up to most of them. Of a process with very many descriptors only the first are looked at. Returns
- * how many, 0 also where /proc does not tell. */
+/* Up to most of those that are open for reading. Of a process with very many descriptors only the
+ * first are looked at. Returns how many, 0 also where /proc does not tell. */
 unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct proc_fd *openings,
 		       unsigned most);
+
+/* How many descriptors of the file of that device and number the process has open for writing; 0
+ * also where /proc does not tell. */
+unsigned proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino);
 
 #endif

@@ -11,6 +11,13 @@
 #define FAMILY_LINE(NUMBER, name) [FAMILY_##NUMBER] = &family_##name,
 const struct family *const families[] = { FAMILIES(FAMILY_LINE) };
 
+uint64_t family_shown_number(const struct inode *inode)
+{
+	const struct family *family = family_of(inode);
+
+	return family->shows_slot ? family->number(inode) : inode->ino;
+}
+
 uint64_t family_size(const struct inode *inode)
 {
 	const struct family *family = family_of(inode);

@@ -154,6 +154,7 @@ static inline const struct family *family_of(const struct inode *inode)
 
 /* The bytes that a reader sees, or that were written; of a link those of its target. */
 uint64_t family_size(const struct inode *inode);
+uint64_t family_shown_number(const struct inode *inode); /* st_ino */
 
 /* Truncate by name: 0 or -errno. What drops what is written to it drops this too. */
 int family_truncate(struct inode *inode, uint64_t size);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* open_files.c - see open_files.h. */
 #include "fs/tree/open_files.h"
+#include "fs/paths/proc_fds.h"
+#include "fs/tree/family.h"
 #include "fs/util/process.h"
 
 #include <pthread.h>
@@ -9,6 +11,7 @@
 struct open_files {
 	struct inodes *inodes;
 	struct read_modes *modes;
+	dev_t device;
 	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
 	struct open_file *first;
 	unsigned n_grown;
@@ -28,6 +31,11 @@ struct open_files *open_files_new(struct inodes *inodes, struct read_modes *mode
 	return handles;
 }
 
+void open_files_set_device(struct open_files *handles, dev_t device)
+{
+	handles->device = device;
+}
+
 void open_files_free(struct open_files *handles)
 {
 	if (!handles)
@@ -39,48 +47,71 @@ void open_files_free(struct open_files *handles)
 	free(handles);
 }
 
-static bool is_writer(const struct open_file *handle)
-{
-	return handle->inode->stage && handle->writes;
-}
-
-static uint64_t busy_of(uint64_t owner)
-{
-	return owner <= OPEN_FILE_BUSY ? OPEN_FILE_BUSY : owner;
-}
-
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread)
 {
-	if (!is_writer(handle))
-		return;
-	atomic_store(&handle->writer, owner ? 0 : thread);
-	if (atomic_exchange(&handle->busy, busy_of(owner)) == 0)
-		stage_begin(handle->inode->stage);
+	struct stage *stage = handle->inode->stage;
+
+	if (handle->writes && holders_write(&handle->holders, owner, thread) && stage)
+		stage_begin(stage);
 }
 
-/* Is it another process that writes, than that which closes a descriptor? */
-static bool is_others(struct open_file *handle, uint64_t busy, uint64_t owner, pid_t thread)
+/* Is no writer held any more? */
+static bool is_last(const struct open_file *handle, enum holders_left left)
 {
-	if (busy > OPEN_FILE_BUSY)
-		return busy != busy_of(owner);
-	return busy && process_is_another(atomic_load(&handle->writer), thread);
+	struct stage *stage = handle->inode->stage;
+
+	if (left == HOLDERS_SOME || !stage)
+		return left != HOLDERS_SOME;
+	return left == HOLDERS_NONE ? stage_end(stage) == 0 : stage_busy(stage) == 0;
 }
 
-bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread)
+/* How many other writers of the same file the process may have a descriptor of. */
+static unsigned count_others(struct open_files *handles, const struct open_file *handle,
+			     pid_t process)
 {
-	uint_fast64_t busy = atomic_load(&handle->busy);
+	unsigned n = 0;
 
-	if (!is_writer(handle) || is_others(handle, busy, owner, thread))
+	pthread_mutex_lock(&handles->lock);
+	for (struct open_file *other = handles->first; other; other = other->next)
+		n += other != handle && other->writes && other->shown == handle->shown &&
+		     (other->process == process ||
+		      holders_part(&other->holders, 0, process) != HOLDER_NONE);
+	pthread_mutex_unlock(&handles->lock);
+	return n;
+}
+
+/* Does the process, which has closed a descriptor of the file, have another one? Each of its
+ * writers has at least one; /proc does not tell which has more. */
+static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process)
+{
+	const unsigned n = proc_fds_count_writers(process, handles->device, handle->shown);
+
+	return n > 0 && n > count_others(handles, handle, process);
+}
+
+bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
+		    pid_t thread)
+{
+	enum holder_part part;
+	pid_t process = 0;
+
+	if (!handle->writes)
 		return false;
-	/* The process may write on another thread at this moment: then it is still busy. */
-	if (busy && !atomic_compare_exchange_strong(&handle->busy, &busy, 0))
+	part = holders_part(&handle->holders, owner, 0);
+	if (part == HOLDER_NONE || handle->words) {
+		process = process_of(thread);
+		part = holders_part(&handle->holders, owner, process);
+	}
+	/* Words that are obeyed in halves say something else. */
+	if ((part == HOLDER_OPENED || (part == HOLDER_WROTE && handle->words)) &&
+	    has_another(handles, handle, process))
 		return false;
-	return busy ? stage_end(handle->inode->stage) == 0 : stage_busy(handle->inode->stage) == 0;
+	return is_last(handle, holders_close(&handle->holders, owner, process));
 }
 
 bool open_file_release(struct open_file *handle)
 {
-	return open_file_end(handle, atomic_load(&handle->busy), 0);
+	return handle->writes && is_last(handle, holders_clear(&handle->holders));
 }
 
 /* With the lock held. */
@@ -137,12 +168,14 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	handle->view = view;
 	handle->writes = writes;
 	handle->trail = view && !writes ? page_trail_new(view) : NULL;
-	atomic_init(&handle->busy, 0);
+	holders_init(&handle->holders);
 	atomic_init(&handle->emptied, false);
+	handle->shown = family_shown_number(inode);
 	if (inode->stage)
 		stage_open(inode->stage);
-	atomic_init(&handle->writer, 0);
-	open_file_begin(handle, 0, thread);
+	handle->process = writes ? process_of(thread) : 0;
+	if (writes && holders_open(&handle->holders, handle->process) && inode->stage)
+		stage_begin(inode->stage);
 	return handle;
 }
 
@@ -225,5 +258,6 @@ void open_files_close(struct open_files *handles, struct open_file *handle)
 	page_trail_unref(handle->trail);
 	view_unref(handle->view);
 	undo_words_free(handle->words);
+	holders_release(&handle->holders);
 	free(handle);
 }

@@ -6,6 +6,7 @@
 #define FS_TREE_OPEN_FILES_H
 
 #include "fs/storage/page_trail.h"
+#include "fs/tree/holders.h"
 #include "fs/tree/inodes.h"
 #include "fs/tree/read_modes.h"
 #include "fs/tree/undo_words.h"
@@ -39,10 +40,9 @@ struct open_file {
 	bool maps; /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
-	/* Of a writer of a stage: 0 it was closed since it wrote, OPEN_FILE_BUSY it was not, else
-	 * the lock owner of the process whose close ends it. */
-	atomic_uint_fast64_t busy;
-	atomic_int writer; /* where that is OPEN_FILE_BUSY, the thread of it, or 0 */
+	struct holders holders;	  /* of a writer */
+	pid_t process;		  /* that opened it, of a writer; 0: not known */
+	uint64_t shown;		  /* st_ino */
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */
 	/* The number of the readers' inode, and the thread that opened it, where it is a writer
@@ -60,6 +60,9 @@ struct open_files; /* any thread may use it */
 /* inodes and modes are borrowed. NULL: out of memory. */
 struct open_files *open_files_new(struct inodes *inodes, struct read_modes *modes);
 void open_files_free(struct open_files *handles); /* with every handle that is still open */
+
+/* The mount's st_dev, by which a process is looked for that has a file open. */
+void open_files_set_device(struct open_files *handles, dev_t device);
 
 /* A handle of an inode that shows view; both become the handle's, unless there is no memory: NULL.
  * writes: it was opened for writing, by that thread, or 0. */
@@ -79,20 +82,17 @@ struct inode *open_files_find_nameless(struct open_files *handles, uint64_t read
 /* May that writer write up to end? */
 bool open_files_may_write_to(struct open_files *handles, struct open_file *handle, uint64_t end);
 
-/* A stage is put in force by the last close of its writers. The kernel tells of every close of
- * every descriptor of a handle, also when a child process that inherited one executes a program. So
- * a handle that is written to waits for the close by the process that wrote, which is known by its
- * lock owner. That is 0 of a process that writes through the page cache, copies within the mount or
- * sets the size, and of one that has only opened the file; then it is the process of the thread
- * that did so, as long as that lives. Of pages that were mapped, it is any process.
+/* A stage is put in force, and words are obeyed, when no process holds a writer of it any more
+ * (holders.h); what was written through a map after that, with the release.
  *
- * open_file_begin() says that a process is about to write, thread 0: it is not known which.
- * open_file_end() says that the thread's process has closed a descriptor, and returns whether the
- * stage is to be put in force: no writer is busy any more. open_file_release() says the same of the
- * handle's end. Both are false for a reader. */
-#define OPEN_FILE_BUSY 1
+ * open_file_begin() says that a process is about to write; its lock owner and its thread are 0
+ * where they are not known. open_files_end() says that it has closed a descriptor. That ends its
+ * hold; but not where it has another one of the file, as /proc tells, and has not written yet, or
+ * wrote words. Returns whether no writer of the stage, or of the words, is held any more.
+ * open_file_release() says the same of the handle's end. Both are false for a reader. */
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
-bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread);
+bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
+		    pid_t thread);
 bool open_file_release(struct open_file *handle);
 
 #endif

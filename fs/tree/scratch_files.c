@@ -222,18 +222,6 @@ static bool is_file(struct scratch_files *scratches, const struct inode *inode,
 	return scratch && scratch->inode && scratch->inode->ino == inode->ino;
 }
 
-void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
-			       const struct file_name *name)
-{
-	struct scratch_file *scratch = NULL;
-
-	pthread_mutex_lock(&scratches->lock);
-	if (is_file(scratches, inode, name))
-		scratch = take(scratches, name->directory, name->name, false);
-	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, scratch);
-}
-
 /* With the lock held: scratch, which is in no list, is placed, before what was placed earlier. Its
  * inode, to release, if it was not placed before and so kept the stage open. */
 static struct inode *enter_placed(struct scratch_files *scratches, struct scratch_file *scratch,
@@ -302,6 +290,38 @@ static unsigned count_names(const struct scratch_files *scratches, const struct 
 	return n;
 }
 
+/* With the lock held: the stage, which no process has open, has no name that keeps it any more. */
+static void end(const struct scratch_files *scratches, const struct inode *inode)
+{
+	if (count_names(scratches, inode) == 0)
+		stage_set_over(inode->stage);
+}
+
+bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode)
+{
+	bool over;
+
+	pthread_mutex_lock(&scratches->lock);
+	over = stage_is_over(inode->stage);
+	pthread_mutex_unlock(&scratches->lock);
+	return over;
+}
+
+void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
+			       const struct file_name *name)
+{
+	struct scratch_file *scratch = NULL;
+
+	pthread_mutex_lock(&scratches->lock);
+	if (is_file(scratches, inode, name) &&
+	    stage_opens(inode->stage) <= count_names(scratches, inode)) {
+		scratch = take(scratches, name->directory, name->name, false);
+		end(scratches, inode);
+	}
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, scratch);
+}
+
 /* With the lock held: where the inode is placed, as a list of its own. */
 static struct scratch_file *take_placed(struct scratch_files *scratches, const struct inode *inode)
 {
@@ -329,6 +349,8 @@ bool scratch_files_closed(struct scratch_files *scratches, const struct inode *i
 	last = opens <= count_names(scratches, inode);
 	if (last)
 		placed = take_placed(scratches, inode);
+	if (placed)
+		end(scratches, inode);
 	pthread_mutex_unlock(&scratches->lock);
 	while (placed) {
 		struct scratch_file *scratch = placed;

@@ -6,7 +6,9 @@
  * A file whose content has filled the slot or key of its name is placed: no lookup and no listing
  * finds it any more, but a process that has it open may write on, and close() puts that in force
  * under the name. Where the slot is moved the placed file goes with it; where the slot is emptied,
- * or another file is placed or made there, what it is written to goes nowhere. */
+ * or another file is placed or made there, what it is written to goes nowhere. After the last close
+ * it is over: a process that opens it then, by what it has looked up before, is told to look the
+ * name up again. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
@@ -49,7 +51,8 @@ void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *sc
 /* The name is not there any more, and what was placed under it is nowhere. False: it was not. */
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name);
 
-/* The same if it is inode's, and the file is not placed under it. */
+/* The same if it is inode's, which has a stage that no process has open, and the file is not placed
+ * under it. */
 void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
 			       const struct file_name *name);
 
@@ -68,6 +71,9 @@ void scratch_files_place(struct scratch_files *scratches, const struct inode *in
 /* A process has closed the file, which has a stage. True: it was the last one, and the file is not
  * placed any more. */
 bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode);
+
+/* Is the file, which has a stage, over? To open it, one opens the stage before. */
+bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode);
 
 /* What had one name, a slot or a file, is the slot or key of another. A file that was placed under
  * the one, or about to be, is placed under the other. What had that name before is gone. */

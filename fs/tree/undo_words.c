@@ -17,7 +17,6 @@ struct undo_words {
 	bool inside;	      /* a line */
 	bool silent;	      /* which says nothing */
 	uint64_t next;	      /* offset */
-	uint64_t owner;
 	char *text;
 	size_t n, room;
 };
@@ -80,8 +79,7 @@ static int add(struct undo_words *words, const char *bytes, size_t n)
 	return 0;
 }
 
-int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
-		     uint64_t owner)
+int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset)
 {
 	int rc;
 
@@ -99,17 +97,16 @@ int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint
 	words->begun = true;
 	words->failed = rc;
 	words->next = offset + n;
-	words->owner = owner;
 	pthread_mutex_unlock(&words->lock);
 	return rc;
 }
 
-char *undo_words_take(struct undo_words *words, uint64_t owner, size_t *n)
+char *undo_words_take(struct undo_words *words, size_t *n)
 {
 	char *text = NULL;
 
 	pthread_mutex_lock(&words->lock);
-	if (words->begun && (owner == 0 || words->owner == 0 || owner == words->owner)) {
+	if (words->begun) {
 		if (!words->failed && make_room(words, 0) == 0) {
 			text = words->text;
 			text[words->n] = '\0';

@@ -18,16 +18,13 @@ struct undo_words; /* any thread may use it */
 struct undo_words *undo_words_new(size_t most, bool comments);
 void undo_words_free(struct undo_words *words); /* NULL is fine */
 
-/* The process with that lock owner writes n bytes at offset: wherever it begins, it goes on where
- * it stopped. Returns 0, or -EINVAL it does not, or writes a NUL; -EFBIG; -ENOMEM. Then nothing of
- * it says anything. */
+/* n bytes are written at offset: wherever that begins, it goes on where it stopped. Returns 0, or
+ * -EINVAL it does not, or writes a NUL; -EFBIG; -ENOMEM. Then nothing of it says anything. */
 #define UNDO_WORDS_MAX ((size_t)1 << 20)
-int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset,
-		     uint64_t owner);
+int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset);
 
 /* What was written since this was last called, less the lines that say nothing, n bytes and a
- * NUL, to free. NULL: nothing was, or some of it was refused, or it was by a process with
- * another lock owner; 0 is any. */
-char *undo_words_take(struct undo_words *words, uint64_t owner, size_t *n);
+ * NUL, to free. NULL: nothing was, or some of it was refused. */
+char *undo_words_take(struct undo_words *words, size_t *n);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - see process.h. /proc/N is there for every thread, /proc/N/task has those of its
- * process. */
+/* process.c - see process.h. /proc/N is there for every thread. */
 #include "fs/util/process.h"
 
 #include <fcntl.h>
@@ -17,38 +16,23 @@
 #define ONLY_STOP   (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGCONT))
 #define ONLY_NEWS   (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH))
 
-/* thread 0: the process itself. */
-static bool is_there(pid_t process, pid_t thread)
-{
-	char path[64];
-	struct stat stat;
-
-	if (thread)
-		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)process, (int)thread);
-	else
-		snprintf(path, sizeof(path), "/proc/%d", (int)process);
-	return lstat(path, &stat) == 0;
-}
-
-bool process_is_another(pid_t thread, pid_t other)
-{
-	if (thread < 1 || other < 1 || thread == other)
-		return false;
-	return is_there(thread, 0) && is_there(other, 0) && !is_there(other, thread);
-}
-
 /* /proc/N/status, with a NUL after it. It has fewer bytes, unless the thread is in very many
  * groups: then what is behind these is cut off. */
 #define STATUS_MAX 16384
 
-static bool read_status(pid_t thread, char text[STATUS_MAX])
+static int open_status(pid_t thread)
 {
 	char path[64];
-	ssize_t n = 0, got = 0;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return thread < 1 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool read_status(pid_t thread, char text[STATUS_MAX])
+{
+	const int fd = open_status(thread);
+	ssize_t n = 0, got = 0;
+
 	if (fd < 0)
 		return false;
 	while (n < STATUS_MAX - 1 && (got = read(fd, text + n, (size_t)(STATUS_MAX - 1 - n))) > 0)
@@ -56,6 +40,32 @@ static bool read_status(pid_t thread, char text[STATUS_MAX])
 	close(fd);
 	text[n] = '\0';
 	return got >= 0;
+}
+
+pid_t process_of(pid_t thread)
+{
+	static const char name[] = "\nTgid:\t";
+	const int fd = open_status(thread);
+	char status[256]; /* it is one of the first lines */
+	const char *line;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, status, sizeof(status) - 1);
+	close(fd);
+	status[n < 0 ? 0 : n] = '\0';
+	line = strstr(status, name);
+	return line ? (pid_t)strtol(line + sizeof(name) - 1, NULL, 10) : 0;
+}
+
+bool process_is_there(pid_t process)
+{
+	char path[64];
+	struct stat stat;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)process);
+	return lstat(path, &stat) == 0;
 }
 
 /* A line of hexadecimal digits behind that name. False: there is none. */
@@ -76,7 +86,7 @@ bool process_is_signalled(pid_t thread)
 	char status[STATUS_MAX];
 	uint64_t own, shared, blocked, caught;
 
-	if (thread < 1 || !read_status(thread, status) || !find_set(status, "\nSigPnd:\t", &own) ||
+	if (!read_status(thread, status) || !find_set(status, "\nSigPnd:\t", &own) ||
 	    !find_set(status, "\nShdPnd:\t", &shared) ||
 	    !find_set(status, "\nSigBlk:\t", &blocked) || !find_set(status, "\nSigCgt:\t", &caught))
 		return true;

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Is the thread alive, in another process than the other one? False also where that cannot be
- * known: numbers below 1 are threads that this process cannot see. */
-bool process_is_another(pid_t thread, pid_t other);
+/* The process of a thread; 0: it cannot be known, as of numbers below 1, which are threads that
+ * this process cannot see. */
+pid_t process_of(pid_t thread);
+
+/* Is there that process? */
+bool process_is_there(pid_t process);
 
 /* Is there a signal for the thread that ends it or calls a handler? Not where it is only to stop
  * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came, nor one that a process without a handler

@@ -32,6 +32,17 @@ mount_model -o "layer=$layer" "$base"
 # Before anything else was looked at.
 same "$MNT/model.gguf" "$TMP/one"
 cp -r "$TMP/lora/adapters" "$MNT/"
+{
+	/usr/bin/printf 1e-
+	/usr/bin/printf 1
+} >"$MNT/adapters/lora.scale"
+equal "$(cat "$MNT/adapters/lora.scale")" 0.1
+exec 3>"$MNT/adapters/lora.scale"
+echo -n 1e3 >&3
+equal "$(cat "$MNT/adapters/lora.scale")" 1000
+echo 0 >&3
+exec 3>&-
+equal "$(cat "$MNT/adapters/lora.scale")" 1e+30
 echo 2 >"$MNT/adapters/lora.scale"
 same "$MNT/model.gguf" "$TMP/both"
 cat "$MNT/.grafts" >"$TMP/grafts"

@@ -102,5 +102,17 @@ END
 head -c 1000 "$TMP/donor" >"$TMP/short"
 map python "$TMP/short" "$organs/blk_6_ffn_up.bin" 2>"$TMP/said" || true
 log_comes_to_say 'blk_6_ffn_up'
+for short in "$organs/blk_3_ffn_up.bin" "$MNT/metadata/llama.context_length"; do
+	python3 - "$short" <<'END' || fail "$short: a few zeros are not refused by close()"
+import errno, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_TRUNC)
+os.write(fd, bytes(100))
+try:
+    os.close(fd)
+    sys.exit(1)
+except OSError as error:
+    assert error.errno == errno.EINVAL, error
+END
+done
 until_true 20 test ! -e "$organs/blk_6_ffn_up.bin" || fail 'what was refused is there'
 unmount_and_wait

@@ -242,7 +242,7 @@ static void wrote(struct handle *handle, const uint8_t *bytes, size_t n, size_t 
 	struct file *file = handle->file;
 
 	handle->busy = true;
-	handle->paged = false;
+	handle->paged = handle->opened = false;
 	if (at > file->size)
 		memset(file->bytes + file->size, 0, at - file->size);
 	memcpy(file->bytes + at, bytes, n);
@@ -381,6 +381,7 @@ void write_organ(struct fuzz *fuzz)
 void write_map(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << STAGE | 1u << SCRATCH);
+	bool opened, held;
 	size_t at, n;
 	uint8_t *map;
 
@@ -396,9 +397,12 @@ void write_map(struct fuzz *fuzz)
 	if (map == MAP_FAILED)
 		wrong(fuzz, "mmap: %s", strerror(errno));
 	compare(fuzz, map, handle->file->bytes, at + n, 0);
+	opened = handle->opened;
+	held = handle->busy && !handle->paged;
 	memset(map + at, (int)('A' + below(fuzz, 26)), n);
 	wrote(handle, map + at, n, at);
-	handle->paged = true;
+	handle->opened = opened;
+	handle->paged = !held;
 	expect(fuzz, msync(map, at + n, MS_SYNC), 0, "msync");
 	compare(fuzz, map, handle->file->bytes, at + n, 0);
 	munmap(map, at + n);
@@ -425,6 +429,7 @@ void truncate_handle(struct fuzz *fuzz)
 	}
 	expect(fuzz, ftruncate(handle->fd, (off_t)size), 0, "ftruncate");
 	handle->busy = true;
+	handle->opened = false;
 	if (size > file->size)
 		memset(file->bytes + file->size, 0, size - file->size);
 	if (size && size != file->size)

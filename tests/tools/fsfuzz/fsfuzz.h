@@ -89,7 +89,8 @@ struct handle {
 	enum handle_kind { CLOSED, READER, STAGE, MAKER, SCRATCH } kind;
 	int fd, flags;
 	bool nameless;
-	bool busy, paged;  /* not closed since it wrote; paged: by a map last */
+	bool busy, paged;  /* not closed since it wrote; paged: by a map, after that was closed */
+	bool opened;	   /* not closed yet, nor written to but by a map */
 	size_t most;	   /* what is open without its name cannot grow while others read it */
 	struct slot *slot; /* NULL of a SCRATCH */
 	struct file *file;

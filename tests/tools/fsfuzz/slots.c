@@ -89,7 +89,7 @@ static void add_handle(struct fuzz *fuzz, enum handle_kind kind, int fd, int fla
 	};
 	handle->kind = kind;
 	/* One that was opened to write is waited for. */
-	handle->busy = (flags & O_ACCMODE) != O_RDONLY;
+	handle->busy = handle->opened = (flags & O_ACCMODE) != O_RDONLY;
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 
@@ -203,9 +203,9 @@ void open_writer(struct fuzz *fuzz)
 static bool awaits_map(const struct handle *handle)
 {
 	const struct file *file = handle->file;
-	const size_t n = file->size < 512 ? file->size : 512;
+	const size_t n = 512;
 
-	if ((handle->flags & O_ACCMODE) != O_RDWR || handle->nameless || n == 0)
+	if ((handle->flags & O_ACCMODE) != O_RDWR || handle->nameless || file->size < n)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (file->bytes[i])
@@ -255,7 +255,7 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 	if (commits && fit != FITS_NOT)
 		begin_change(slot, file->bytes, file->size);
 	rc = close(fd);
-	handle->busy = handle->paged = false;
+	handle->busy = handle->paged = handle->opened = false;
 	if (!commits) {
 		expect(fuzz, rc, 0, "close");
 		return;
@@ -340,11 +340,14 @@ void duplicate_handle(struct fuzz *fuzz)
 	say(fuzz, "%d: dup, and close of the first", (int)(handle - fuzz->handle));
 	fd = dup(handle->fd);
 	expect(fuzz, fd, 0, "dup");
-	if (handle->kind == STAGE || handle->kind == MAKER)
+	/* A process that has only opened it has it open still. */
+	if (!handle->opened && (handle->kind == STAGE || handle->kind == MAKER)) {
 		commit(fuzz, handle, handle->fd);
-	else
+	} else {
 		expect(fuzz, close(handle->fd), 0, "close");
-	handle->busy = false;
+		handle->busy = handle->opened;
+		handle->paged = handle->paged && handle->opened;
+	}
 	handle->fd = fd;
 }
 

@@ -6,7 +6,9 @@
 #include "fs/tree/open_files.h"
 #include "tests/unit/open_model.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,7 +171,7 @@ static void pages_that_such_a_writer_may_have_mapped_are_not_kept(void **state)
 static void a_child_that_ends_does_not_end_the_writer_through_the_page_cache(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct open_file *handle = writer(&scene, 7);
+	struct open_file *handle = writer(&scene, getpid());
 	const pid_t child = fork();
 
 	if (child == 0) {
@@ -177,16 +179,65 @@ static void a_child_that_ends_does_not_end_the_writer_through_the_page_cache(voi
 		_exit(0);
 	}
 	open_file_begin(handle, 0, getpid());
-	assert_false(open_file_end(handle, 5, child));
-	assert_true(open_file_end(handle, 5, getpid()));
-	/* Pages of a map are any process's. */
+	assert_false(open_files_end(scene.handles, handle, 5, child));
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
+	/* Pages of a map are any process's, where none holds the file. */
 	open_file_begin(handle, 0, 0);
-	assert_true(open_file_end(handle, 5, child));
+	assert_true(open_files_end(scene.handles, handle, 5, child));
 	/* Where the writer is gone, who is left decides. */
 	open_file_begin(handle, 0, child);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_true(open_file_end(handle, 5, getpid()));
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
+	open_files_close(scene.handles, handle);
+	close_scene(&scene);
+}
+
+/* The handle is of a file of this process, as /proc tells. */
+static int show_as_file(struct scene *scene, struct open_file *handle, struct path path)
+{
+	const int fd = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat attr;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &attr), 0);
+	open_files_set_device(scene->handles, attr.st_dev);
+	handle->shown = attr.st_ino;
+	return fd;
+}
+
+/* A shell closes one of two descriptors before a child writes through the other one. */
+static void what_has_only_opened_a_file_holds_it_until_the_last_descriptor_is_closed(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *handle = writer(&scene, getpid()), *other;
+	const int fd = show_as_file(&scene, handle, in_temp(state, "shown"));
+
+	assert_false(open_files_end(scene.handles, handle, 5, getpid()));
+	/* But it may be that of another writer. */
+	other = writer(&scene, getpid());
+	other->shown = handle->shown;
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
+	open_files_close(scene.handles, other);
+	open_file_begin(handle, 5, getpid());
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
+	close(fd);
+	open_files_close(scene.handles, handle);
+	close_scene(&scene);
+}
+
+static void words_are_complete_with_the_last_descriptor(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *handle = writer(&scene, getpid());
+	const int fd = show_as_file(&scene, handle, in_temp(state, "shown"));
+
+	handle->words = undo_words_new(UNDO_WORDS_MAX, true);
+	must(handle->words);
+	open_file_begin(handle, 5, getpid());
+	assert_false(open_files_end(scene.handles, handle, 5, getpid()));
+	close(fd);
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
 	open_files_close(scene.handles, handle);
 	close_scene(&scene);
 }
@@ -201,14 +252,14 @@ static void a_child_that_ends_does_not_end_what_has_only_opened_the_file(void **
 		pause();
 		_exit(0);
 	}
-	assert_false(open_file_end(handle, 5, child));
-	assert_true(open_file_end(handle, 5, getpid()));
+	assert_false(open_files_end(scene.handles, handle, 5, child));
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	open_files_close(scene.handles, handle);
 	/* Where it cannot be told which process it is, any one ends it. */
 	handle = named(&scene, 0);
-	assert_true(open_file_end(handle, 5, getpid()));
+	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
 	open_files_close(scene.handles, handle);
 	close_scene(&scene);
 }

@@ -351,8 +351,12 @@ static void a_placed_file_is_seen_by_none_and_knows_its_name(void **state)
 	stage_open(again->stage);
 	assert_false(close_file(&scene, again));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
+	assert_false(scratch_files_is_over(scene.scratches, inode));
 	ino = inode->ino;
+	again = inodes_get(scene.inodes, ino);
 	assert_true(close_file(&scene, inode));
+	assert_true(scratch_files_is_over(scene.scratches, again));
+	inodes_put(scene.inodes, again);
 	assert_gone(&scene, ino);
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_FILE);
 	assert_stages(&scene, 1);
@@ -458,9 +462,15 @@ static void a_name_is_removed_of_that_file_alone(void **state)
 	assert_true(close_file(&scene, inode));
 	add_file(&scene, HERE, "a");
 	inode = open_file(&scene, "a");
+	/* Nor one that another process has opened meanwhile. */
+	scratch_files_remove_file(scene.scratches, inode, &name);
+	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_FILE);
+	assert_false(scratch_files_is_over(scene.scratches, inode));
+	stage_close(inode->stage);
 	scratch_files_remove_file(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
-	assert_true(close_file(&scene, inode));
+	assert_true(scratch_files_is_over(scene.scratches, inode));
+	inodes_put(scene.inodes, inode);
 	inodes_put(scene.inodes, other);
 	close_scene(&scene);
 }
@@ -501,6 +511,7 @@ static void what_has_a_second_name_is_placed_under_the_first(void **state)
 	stage_close(inode->stage);
 	assert_true(scratch_files_closed(scene.scratches, inode));
 	assert_string_equal(name_of(&scene, inode, name), "b");
+	assert_false(scratch_files_is_over(scene.scratches, inode));
 	inodes_put(scene.inodes, inode);
 	assert_stages(&scene, 1);
 	close_scene(&scene);

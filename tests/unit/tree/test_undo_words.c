@@ -16,13 +16,13 @@ static void assert_words(const char *text, size_t n, const char *expected)
 	for (size_t at = 0; at < length; at += n) {
 		const size_t part = length - at < n ? length - at : n;
 
-		assert_int_equal(undo_words_write(words, text + at, part, 100 + at, 7), 0);
+		assert_int_equal(undo_words_write(words, text + at, part, 100 + at), 0);
 	}
-	taken = undo_words_take(words, 7, &(size_t){ 0 });
+	taken = undo_words_take(words, &(size_t){ 0 });
 	assert_non_null(taken);
 	assert_string_equal(taken, expected);
 	free(taken);
-	assert_null(undo_words_take(words, 7, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
 	undo_words_free(words);
 }
 
@@ -43,28 +43,9 @@ static void nothing_written_is_nothing(void **state)
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
 
 	(void)state;
-	assert_null(undo_words_take(words, 0, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
 	undo_words_free(words);
 	undo_words_free(NULL);
-}
-
-static void who_wrote_closes(void **state)
-{
-	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
-	char *taken;
-
-	(void)state;
-	assert_int_equal(undo_words_write(words, "all", 3, 0, 7), 0);
-	assert_null(undo_words_take(words, 8, &(size_t){ 0 }));
-	taken = undo_words_take(words, 0, &(size_t){ 0 });
-	assert_string_equal(taken, "all");
-	free(taken);
-	/* Of a mapped or cached page it is not known. */
-	assert_int_equal(undo_words_write(words, "x", 1, 0, 0), 0);
-	taken = undo_words_take(words, 8, &(size_t){ 0 });
-	assert_string_equal(taken, "x");
-	free(taken);
-	undo_words_free(words);
 }
 
 /* And what came before is not obeyed. */
@@ -74,15 +55,15 @@ static void what_is_refused_says_nothing(void **state)
 	char *taken;
 
 	(void)state;
-	assert_int_equal(undo_words_write(words, "all\n", 4, 0, 7), 0);
-	assert_int_equal(undo_words_write(words, "x", 1, 9, 7), -EINVAL);
-	assert_int_equal(undo_words_write(words, "x", 1, 10, 7), -EINVAL);
-	assert_null(undo_words_take(words, 7, &(size_t){ 0 }));
-	assert_int_equal(undo_words_write(words, "a\0b", 3, 0, 7), -EINVAL);
-	assert_null(undo_words_take(words, 7, &(size_t){ 0 }));
+	assert_int_equal(undo_words_write(words, "all\n", 4, 0), 0);
+	assert_int_equal(undo_words_write(words, "x", 1, 9), -EINVAL);
+	assert_int_equal(undo_words_write(words, "x", 1, 10), -EINVAL);
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_int_equal(undo_words_write(words, "a\0b", 3, 0), -EINVAL);
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
 	/* The next text is another one. */
-	assert_int_equal(undo_words_write(words, "norm", 4, 0, 7), 0);
-	taken = undo_words_take(words, 7, &(size_t){ 0 });
+	assert_int_equal(undo_words_write(words, "norm", 4, 0), 0);
+	taken = undo_words_take(words, &(size_t){ 0 });
 	assert_string_equal(taken, "norm");
 	free(taken);
 	undo_words_free(words);
@@ -95,16 +76,15 @@ static void there_is_an_end_to_words(void **state)
 
 	(void)state;
 	memset(text, 'x', UNDO_WORDS_MAX);
-	assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, 0, 7), 0);
-	assert_int_equal(undo_words_write(words, "x", 1, UNDO_WORDS_MAX, 7), -EFBIG);
-	assert_null(undo_words_take(words, 7, &(size_t){ 0 }));
+	assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, 0), 0);
+	assert_int_equal(undo_words_write(words, "x", 1, UNDO_WORDS_MAX), -EFBIG);
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
 	/* But not to comments. */
 	text[0] = '#';
 	for (uint64_t i = 0; i < 3; i++)
-		assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, i * UNDO_WORDS_MAX,
-						  7),
+		assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, i * UNDO_WORDS_MAX),
 				 0);
-	free(undo_words_take(words, 7, &(size_t){ 0 }));
+	free(undo_words_take(words, &(size_t){ 0 }));
 	free(text);
 	undo_words_free(words);
 }
@@ -119,8 +99,8 @@ static void without_memory_it_is_refused(void **state)
 	assert_null(undo_words_new(UNDO_WORDS_MAX, true));
 	words = undo_words_new(UNDO_WORDS_MAX, true);
 	allocation_fails(1);
-	assert_int_equal(undo_words_write(words, "all", 3, 0, 7), -ENOMEM);
-	assert_null(undo_words_take(words, 7, &(size_t){ 0 }));
+	assert_int_equal(undo_words_write(words, "all", 3, 0), -ENOMEM);
+	assert_null(undo_words_take(words, &(size_t){ 0 }));
 	undo_words_free(words);
 }
 

@@ -18,7 +18,7 @@ static void *tell_thread(void *number)
 	return NULL;
 }
 
-static void a_thread_of_this_process_is_none_of_another(void **state)
+static void a_thread_is_of_its_process(void **state)
 {
 	pthread_t thread;
 	_Atomic pid_t number = 0;
@@ -27,14 +27,13 @@ static void a_thread_of_this_process_is_none_of_another(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, tell_thread, (void *)&number), 0);
 	while (!number)
 		usleep(1000);
-	assert_false(process_is_another(number, getpid()));
-	assert_false(process_is_another(getpid(), number));
-	assert_false(process_is_another(getpid(), getpid()));
+	assert_int_equal(process_of(number), getpid());
+	assert_int_equal(process_of(getpid()), getpid());
 	assert_int_equal(pthread_cancel(thread), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-static void a_child_is_another_while_it_lives(void **state)
+static void a_child_is_there_while_it_lives(void **state)
 {
 	const pid_t child = fork();
 
@@ -43,20 +42,19 @@ static void a_child_is_another_while_it_lives(void **state)
 		pause();
 		_exit(0);
 	}
-	assert_true(process_is_another(child, getpid()));
-	assert_true(process_is_another(getpid(), child));
+	assert_true(process_is_there(child));
+	assert_int_equal(process_of(child), child);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_false(process_is_another(child, getpid()));
-	assert_false(process_is_another(getpid(), child));
+	assert_false(process_is_there(child));
+	assert_int_equal(process_of(child), 0);
 }
 
-static void what_cannot_be_seen_is_not_known_to_be_another(void **state)
+static void what_cannot_be_seen_has_no_process(void **state)
 {
 	(void)state;
-	assert_false(process_is_another(0, getpid()));
-	assert_false(process_is_another(getpid(), 0));
-	assert_false(process_is_another(-1, getpid()));
+	assert_int_equal(process_of(0), 0);
+	assert_int_equal(process_of(-1), 0);
 }
 
 static void await_state(pid_t child, char state)

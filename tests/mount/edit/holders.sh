@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What is written to one open file by several processes is put in force, or obeyed, when each of
+# those that opened it or wrote to it has closed it: not by a child that ends before.
+. "${0%/*}/../lib.sh"
+
+mount_model -o noassemble "$(use stories260K)"
+
+# Commands in braces share what the shell has opened.
+name=$(cat "$MNT/metadata/general.name")
+epsilon=$MNT/metadata/llama.attention.layer_norm_rms_epsilon
+{
+	/usr/bin/printf 1e3
+	/usr/bin/printf 5
+} >"$epsilon"
+equal "$(cat "$epsilon")" 1e+35
+{
+	/usr/bin/printf 0.0010
+	/usr/bin/printf 5
+} >"$epsilon"
+equal "$(cat "$epsilon")" 0.00105
+echo other >"$MNT/metadata/general.name"
+{
+	/usr/bin/printf metadata
+	/usr/bin/printf '/general.name\n'
+} >"$MNT/.undo"
+equal "$(cat "$MNT/metadata/general.name")" "$name"
+equal "$(cat "$epsilon")" 0.00105 'what the word began with'
+# A command that is sent elsewhere closes what the shell writes to, for its time.
+echo other >"$MNT/metadata/general.name"
+{
+	echo metadata/general.name
+	echo 'this goes elsewhere' >"$TMP/elsewhere"
+	echo "metadata/${epsilon##*/}"
+} >"$MNT/.undo"
+equal "$(cat "$MNT/metadata/general.name")" "$name"
+equal "$(cat "$epsilon")" 1e-05 'the second word'
+echo 0.00105 >"$epsilon"
+# One that is open twice is closed one by one.
+exec 3>"$epsilon" 4>"$epsilon"
+/usr/bin/printf 2 >&3
+equal "$(cat "$epsilon")" 0.00105 'before the shell has closed it'
+exec 3>&-
+equal "$(cat "$epsilon")" 2 'beside another writer'
+exec 4>&-
+equal "$(cat "$epsilon")" 2 'by a writer that has written nothing'
+echo 0.00105 >"$epsilon"
+cat "$MNT/.recipe" >"$TMP/recipe"
+echo all >"$MNT/.undo"
+{
+	head -n 3 "$TMP/recipe"
+	tail -n +4 "$TMP/recipe"
+} >"$MNT/.recipe"
+equal "$(cat "$epsilon")" 0.00105 'after the recipe'
+echo all >"$MNT/.undo"
+
+cat >"$TMP/several.py" <<'END'
+import mmap, os, subprocess, sys, threading
+
+slot, source = sys.argv[1:]
+
+
+def read(name):
+    with open(name, "rb") as file:
+        return file.read()
+
+
+before = read(slot)
+n = len(before)
+header = n - 44032
+half = header + 22016
+meant = before[:header] + b"\0\0\x80?" * 11008
+
+
+def child(run=lambda: None):
+    pid = os.fork()
+    if pid == 0:
+        run()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def expect(content, what):
+    assert read(slot) == content, what
+
+
+# Each writes a part, and one ends before the other has begun.
+fd = os.open(slot, os.O_WRONLY | os.O_TRUNC)
+os.pwrite(fd, meant[:header], 0)
+os.ftruncate(fd, n)
+child(lambda: os.pwrite(fd, meant[header:half], header))
+expect(before, "the half of a child is in force")
+child(lambda: os.pwrite(fd, meant[half:], half))
+expect(before, "in force before the process that opened it has closed it")
+os.close(fd)
+expect(meant, "not in force")
+
+# A process that only passes on what it opened does not hold it.
+for _ in range(10):
+    before = read(slot)
+    meant = before[:header] + os.urandom(1) * 4 * 11008
+    with open(slot, "wb") as file:
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=file)
+    process.communicate(meant)
+    assert process.returncode == 0
+    expect(meant, "not in force when the process has ended that wrote it")
+
+# The thread that opened it, or copied to it, is no more.
+for flags, act in (
+    (os.O_WRONLY | os.O_TRUNC, lambda fd: os.copy_file_range(os.open(source, 0), fd, 1 << 30)),
+    (os.O_RDWR, lambda fd: os.pwrite(fd, b"\x22" * 4000, half)),
+):
+    before = read(slot)
+    opened = []
+
+    def in_thread():
+        opened.append(os.open(slot, flags))
+        act(opened[0])
+
+    thread = threading.Thread(target=in_thread)
+    thread.start()
+    thread.join()
+    child()
+    expect(before, "in force by a child of a process whose thread has ended")
+    os.close(opened[0])
+    assert read(slot) != before, "not in force"
+
+# What is written through a map is not whole because a child has ended.
+before = read(slot)
+fd = os.open(slot, os.O_RDWR)
+pages = mmap.mmap(fd, n)
+pages[header : header + 4000] = b"\x11" * 4000
+subprocess.run(["true"], close_fds=False, check=True)
+expect(before, "half a map is in force")
+pages[header : header + 8000] = b"\x11" * 8000
+pages.close()
+os.close(fd)
+expect(before[:header] + b"\x11" * 8000 + before[header + 8000 :], "the map is not in force")
+END
+python3 "$TMP/several.py" "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" ||
+	fail 'see above'
+unmount_and_wait
