@@ -158,6 +158,9 @@ static int start(struct mount_session *mount)
 		log_error("%s: the session cannot be made", mount->point);
 		return -1;
 	}
+	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
+	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
+	unmount_block_signals();
 	/* libfuse reports the error itself. */
 	if (fuse_session_mount(mount->session, mount->point) < 0)
 		return -1;
@@ -255,9 +258,6 @@ static int serve(struct mount_session *mount)
 {
 	int rc = -1;
 
-	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
-	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
-	unmount_block_signals();
 	note_device(mount);
 	mount->readahead = readahead_open(mount->device);
 	/* Before the command returns: an umount may follow at once. */

@@ -5,15 +5,51 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-__attribute__((noreturn)) static void wait_for_child(int child)
+/* What would end this process, but that it is blocked, so that no mount is left without a daemon. A
+ * descriptor that is readable when one comes, or -1. */
+static int catch_signals(void)
 {
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
+}
+
+/* The command was told to end: so is the child, which has the mount by then, and the command ends
+ * as it would have. */
+__attribute__((noreturn)) static void end_child(pid_t child, int signals)
+{
+	struct signalfd_siginfo told;
+	const ssize_t n = read(signals, &told, sizeof(told));
+	const int number = n == sizeof(told) ? (int)told.ssi_signo : SIGTERM;
+
+	kill(child, number);
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	_exit(128 + number);
+}
+
+__attribute__((noreturn)) static void wait_for_child(pid_t child, int waiting)
+{
+	struct pollfd from[] = { { .fd = catch_signals(), .events = POLLIN },
+				 { .fd = waiting, .events = POLLIN } };
 	char ready;
 	ssize_t n;
 
+	while (poll(from, 2, -1) < 0 && errno == EINTR)
+		;
+	if (from[0].revents & POLLIN)
+		end_child(child, from[0].fd);
 	do
-		n = read(child, &ready, sizeof(ready));
+		n = read(waiting, &ready, sizeof(ready));
 	while (n < 0 && errno == EINTR);
 	_exit(n == sizeof(ready) ? 0 : 1);
 }
@@ -29,7 +65,7 @@ int background_begin(void)
 	rc = child < 0 ? -errno : ends[1];
 	if (child > 0) {
 		close(ends[1]);
-		wait_for_child(ends[0]);
+		wait_for_child(child, ends[0]);
 	}
 	close(ends[0]);
 	if (child < 0)

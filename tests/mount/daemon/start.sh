@@ -31,3 +31,34 @@ for _ in $(seq 20); do
 	fusermount3 -u "$MNT" || fail 'busy right after the start'
 	wait_daemon
 done
+
+# A command that is told to end while its daemon begins does, and leaves no mount.
+cat >"$TMP/told.py" <<'END'
+import os, signal, subprocess, sys
+
+command, point = sys.argv[1:-1], sys.argv[-1]
+
+
+def is_mounted():
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        return f" {point} " in mounts.read()
+
+
+met = 0
+for _ in range(40):
+    process = subprocess.Popen([*command, point], stdin=subprocess.DEVNULL)
+    while process.poll() is None and not is_mounted():
+        pass
+    process.send_signal(signal.SIGTERM)
+    status = process.wait()
+    if status:
+        met += 1
+        assert status == 128 + signal.SIGTERM, status
+        assert not is_mounted(), "a mount stays"
+    else:
+        subprocess.run(["fusermount3", "-u", point], check=True)
+print(met)
+END
+met=$(python3 "$TMP/told.py" "$ORGANFS" -o noassemble,layer="$TMP/layer" "$base" "$MNT") ||
+	fail 'see above'
+[ "$met" -gt 0 ] || fail 'no command was told to end'
