@@ -126,11 +126,9 @@ static bool fill(struct check_groups *groups, const struct donor *self)
 				return false;
 		}
 	}
-	/* Whether a slot behind these is an addition that was removed does not show in the
-	 * model. */
-	for (uint32_t i = 0; i < groups->n_slots && i < groups->model->gguf->n_tensors; i++)
+	for (uint32_t i = 0; i < groups->n_slots; i++)
 		groups->removed += content_is_whiteout(groups->content[i]) &&
-				   content_is_graft(groups->content[i]);
+				   slots_is_changed(groups->model->slots, i, groups->content[i]);
 	return true;
 }
 

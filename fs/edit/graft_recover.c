@@ -407,6 +407,17 @@ static void name_slot(struct filling *filling, const struct layer_origin *origin
 	filling_name(filling, added, length);
 }
 
+/* A removal of a slot that only a merge had says nothing without that, as when the mount ended
+ * while the merge did: a merge to come shows its own there. */
+static int forget_removal(const struct graft_recovery *recovery, const struct layer_entry *entry)
+{
+	struct model *model = recovery->model;
+
+	return layer_is_read_only(model->layer)
+		       ? 0
+		       : layer_revert(model->layer, entry->klass, entry->name);
+}
+
 static int recover_one(void *context, const struct layer_entry *entry, struct error *err)
 {
 	struct graft_recovery *recovery = context;
@@ -426,6 +437,8 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 	if (entry->file || entry->kind == LAYER_LINK)
 		content = content_of(recovery, &filling, entry);
 	backing_unref(entry->file);
+	if (entry->kind == LAYER_WHITEOUT && filling.is_new && forget_removal(recovery, entry) == 0)
+		return 0;
 	if (content && content->kind == CONTENT_COPY)
 		content_set_donor(content, donor_of(recovery, &entry->origin));
 	if (!content && is_unreadable(&filling, entry))

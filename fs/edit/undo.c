@@ -54,17 +54,6 @@ static void add(struct undoing *undoing, bool is_key, enum organ_class klass, co
 		undoing->n++;
 }
 
-/* Does the slot hold other than without a graft? */
-static bool is_changed(const struct model *model, uint32_t i, const struct content *own)
-{
-	struct content *beneath = slots_beneath(model->slots, i);
-	const bool nothing = i >= model->gguf->n_tensors &&
-			     (!beneath || content_is_whiteout(beneath)) && content_is_whiteout(own);
-
-	content_unref(beneath);
-	return content_is_graft(own) && !nothing;
-}
-
 static void add_slot(struct undoing *undoing, uint32_t i)
 {
 	const struct model *model = undoing->model;
@@ -72,7 +61,7 @@ static void add_slot(struct undoing *undoing, uint32_t i)
 	struct content *own = slots_own(model->slots, i);
 	char file[ORGAN_PATH_MAX];
 
-	if (is_changed(model, i, own)) {
+	if (slots_is_changed(model->slots, i, own)) {
 		snprintf(file, sizeof(file), "%s.bin", place->name);
 		add(undoing, false, place->klass, file);
 	}

@@ -112,8 +112,7 @@ static bool is_listed(const struct model *model, const struct snapshot *snapshot
 {
 	const struct content *content = snapshot->content[i];
 
-	return content && !content->beneath &&
-	       (i < model->gguf->n_tensors || !content_is_whiteout(content));
+	return content && !content->beneath && slots_is_changed(model->slots, i, content);
 }
 
 /* As it was written, but for what grants access. Without memory it is not named. */
@@ -182,9 +181,7 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 {
 	const struct content *own = content_own(listing->snapshot->content[i]);
 
-	if (!content_is_graft(own))
-		return NULL;
-	return i < listing->model->gguf->n_tensors || !content_is_whiteout(own) ? own : NULL;
+	return slots_is_changed(listing->model->slots, i, own) ? own : NULL;
 }
 
 static void print_file(FILE *out, const char *path)

@@ -314,6 +314,11 @@ const char *layer_home(const struct layer *layer)
 	return layer->state;
 }
 
+bool layer_is_read_only(const struct layer *layer)
+{
+	return layer->manner.read_only;
+}
+
 const char *layer_path(struct layer *layer)
 {
 	const char *path;

@@ -89,6 +89,7 @@ const char *layer_home(const struct layer *layer);
 
 /* Its directory, or where it will be as long as there is none; borrowed. */
 const char *layer_path(struct layer *layer);
+bool layer_is_read_only(const struct layer *layer);
 
 /* Set err, if it is not NULL, to say that the file of that directory, or the directory, where file
  * is NULL, could not be read because of an errno value. Returns its negative. */

@@ -382,14 +382,24 @@ bool slots_has_beneath(struct slots *slots, uint32_t i)
 	return beneath;
 }
 
-/* Does the slot hold what is beneath it? So does one that was added, and emptied again: nothing is
- * known of it but what a merge has there. */
-static bool holds_beneath(const struct slots *slots, uint32_t i)
+/* With the lock held. Of a slot that was added, and emptied again, nothing is known but what a
+ * merge has there. */
+static bool is_changed(const struct slots *slots, uint32_t i, const struct content *own)
 {
-	const struct content *now = slots->now[i], *beneath = slots->beneath[i];
+	const struct content *beneath = slots->beneath[i];
 
-	return !content_is_graft(now) || (i >= slots->base && content_is_whiteout(now) &&
+	return content_is_graft(own) && !(i >= slots->base && content_is_whiteout(own) &&
 					  (!beneath || content_is_whiteout(beneath)));
+}
+
+bool slots_is_changed(struct slots *slots, uint32_t i, const struct content *own)
+{
+	bool changed;
+
+	pthread_mutex_lock(&slots->lock);
+	changed = is_changed(slots, i, own);
+	pthread_mutex_unlock(&slots->lock);
+	return changed;
 }
 
 void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n)
@@ -398,7 +408,7 @@ void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n)
 	for (size_t k = 0; k < n; k++) {
 		const uint32_t i = puts[k].slot;
 		struct content *before = slots->beneath[i];
-		const bool holds = holds_beneath(slots, i);
+		const bool holds = !is_changed(slots, i, slots->now[i]);
 
 		slots->beneath[i] = puts[k].content;
 		puts[k].content = before;

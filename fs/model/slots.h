@@ -221,6 +221,10 @@ struct content *slots_beneath(struct slots *slots, uint32_t i);
 
 bool slots_has_beneath(struct slots *slots, uint32_t i); /* other than the base's */
 
+/* Is own, which the slot holds or held, a change of what lies beneath? No graft is none, nor is it
+ * one that the slot was removed where there is nothing beneath. */
+bool slots_is_changed(struct slots *slots, uint32_t i, const struct content *own);
+
 /* In one step, which uses puts up: beneath n slots lies that, NULL: the base's. What has no graft
  * holds it from then on. No follower is called, as above. A slot that was added must have a content
  * there, or a graft. */

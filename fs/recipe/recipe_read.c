@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct reader {
@@ -193,6 +194,41 @@ static int read_checked(struct reader *reader, enum recipe_section section)
 	return why ? yaml_reader_refuse_at(&reader->yaml, &start, "%s", why) : rc;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	const struct recipe_text *x = *(const struct recipe_text *const *)a;
+	const struct recipe_text *y = *(const struct recipe_text *const *)b;
+	const size_t n = x->length < y->length ? x->length : y->length;
+	const int order = n ? memcmp(x->bytes, y->bytes, n) : 0;
+
+	return order ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+/* Is no slot, key or adapter's file named twice? An item begins with its name. */
+static int check_names(struct reader *reader, enum recipe_section section)
+{
+	const struct recipe_text **names;
+	size_t n = 0, i = 1;
+	int rc = 0;
+
+	if (section < SECTION_GRAFTS)
+		return 0;
+	while (recipe_item(reader->recipe, section, n))
+		n++;
+	names = calloc(n + 1, sizeof(*names));
+	if (!names)
+		return yaml_reader_out_of_memory(&reader->yaml);
+	for (size_t k = 0; k < n; k++)
+		names[k] = recipe_item(reader->recipe, section, k);
+	qsort(names, n, sizeof(*names), compare_texts);
+	while (i < n && compare_texts(&names[i - 1], &names[i]) != 0)
+		i++;
+	if (i < n)
+		rc = refuse(reader, "above this \"%.60s\" is there twice", names[i]->bytes);
+	free(names);
+	return rc;
+}
+
 static int read_section(struct reader *reader, enum recipe_section section)
 {
 	int rc;
@@ -204,7 +240,7 @@ static int read_section(struct reader *reader, enum recipe_section section)
 	rc = yaml_reader_expect(&reader->yaml, YAML_SEQUENCE_START_EVENT, "a list");
 	while (rc == 0 && (rc = yaml_reader_next(&reader->yaml)) == 0) {
 		if (reader->yaml.event.type == YAML_SEQUENCE_END_EVENT)
-			return 0;
+			return check_names(reader, section);
 		rc = reader->yaml.event.type == YAML_MAPPING_START_EVENT
 			     ? read_checked(reader, section)
 			     : refuse(reader, "here has to be a mapping");
