@@ -316,15 +316,31 @@ static struct merge_request_state request_state(const struct merging *merging)
 					     request->uid, request->gid };
 }
 
-/* With the commit lock held: the layer has the note of what is about to be in force. */
-static int keep(struct model *model, const struct merge_ready *ready, uid_t uid, gid_t gid)
+/* What the layer has of a merge, NULL for none: in *kept, or NULL. */
+static const struct layer_merge *kept_of(const struct merge_state *state, struct layer_merge *kept)
 {
+	if (!state)
+		return NULL;
+	*kept = (struct layer_merge){ state->note, state->uid, state->gid };
+	return kept;
+}
+
+/* With the commit lock held: the layer has the note of what is about to be in force. */
+static int keep(struct merging *merging, const struct merge_ready *ready, uid_t uid, gid_t gid)
+{
+	struct model *model = merging->model;
 	struct merge_state *now = merge_force_get(model);
-	const char *note = merge_ready_note(ready);
+	const struct layer_merge merge = { merge_ready_note(ready), uid, gid };
+	struct layer_merge before;
 	int rc = 0;
 
-	if (note)
-		rc = layer_write_merge(model->layer, note, uid, gid, now ? now->note : NULL);
+	if (merge.text)
+		rc = layer_write_merge(model->layer, &merge, kept_of(now, &before));
+	if (rc == -EFBIG)
+		error_set(&merging->err, EFBIG, ERROR_NO_OFFSET,
+			  "what is to be kept of it for the next mount is longer than %" PRIu64
+			  " MiB",
+			  LAYER_MERGE_MAX >> 20);
 	merge_state_unref(now);
 	return rc;
 }
@@ -375,7 +391,7 @@ static int put(struct merging *merging)
 	/* The layer has the note of one whose models are opened again. */
 	kept = !merging->again && !merging->request->passing;
 	if (kept)
-		rc = keep(model, ready, of.uid, of.gid);
+		rc = keep(merging, ready, of.uid, of.gid);
 	if (rc < 0) {
 		merge_ready_free(ready);
 		return rc;
@@ -458,19 +474,20 @@ static int end(struct model *model)
 	struct error err = { 0 };
 	struct merge_state *now = merge_force_get(model);
 	struct merge_ready *ready = NULL;
+	struct layer_merge before;
 	int rc = now ? journal_finish_pending(model) : -ENOENT;
 
-	merge_state_unref(now);
 	if (rc == 0 && !(ready = merge_ready_new_none(model, &err)))
 		rc = -err.code;
 	if (rc == 0)
-		rc = layer_drop_merge(model->layer);
+		rc = layer_drop_merge(model->layer, kept_of(now, &before));
 	if (rc == 0) {
 		publish(model, ready);
 		forget_removals(model);
 		ready = NULL;
 	}
 	merge_ready_free(ready);
+	merge_state_unref(now);
 	return rc;
 }
 

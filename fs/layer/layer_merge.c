@@ -12,20 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The text, durable, in a stage for that user. Returns 0 or -errno. */
-static int fill_stage(int fd, const char *text, uid_t uid, gid_t gid)
+/* The text in a stage for that user. Returns 0 or -errno. */
+static int fill_stage(int fd, const char *text, uid_t uid, gid_t gid, bool durable)
 {
 	int rc = io_write(fd, text, strlen(text), 0);
 
 	/* Only root can say whose it is, and only root acts for others. */
 	if (rc == 0 && geteuid() == 0 && fchown(fd, uid, gid) < 0)
 		rc = -errno;
-	if (rc == 0 && fsync(fd) < 0)
+	if (rc == 0 && durable && fsync(fd) < 0)
 		rc = -errno;
 	return rc;
 }
 
-static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid)
+static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid, bool durable)
 {
 	unsigned number;
 	char stage[LAYER_STAGE_NAME];
@@ -35,7 +35,7 @@ static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid)
 	if (fd < 0)
 		return fd;
 	layer_stage_name(number, "", stage);
-	rc = fill_stage(fd, text, uid, gid);
+	rc = fill_stage(fd, text, uid, gid, durable);
 	if (rc == 0 && renameat(layer->dir, stage, layer->dir, LAYER_MERGE) < 0)
 		rc = -errno;
 	close(fd);
@@ -44,25 +44,39 @@ static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid)
 	return rc;
 }
 
-int layer_write_merge(struct layer *layer, const char *text, uid_t uid, gid_t gid,
-		      const char *before)
+/* What was there before, on a disk that has failed to make a change of it durable: of that nothing
+ * can be asked again. */
+static void put_back(struct layer *layer, const struct layer_merge *before)
 {
-	int rc = put(layer, text, uid, gid);
+	if (before)
+		put(layer, before->text, before->uid, before->gid, false);
+	else
+		unlinkat(layer->dir, LAYER_MERGE, 0);
+}
+
+int layer_write_merge(struct layer *layer, const struct layer_merge *merge,
+		      const struct layer_merge *before)
+{
+	int rc = strlen(merge->text) > LAYER_MERGE_MAX
+			 ? -EFBIG
+			 : put(layer, merge->text, merge->uid, merge->gid, true);
 
 	if (rc < 0)
 		return rc;
 	rc = disk_sync_directory(layer->dir);
-	if (rc < 0 && before)
-		put(layer, before, uid, gid);
-	else if (rc < 0)
-		unlinkat(layer->dir, LAYER_MERGE, 0);
+	if (rc < 0)
+		put_back(layer, before);
 	return rc;
 }
 
-int layer_drop_merge(struct layer *layer)
+int layer_drop_merge(struct layer *layer, const struct layer_merge *before)
 {
 	/* Without a directory it says nothing. */
-	return layer->dir < 0 ? 0 : layer_drop_note(layer, LAYER_MERGE);
+	const int rc = layer->dir < 0 ? 0 : layer_drop_note(layer, LAYER_MERGE);
+
+	if (rc < 0)
+		put_back(layer, before);
+	return rc;
 }
 
 static char *read_text(int fd, struct stat *stat, int *rc)

@@ -9,13 +9,19 @@
 /* The longest text, in bytes. */
 #define LAYER_MERGE_MAX ((uint64_t)64 << 20)
 
-/* From now on the layer has that text, for that user; durable. Returns 0, or -errno: it has what it
- * had, before, NULL for nothing, as far as the disk allows. */
-int layer_write_merge(struct layer *layer, const char *text, uid_t uid, gid_t gid,
-		      const char *before);
+struct layer_merge {
+	const char *text;
+	uid_t uid;
+	gid_t gid;
+};
 
-/* From now on it has none; durable. Returns 0, or -errno: it may have what it had. */
-int layer_drop_merge(struct layer *layer);
+/* From now on the layer has that merge; durable. Returns 0, or -errno: it has what it had, before,
+ * NULL for nothing, as far as the disk allows; EFBIG: the text is longer than that. */
+int layer_write_merge(struct layer *layer, const struct layer_merge *merge,
+		      const struct layer_merge *before);
+
+/* From now on it has none; durable. Returns 0, or -errno: as there. */
+int layer_drop_merge(struct layer *layer, const struct layer_merge *before);
 
 /* The text that it has, to free, and the file's owner and time. NULL: *rc 0 there is none, or
  * -errno: EBADMSG it is no text. */

@@ -53,6 +53,7 @@ int __wrap_fsync(int fd);
 uint64_t unit_allocation;
 /* The fsync() that fails, as unit_allocation. */
 static uint64_t unit_fsync;
+static bool unit_fsync_goes, unit_fsync_gone; /* and with it all that come after */
 
 static bool unit_allocation_fails(void)
 {
@@ -105,8 +106,9 @@ bool allocation_failed(void)
 
 int __wrap_fsync(int fd)
 {
-	if (!unit_fsync || --unit_fsync)
+	if (!unit_fsync_gone && (!unit_fsync || --unit_fsync))
 		return __real_fsync(fd);
+	unit_fsync_gone = unit_fsync_goes;
 	errno = EIO;
 	return -1;
 }
@@ -116,10 +118,17 @@ void fsync_fails(uint64_t k)
 	unit_fsync = k;
 }
 
+void fsync_fails_from(uint64_t k)
+{
+	unit_fsync = k;
+	unit_fsync_goes = true;
+}
+
 bool fsync_failed(void)
 {
 	const bool failed = unit_fsync == 0;
 
 	unit_fsync = 0;
+	unit_fsync_goes = unit_fsync_gone = false;
 	return failed;
 }

@@ -87,6 +87,7 @@ bool allocation_failed(void);
 
 /* The k-th fsync() from now on fails with EIO, once; it has not been made. */
 void fsync_fails(uint64_t k);
+void fsync_fails_from(uint64_t k); /* and all after it, until fsync_failed() is called */
 
 /* Has it failed? From here on none does. */
 bool fsync_failed(void);
