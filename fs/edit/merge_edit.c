@@ -285,6 +285,26 @@ static int open_model(void *context, const char *written, struct base *base, cha
 	return rc;
 }
 
+/* What was merged is what is merged again. */
+static int check_again(struct merging *merging)
+{
+	const struct merge_state *again = merging->again;
+	const struct merge_plan *plan = merging->plan;
+
+	for (size_t i = 0; again && i < again->n_models; i++) {
+		const struct merge_note_model *was = &again->models[i];
+
+		for (size_t k = 0; was->fingerprint[0] && k < plan->n_models; k++)
+			if (strcmp(plan->models[k].written, was->written) == 0 &&
+			    strcmp(plan->models[k].fingerprint, was->fingerprint) != 0)
+				return error_set(&merging->err, ESTALE, ERROR_NO_OFFSET,
+						 "%.120s is another model now, or was changed; to "
+						 "merge that write the configuration once more",
+						 was->path);
+	}
+	return 0;
+}
+
 /* Read and planned: nothing is changed yet. */
 static int plan(struct merging *merging, const char *text, size_t size)
 {
@@ -301,7 +321,7 @@ static int plan(struct merging *merging, const char *text, size_t size)
 	if (rc < 0)
 		return rc;
 	merging->plan = merge_plan_new(&merging->config, &params, &merging->err);
-	return merging->plan ? 0 : -merging->err.code;
+	return merging->plan ? check_again(merging) : -merging->err.code;
 }
 
 static struct merge_request_state request_state(const struct merging *merging)

@@ -71,6 +71,8 @@ char *merge_note_print(const struct merge_note *note)
 		fputs("model", out);
 		print_word(out, model->written, strlen(model->written));
 		print_word(out, model->path, strlen(model->path));
+		if (model->fingerprint[0])
+			fprintf(out, " %s", model->fingerprint);
 		fputc('\n', out);
 	}
 	for (size_t i = 0; i < note->n; i++)
@@ -135,6 +137,19 @@ static bool take_shape(char **at, struct organ *organ)
 	return organ->dims > 0;
 }
 
+/* The rest of a line. False: it is none. */
+static bool take_fingerprint(const char *rest, char fingerprint[FINGERPRINT_TEXT])
+{
+	fingerprint[0] = '\0';
+	if (!rest)
+		return true;
+	if (strlen(rest) != FINGERPRINT_TEXT - 1 ||
+	    strspn(rest, "0123456789abcdef") != FINGERPRINT_TEXT - 1)
+		return false;
+	memcpy(fingerprint, rest, FINGERPRINT_TEXT);
+	return true;
+}
+
 static int read_model(struct note_reader *reader, char *line)
 {
 	struct merge_note *note = reader->note;
@@ -154,7 +169,8 @@ static int read_model(struct note_reader *reader, char *line)
 	if (!more->written || strlen(more->written) != length)
 		return -EBADMSG;
 	more->path = take_word(&line, &length);
-	if (!more->path || strlen(more->path) != length || line)
+	if (!more->path || strlen(more->path) != length ||
+	    !take_fingerprint(line, more->fingerprint))
 		return -EBADMSG;
 	note->n_models++;
 	return 0;

@@ -3,7 +3,8 @@
  * models were found, and which tensors it has, so that these are known also where a model is gone.
  *
  *	organfs merge 1
- *	model NAME PATH			as written, and where it was found; "-": it is the base
+ *	model NAME PATH FINGERPRINT	as written, and where it was found; "-": it is the base, of
+ *					which the fingerprint is not there, nor is it in older notes
  *	tensor TYPE N0xN1 NAME		ggml's number of the type, the axes, fastest first
  *	gone NAME			the result has not what the base has
  *	config BYTES
@@ -13,11 +14,13 @@
 #ifndef FS_MERGE_MERGE_NOTE_H
 #define FS_MERGE_MERGE_NOTE_H
 
+#include "fs/base/fingerprint.h"
 #include "gguf/error.h"
 #include "gguf/organ.h"
 
 struct merge_note_model {
 	char *written, *path;
+	char fingerprint[FINGERPRINT_TEXT]; /* empty: not known */
 };
 
 struct merge_note_tensor {

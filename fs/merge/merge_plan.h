@@ -9,6 +9,7 @@
 #define FS_MERGE_MERGE_PLAN_H
 
 #include "fs/base/base.h"
+#include "fs/base/fingerprint.h"
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_tensor.h"
 
@@ -18,6 +19,7 @@ struct merge_model {
 	char *path;	     /* absolute, or what it is told by */
 	struct base base;
 	bool is_form; /* it is the form's very file, which is read in place of its own */
+	char fingerprint[FINGERPRINT_TEXT]; /* empty of the form */
 };
 
 /* How a model is found by what is written: *path becomes its absolute path, to free, and base is

@@ -6,6 +6,7 @@
 #include "fs/util/url.h"
 #include "gguf/arena.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,21 @@ static int check_architecture(const struct planner *planner, const struct plan_m
 		architecture_of(planner, &planner->form));
 }
 
+static int take_fingerprint(const struct planner *planner, struct merge_model *opened,
+			    const struct plan_model *model)
+{
+	const int rc =
+		opened->is_form ? 0 : fingerprint(model->file, model->gguf, opened->fingerprint);
+
+	if (rc == -ENOMEM)
+		return plan_out_of_memory(planner);
+	if (rc < 0)
+		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
+				 "line %zu, column %zu: \"%.100s\" cannot be read", model->line,
+				 model->column, model->name);
+	return 0;
+}
+
 /* Where there are no slices, blocks of one number are merged. */
 static int check_blocks(const struct planner *planner, const struct plan_model *model)
 {
@@ -236,6 +252,8 @@ static int open_all(struct planner *planner)
 			rc = plan_model_index(planner, &planner->models[i]);
 		if (rc == 0)
 			rc = check_blocks(planner, &planner->models[i]);
+		if (rc == 0)
+			rc = take_fingerprint(planner, &plan->models[i], &planner->models[i]);
 	}
 	return rc;
 }

@@ -227,12 +227,14 @@ static struct merge_state *state_new(const struct merge_request_state *request, 
 	return state;
 }
 
-static bool add_model(struct merge_state *state, const char *written, const char *path)
+static bool add_model(struct merge_state *state, const char *written, const char *path,
+		      const char *fingerprint)
 {
 	struct merge_note_model *model = &state->models[state->n_models++];
 
 	model->written = strdup(written);
 	model->path = strdup(path);
+	memcpy(model->fingerprint, fingerprint, sizeof(model->fingerprint));
 	return model->written && model->path;
 }
 
@@ -347,7 +349,8 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	/* The base may be elsewhere when the next mount takes the layer up. */
 	for (size_t i = 0; well && i < plan->n_models; i++)
 		well = add_model(state, plan->models[i].written,
-				 plan->models[i].is_form ? "" : plan->models[i].path);
+				 plan->models[i].is_form ? "" : plan->models[i].path,
+				 plan->models[i].fingerprint);
 	if (well && plan->other_tokenizer != SIZE_MAX) {
 		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
 		well = state->tokenizer;
@@ -433,7 +436,8 @@ static int add_note(struct merge_preparation *preparing, struct merge_note *note
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < note->n_models; i++)
-		if (!add_model(state, note->models[i].written, note->models[i].path))
+		if (!add_model(state, note->models[i].written, note->models[i].path,
+			       note->models[i].fingerprint))
 			rc = out_of_memory(preparing->err);
 	for (size_t i = 0; rc == 0 && i < note->n; i++)
 		rc = add_noted(preparing, &note->tensors[i], why);

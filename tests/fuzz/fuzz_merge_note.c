@@ -31,6 +31,7 @@ static void check_same(const struct merge_note *a, const struct merge_note *b)
 	for (size_t i = 0; i < a->n_models; i++) {
 		require(strcmp(a->models[i].written, b->models[i].written) == 0);
 		require(strcmp(a->models[i].path, b->models[i].path) == 0);
+		require(strcmp(a->models[i].fingerprint, b->models[i].fingerprint) == 0);
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		require(a->tensors[i].gone == b->tensors[i].gone);

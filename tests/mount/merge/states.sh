@@ -64,6 +64,19 @@ mv away.gguf "$donor"
 ls "$MNT/organs" >"$TMP/ls"
 same "$MNT/model.gguf" grafted.gguf
 
+# Another model at its place is not merged without a word.
+unmount_and_wait
+mv "$donor" away.gguf
+cp "$base" "$donor"
+mount_model -o noassemble "$base"
+log_says '\.merge: its tensors cannot be read: .*/clerk-Q4_K_M.gguf is another model now'
+expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
+cp "$MNT/.merge" same.yml
+same m.yml same.yml
+mv away.gguf "$donor"
+ls "$MNT/organs" >"$TMP/ls"
+same "$MNT/model.gguf" grafted.gguf
+
 # Taken back, what is merged shows again; an adapter goes over it.
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" merged.gguf

@@ -8,7 +8,8 @@ static const uint64_t square[GGML_AXES] = { 32, 4, 1, 1 };
 static void what_is_printed_is_read(void **state)
 {
 	char a[] = "clerk", b[] = "/models/a b%.gguf", empty[] = "", c[] = "base\nx";
-	struct merge_note_model models[2] = { { a, b }, { c, empty } };
+	struct merge_note_model models[2] = { { a, b, "0123456789abcdef0123456789abcdef" },
+					      { c, empty, "" } };
 	struct merge_note_tensor tensors[2] = { { .gone = false }, { .gone = true } };
 	struct merge_note note = { .n_models = 2,
 				   .n = 2,
@@ -30,8 +31,10 @@ static void what_is_printed_is_read(void **state)
 	assert_int_equal(again.n_models, 2);
 	assert_string_equal(again.models[0].written, a);
 	assert_string_equal(again.models[0].path, b);
+	assert_string_equal(again.models[0].fingerprint, models[0].fingerprint);
 	assert_string_equal(again.models[1].written, c);
 	assert_string_equal(again.models[1].path, "");
+	assert_string_equal(again.models[1].fingerprint, "");
 	assert_int_equal(again.n, 2);
 	assert_false(again.tensors[0].gone);
 	assert_int_equal(again.tensors[0].organ.name_length, 3);
@@ -51,7 +54,7 @@ static void what_is_printed_is_read(void **state)
 static void a_name_that_is_a_hyphen_is_read(void **state)
 {
 	char hyphen[] = "-";
-	struct merge_note_model model = { hyphen, hyphen };
+	struct merge_note_model model = { hyphen, hyphen, "" };
 	struct merge_note_tensor tensors[2] = { { .gone = false }, { .gone = true } };
 	struct merge_note note = {
 		.n_models = 1, .n = 2, .models = &model, .tensors = tensors, .text = ""
@@ -97,6 +100,11 @@ static void what_is_no_note_is_refused(void **state)
 					     BEGIN "tensor 0 4x1x1x1x1 a\n" END,
 					     BEGIN "tensor x 4 a\n" END,
 					     BEGIN "tensor 4294967296 4 a\n" END,
+					     BEGIN "model a b 0123\n" END,
+					     BEGIN
+					     "model a b 0123456789abcdef0123456789abcdeg\n" END,
+					     BEGIN
+					     "model a b 0123456789abcdef0123456789abcdef \n" END,
 					     BEGIN "tensor 9999 4 a\n" END,
 					     BEGIN "tensor 8 31 a\n" END,
 					     BEGIN "tensor 0 9223372036854775807x3 a\n" END };
