@@ -89,7 +89,7 @@ static void a_portable_recipe_can_be_read(void **state)
 		struct recipe_graft *graft = recipe_add_graft(&recipe);
 
 		graft->how = RECIPE_LINK;
-		assert_int_equal(recipe_text_set(&graft->slot, "norm/a", 6), 0);
+		assert_int_equal(recipe_text_set(&graft->slot, i ? "norm/b" : "norm/a", 6), 0);
 		assert_int_equal(recipe_text_set(&graft->target, targets[i], strlen(targets[i])),
 				 0);
 	}
