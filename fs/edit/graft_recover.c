@@ -407,15 +407,25 @@ static void name_slot(struct filling *filling, const struct layer_origin *origin
 	filling_name(filling, added, length);
 }
 
-/* A removal of a slot that only a merge had says nothing without that, as when the mount ended
- * while the merge did: a merge to come shows its own there. */
-static int forget_removal(const struct graft_recovery *recovery, const struct layer_entry *entry)
+/* Can it be that a merge had the slot, of a further block, which was removed? That says nothing
+ * without the merge, as when the mount ended while that did: one to come shows its own there. */
+static bool is_of_merge(const struct filling *filling, const struct layer_entry *entry)
 {
-	struct model *model = recovery->model;
+	struct organ stand_in;
 
-	return layer_is_read_only(model->layer)
-		       ? 0
-		       : layer_revert(model->layer, entry->klass, entry->name);
+	return entry->kind == LAYER_WHITEOUT && filling->is_new && entry->file &&
+	       filling_stand_in(filling, &stand_in);
+}
+
+static int forget_removal(struct model *model, const struct layer_entry *entry)
+{
+	const bool stays = layer_is_read_only(model->layer);
+	const int rc = stays ? 0 : layer_revert(model->layer, entry->klass, entry->name);
+
+	if (rc == 0)
+		log_add(model->log, "%s/%s.bin: that it was removed is %s: there is no such tensor",
+			class_name(entry->klass), entry->name, stays ? "skipped" : "forgotten");
+	return rc;
 }
 
 static int recover_one(void *context, const struct layer_entry *entry, struct error *err)
@@ -430,14 +440,16 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 				   .err = *err };
 	struct content *content = NULL;
 	char text[320], file[NAME_MAX + sizeof(".bin")];
+	bool gone;
 	int rc;
 
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);
 	if (entry->file || entry->kind == LAYER_LINK)
 		content = content_of(recovery, &filling, entry);
+	gone = is_of_merge(&filling, entry);
 	backing_unref(entry->file);
-	if (entry->kind == LAYER_WHITEOUT && filling.is_new && forget_removal(recovery, entry) == 0)
+	if (gone && forget_removal(model, entry) == 0)
 		return 0;
 	if (content && content->kind == CONTENT_COPY)
 		content_set_donor(content, donor_of(recovery, &entry->origin));

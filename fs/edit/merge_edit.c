@@ -285,22 +285,24 @@ static int open_model(void *context, const char *written, struct base *base, cha
 	return rc;
 }
 
-/* What was merged is what is merged again. */
+/* What was merged is what is merged again, in the order of the configuration; by now it may lie at
+ * the base's place. */
 static int check_again(struct merging *merging)
 {
 	const struct merge_state *again = merging->again;
 	const struct merge_plan *plan = merging->plan;
 
-	for (size_t i = 0; again && i < again->n_models; i++) {
+	for (size_t i = 0; again && i < again->n_models && i < plan->n_models; i++) {
 		const struct merge_note_model *was = &again->models[i];
+		const struct merge_model *is = &plan->models[i];
+		const char *print =
+			is->is_form ? model_fingerprint(merging->model) : is->fingerprint;
 
-		for (size_t k = 0; was->fingerprint[0] && k < plan->n_models; k++)
-			if (strcmp(plan->models[k].written, was->written) == 0 &&
-			    strcmp(plan->models[k].fingerprint, was->fingerprint) != 0)
-				return error_set(&merging->err, ESTALE, ERROR_NO_OFFSET,
-						 "%.120s is another model now, or was changed; to "
-						 "merge that write the configuration once more",
-						 was->path);
+		if (was->fingerprint[0] && strcmp(print, was->fingerprint) != 0)
+			return error_set(&merging->err, ESTALE, ERROR_NO_OFFSET,
+					 "%.120s is another model now, or was changed; to merge "
+					 "that write the configuration once more",
+					 was->path);
 	}
 	return 0;
 }
@@ -341,16 +343,17 @@ static const struct layer_merge *kept_of(const struct merge_state *state, struct
 {
 	if (!state)
 		return NULL;
-	*kept = (struct layer_merge){ state->note, state->uid, state->gid };
+	*kept = (struct layer_merge){ state->note, state->uid, state->gid, state->mtime };
 	return kept;
 }
 
 /* With the commit lock held: the layer has the note of what is about to be in force. */
-static int keep(struct merging *merging, const struct merge_ready *ready, uid_t uid, gid_t gid)
+static int keep(struct merging *merging, const struct merge_ready *ready,
+		const struct merge_request_state *of)
 {
 	struct model *model = merging->model;
 	struct merge_state *now = merge_force_get(model);
-	const struct layer_merge merge = { merge_ready_note(ready), uid, gid };
+	const struct layer_merge merge = { merge_ready_note(ready), of->uid, of->gid, of->mtime };
 	struct layer_merge before;
 	int rc = 0;
 
@@ -411,7 +414,7 @@ static int put(struct merging *merging)
 	/* The layer has the note of one whose models are opened again. */
 	kept = !merging->again && !merging->request->passing;
 	if (kept)
-		rc = keep(merging, ready, of.uid, of.gid);
+		rc = keep(merging, ready, &of);
 	if (rc < 0) {
 		merge_ready_free(ready);
 		return rc;
@@ -600,8 +603,9 @@ static void renew(struct merging *merging, int rc)
 	merge_state_unref(now);
 }
 
-/* Every lookup of a name tries again: what took long is left alone for ten times as long. A probe
- * that gets no answer is in no need of that, for the next ones are hurried. */
+/* Every lookup of a name tries again: what took long is left alone for ten times as long, and what
+ * was read for nothing, as it is another model, for a second. A probe that gets no answer is in no
+ * need of that, for the next ones are hurried. */
 static void put_off(const struct merging *merging, const struct timespec *begun)
 {
 	struct timespec *again = &merging->model->merge_again;
@@ -611,6 +615,8 @@ static void put_off(const struct merging *merging, const struct timespec *begun)
 	took = (again->tv_sec - begun->tv_sec) * 1000 + (again->tv_nsec - begun->tv_nsec) / 1000000;
 	if (took > LONG_MS && !merging->silent)
 		again->tv_sec += took / 100 + 1;
+	else if (merging->err.code == ESTALE)
+		again->tv_sec++;
 }
 
 bool merge_edit_refresh(struct model *model, bool hurried)

@@ -110,9 +110,7 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 /* What a merge of models has for a slot is no graft. */
 static bool is_listed(const struct model *model, const struct snapshot *snapshot, uint32_t i)
 {
-	const struct content *content = snapshot->content[i];
-
-	return content && !content->beneath && slots_is_changed(model->slots, i, content);
+	return slots_is_changed(model->slots, i, snapshot->content[i]);
 }
 
 /* As it was written, but for what grants access. Without memory it is not named. */

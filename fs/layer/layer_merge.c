@@ -7,25 +7,27 @@
 #include "fs/util/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The text in a stage for that user. Returns 0 or -errno. */
-static int fill_stage(int fd, const char *text, uid_t uid, gid_t gid, bool durable)
+/* The merge in a stage. Returns 0 or -errno. */
+static int fill_stage(int fd, const struct layer_merge *merge, bool durable)
 {
-	int rc = io_write(fd, text, strlen(text), 0);
+	const struct timespec times[] = { merge->mtime, merge->mtime };
+	int rc = io_write(fd, merge->text, strlen(merge->text), 0);
 
 	/* Only root can say whose it is, and only root acts for others. */
-	if (rc == 0 && geteuid() == 0 && fchown(fd, uid, gid) < 0)
+	if (rc == 0 && geteuid() == 0 && fchown(fd, merge->uid, merge->gid) < 0)
 		rc = -errno;
-	if (rc == 0 && durable && fsync(fd) < 0)
+	if (rc == 0 && (futimens(fd, times) < 0 || (durable && fsync(fd) < 0)))
 		rc = -errno;
 	return rc;
 }
 
-static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid, bool durable)
+static int put(struct layer *layer, const struct layer_merge *merge, bool durable)
 {
 	unsigned number;
 	char stage[LAYER_STAGE_NAME];
@@ -35,7 +37,7 @@ static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid, bool
 	if (fd < 0)
 		return fd;
 	layer_stage_name(number, "", stage);
-	rc = fill_stage(fd, text, uid, gid, durable);
+	rc = fill_stage(fd, merge, durable);
 	if (rc == 0 && renameat(layer->dir, stage, layer->dir, LAYER_MERGE) < 0)
 		rc = -errno;
 	close(fd);
@@ -44,28 +46,19 @@ static int put(struct layer *layer, const char *text, uid_t uid, gid_t gid, bool
 	return rc;
 }
 
-/* What was there before, on a disk that has failed to make a change of it durable: of that nothing
- * can be asked again. */
-static void put_back(struct layer *layer, const struct layer_merge *before)
-{
-	if (before)
-		put(layer, before->text, before->uid, before->gid, false);
-	else
-		unlinkat(layer->dir, LAYER_MERGE, 0);
-}
-
 int layer_write_merge(struct layer *layer, const struct layer_merge *merge,
 		      const struct layer_merge *before)
 {
-	int rc = strlen(merge->text) > LAYER_MERGE_MAX
-			 ? -EFBIG
-			 : put(layer, merge->text, merge->uid, merge->gid, true);
+	int rc = strlen(merge->text) > LAYER_MERGE_MAX ? -EFBIG : put(layer, merge, true);
 
 	if (rc < 0)
 		return rc;
 	rc = disk_sync_directory(layer->dir);
-	if (rc < 0)
-		put_back(layer, before);
+	/* Of a disk that has failed to make it durable nothing can be asked again. */
+	if (rc < 0 && before)
+		put(layer, before, false);
+	else if (rc < 0)
+		unlinkat(layer->dir, LAYER_MERGE, 0);
 	return rc;
 }
 
@@ -74,8 +67,9 @@ int layer_drop_merge(struct layer *layer, const struct layer_merge *before)
 	/* Without a directory it says nothing. */
 	const int rc = layer->dir < 0 ? 0 : layer_drop_note(layer, LAYER_MERGE);
 
-	if (rc < 0)
-		put_back(layer, before);
+	/* What is still there is durable. */
+	if (rc < 0 && before && faccessat(layer->dir, LAYER_MERGE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		put(layer, before, false);
 	return rc;
 }
 

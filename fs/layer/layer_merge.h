@@ -13,6 +13,7 @@ struct layer_merge {
 	const char *text;
 	uid_t uid;
 	gid_t gid;
+	struct timespec mtime;
 };
 
 /* From now on the layer has that merge; durable. Returns 0, or -errno: it has what it had, before,

@@ -208,6 +208,7 @@ static int compare_texts(const void *a, const void *b)
 static int check_names(struct reader *reader, enum recipe_section section)
 {
 	const struct recipe_text **names;
+	char shown[3 * 60 + 1];
 	size_t n = 0, i = 1;
 	int rc = 0;
 
@@ -223,8 +224,12 @@ static int check_names(struct reader *reader, enum recipe_section section)
 	qsort(names, n, sizeof(*names), compare_texts);
 	while (i < n && compare_texts(&names[i - 1], &names[i]) != 0)
 		i++;
-	if (i < n)
-		rc = refuse(reader, "above this \"%.60s\" is there twice", names[i]->bytes);
+	if (i < n) {
+		const size_t length = names[i]->length < 60 ? names[i]->length : 60;
+
+		text_escape(names[i]->bytes, length, "%\x80", shown);
+		rc = refuse(reader, "above this \"%s\" is there twice", shown);
+	}
 	free(names);
 	return rc;
 }

@@ -34,6 +34,7 @@ rm "$MNT/$organ"
 kill_daemon
 rm layer/MERGE
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
+log_says "$organ: that it was removed is forgotten"
 same "$MNT/model.gguf" "$base"
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 cp eight.yml "$MNT/.merge"
@@ -47,9 +48,14 @@ same "$MNT/model.gguf" merged.gguf
 rm "$MNT/$organ"
 kill_daemon
 mv layer/MERGE .
+touch layer/organs/.wh.blk_1_fn_up.bin
 mount_model -o "ro,noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$base"
+log_says "$organ: that it was removed is skipped"
+# What is no further block of anything may be meant in another way.
+log_says 'blk_1_fn_up.bin: left alone'
 unmount_and_wait
+rm layer/organs/.wh.blk_1_fn_up.bin
 [ "$(find layer/organs -name '.wh.*' | wc -l)" = 1 ] || fail "$(ls -A layer/organs)"
 mv MERGE layer/
 mount_model -o "noassemble,layer=$TMP/layer" "$base"

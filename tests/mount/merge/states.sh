@@ -74,8 +74,11 @@ expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/.merge" same.yml
 same m.yml same.yml
 mv away.gguf "$donor"
-ls "$MNT/organs" >"$TMP/ls"
-same "$MNT/model.gguf" grafted.gguf
+is_grafted() {
+	ls "$MNT/organs" >"$TMP/ls"
+	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
+}
+until_true 20 is_grafted || fail "the model is back: $(cat "$MNT/.log")"
 
 # Taken back, what is merged shows again; an adapter goes over it.
 echo all >"$MNT/.undo"
@@ -105,6 +108,18 @@ rm "$MNT/.merge"
 unmount_and_wait
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$base"
+unmount_and_wait
+
+# The same bytes are the same model, also where they are those of the base's file by now.
+cp "$base" copy.gguf
+mount_model -o noassemble,fresh "$base"
+sed 's/model: scribe-Q4_K_M/model: copy/' same.yml >"$MNT/.merge"
+cp "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+ln -f "$base" copy.gguf
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" merged.gguf
+rm "$MNT/.merge"
 unmount_and_wait
 
 # What the layer keeps of a merge is damaged: never the base in its place.

@@ -291,7 +291,9 @@ static void a_damaged_note_opens_no_model(void **state)
 		struct layer *layer = scene->o.model->layer;
 		char path[PATH_MAX];
 
-		must(layer_write_merge(layer, &(struct layer_merge){ notes[i], getuid(), getgid() },
+		must(layer_write_merge(layer,
+				       &(struct layer_merge){
+					       .text = notes[i], .uid = getuid(), .gid = getgid() },
 				       NULL) == 0);
 		must(layer_directory(layer, path));
 		symlinks_free(scene->links);

@@ -23,7 +23,7 @@ static const char text[] = "organfs merge 1\n";
 
 static struct layer_merge of(const char *merge)
 {
-	return (struct layer_merge){ merge, getuid(), getgid() };
+	return (struct layer_merge){ merge, getuid(), getgid(), { .tv_sec = 1700000000 } };
 }
 
 static int read_rc(struct layer *layer)
@@ -89,6 +89,9 @@ static void what_the_disk_refuses_changes_nothing(void **state)
 	const struct layer_merge old = of("old\n"), new = of(text);
 	struct layer *layer = open_layer(&site);
 
+	/* There is a layer, which takes more of them. */
+	assert_int_equal(layer_write_merge(layer, &old, NULL), 0);
+	assert_int_equal(layer_drop_merge(layer, &old), 0);
 	for (uint64_t k = 1; k <= 2; k++) {
 		fsync_fails_from(k);
 		assert_int_equal(layer_write_merge(layer, &new, NULL), -EIO);
