@@ -180,7 +180,7 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		return -ENOMEM;
 	}
 	/* The handle has the caller's reference to the inode, which the caller keeps. */
-	if (handle->writes && ops_is_over(fs, handle->inode)) {
+	if (ops_is_over(fs, handle->inode)) {
 		inodes_get(fs->inodes, inode->ino);
 		open_files_close(fs->handles, handle);
 		return -ESTALE;

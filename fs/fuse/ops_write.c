@@ -323,7 +323,9 @@ static bool obey_async(fuse_req_t req, struct open_file *handle,
 		       void (*reply)(struct async_request *async, ssize_t result))
 {
 	size_t n = 0;
-	char *text = handle->words ? undo_words_take(handle->words, &n) : NULL;
+	char *text = handle->words
+			     ? undo_words_take(handle->words, holders_remain(&handle->holders), &n)
+			     : NULL;
 	struct async_request *async;
 
 	if (!text || n == 0) {

@@ -161,9 +161,12 @@ static bool writes_to(pid_t pid, int directory, const char *name, dev_t device, 
 	struct statx file;
 	unsigned fd, flags;
 	uint64_t number;
+	char first;
 	int mount;
 
-	return is_number(name, &fd) && fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+	/* A socket or pipe has no path. */
+	return is_number(name, &fd) && readlinkat(directory, name, &first, 1) == 1 &&
+	       first == '/' && fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       (link.st_mode & S_IWUSR) && read_info(pid, fd, &flags, &mount, &number) &&
 	       (number == 0 || number == ino) &&
 	       statx(directory, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &file) ==
@@ -171,18 +174,20 @@ static bool writes_to(pid_t pid, int directory, const char *name, dev_t device, 
 	       makedev(file.stx_dev_major, file.stx_dev_minor) == device && file.stx_ino == ino;
 }
 
-unsigned proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino)
+int proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino)
 {
 	char path[64];
 	DIR *directory;
 	struct dirent *entry;
-	unsigned n = 0, seen = 0;
+	unsigned seen = 0;
+	int n = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
 	directory = process > 0 ? opendir(path) : NULL;
-	while (directory && seen++ < OPEN_MAX && (entry = readdir(directory)))
+	if (!directory)
+		return -1;
+	while (seen++ < OPEN_MAX && (entry = readdir(directory)))
 		n += writes_to(process, dirfd(directory), entry->d_name, device, ino);
-	if (directory)
-		closedir(directory);
+	closedir(directory);
 	return n;
 }

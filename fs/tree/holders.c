@@ -19,9 +19,13 @@ void holders_release(struct holders *holders)
 }
 
 /* With the lock held. */
-static bool is_empty(const struct holders *holders)
+static bool is_busy(const struct holders *holders)
 {
-	return holders->n == 0 && !holders->unknown;
+	bool busy = holders->unknown || (holders->fresh && holders->n);
+
+	for (unsigned i = 0; i < holders->n; i++)
+		busy |= holders->known[i].wrote;
+	return busy;
 }
 
 static bool is_same(const struct holder *known, uint64_t owner, pid_t process)
@@ -46,9 +50,10 @@ static void enter(struct holders *holders, const struct holder *new)
 
 	if (known) {
 		known->owner = new->owner ? new->owner : known->owner;
+		known->process = known->process ? known->process : new->process;
 		known->wrote |= new->wrote;
 	} else if (!new->owner && !new->process) {
-		holders->unknown |= holders->n == 0;
+		holders->unknown |= !is_busy(holders);
 	} else if (holders->n == HOLDERS_KNOWN) {
 		holders->unknown = true;
 	} else {
@@ -62,8 +67,9 @@ bool holders_open(struct holders *holders, pid_t process)
 	bool first;
 
 	pthread_mutex_lock(&holders->lock);
-	first = is_empty(holders);
+	first = !is_busy(holders);
 	enter(holders, &new);
+	holders->fresh = true;
 	pthread_mutex_unlock(&holders->lock);
 	return first;
 }
@@ -78,7 +84,7 @@ bool holders_write(struct holders *holders, uint64_t owner, pid_t thread)
 		return false;
 	new.process = process_of(thread);
 	pthread_mutex_lock(&holders->lock);
-	first = is_empty(holders);
+	first = !is_busy(holders);
 	enter(holders, &new);
 	atomic_store(&holders->owner, owner);
 	atomic_store(&holders->thread, thread);
@@ -127,14 +133,26 @@ enum holders_left holders_close(struct holders *holders, uint64_t owner, pid_t p
 	enum holders_left left = HOLDERS_NONE_BEFORE;
 
 	pthread_mutex_lock(&holders->lock);
-	if (!is_empty(holders)) {
-		forget_last(holders);
-		holders->unknown = false;
-		leave(holders, owner, process);
-		left = is_empty(holders) ? HOLDERS_NONE : HOLDERS_SOME;
-	}
+	if (is_busy(holders))
+		left = HOLDERS_SOME;
+	forget_last(holders);
+	holders->unknown = false;
+	holders->fresh = holders->fresh && !find(holders, owner, process);
+	leave(holders, owner, process);
+	if (left == HOLDERS_SOME && !is_busy(holders))
+		left = HOLDERS_NONE;
 	pthread_mutex_unlock(&holders->lock);
 	return left;
+}
+
+bool holders_remain(struct holders *holders)
+{
+	bool remain;
+
+	pthread_mutex_lock(&holders->lock);
+	remain = holders->n > 0;
+	pthread_mutex_unlock(&holders->lock);
+	return remain;
 }
 
 enum holders_left holders_clear(struct holders *holders)
@@ -142,10 +160,10 @@ enum holders_left holders_clear(struct holders *holders)
 	enum holders_left left;
 
 	pthread_mutex_lock(&holders->lock);
-	left = is_empty(holders) ? HOLDERS_NONE_BEFORE : HOLDERS_NONE;
+	left = is_busy(holders) ? HOLDERS_NONE : HOLDERS_NONE_BEFORE;
 	forget_last(holders);
 	holders->n = 0;
-	holders->unknown = false;
+	holders->unknown = holders->fresh = false;
 	pthread_mutex_unlock(&holders->lock);
 	return left;
 }

@@ -3,16 +3,18 @@
  * since.
  *
  * The kernel tells of every close of every descriptor of an open file, also when a child that has
- * inherited one ends or executes a program. What was written is whole when each process that had a
- * part in it has closed the file: the one that opened it, as a shell for the commands in braces,
- * and those that wrote. A close by any other process means nothing.
+ * inherited one ends or executes a program. The file is busy until each process that wrote has
+ * closed it; before anything is written, until the one has that opened it. A close by any other
+ * process means nothing. A shell that has opened the file for its commands waits for the first of
+ * them, and learns nothing from its own close: so what that wrote counts when it closes the file,
+ * and with what the next one writes once more. Then the shell remains.
  *
  * A process is known by its lock owner, which the kernel tells of a write() and of a close(), but
  * not of open(), ftruncate(), copy_file_range() or a write through the page cache; and by the
  * number of the process of the thread that asks, which is not known where this process cannot see
- * that (pid_namespaces(7)). Where neither is known, as of a page that was changed through a map,
- * those that there are hold the file; if there are none, one does that the close of any process
- * ends. One that is no more is ended by any close, too. */
+ * that (pid_namespaces(7)). Where neither is known, as of a page that was changed through a map, it
+ * is of those by which the file is busy; if it is not, it is until the next close by any process.
+ * One that is no more is forgotten with any close, too. */
 #ifndef FS_TREE_HOLDERS_H
 #define FS_TREE_HOLDERS_H
 
@@ -36,6 +38,7 @@ struct holders { /* any thread may use it */
 		bool wrote;
 	} known[HOLDERS_KNOWN];
 	unsigned n;
+	bool fresh;   /* it was opened, and none of them has closed it */
 	bool unknown; /* there are others, beside these or alone */
 };
 
@@ -51,9 +54,13 @@ bool holders_write(struct holders *holders, uint64_t owner, pid_t thread);
 enum holder_part { HOLDER_NONE, HOLDER_OPENED, HOLDER_WROTE };
 enum holder_part holders_part(struct holders *holders, uint64_t owner, pid_t process);
 
-/* The process has closed a descriptor, and has no other one, as far as is known. */
+/* The process has closed a descriptor, and has no other one, as far as is known. Is the file busy
+ * still, not any more, or was it not? */
 enum holders_left { HOLDERS_SOME, HOLDERS_NONE, HOLDERS_NONE_BEFORE };
 enum holders_left holders_close(struct holders *holders, uint64_t owner, pid_t process);
+
+/* Is there one, of which the file need not be busy? */
+bool holders_remain(struct holders *holders);
 
 /* No process has a descriptor any more. */
 enum holders_left holders_clear(struct holders *holders);

@@ -65,28 +65,28 @@ static bool is_last(const struct open_file *handle, enum holders_left left)
 	return left == HOLDERS_NONE ? stage_end(stage) == 0 : stage_busy(stage) == 0;
 }
 
-/* How many other writers of the same file the process may have a descriptor of. */
-static unsigned count_others(struct open_files *handles, const struct open_file *handle,
-			     pid_t process)
+static unsigned count_others(struct open_files *handles, const struct open_file *handle)
 {
 	unsigned n = 0;
 
 	pthread_mutex_lock(&handles->lock);
 	for (struct open_file *other = handles->first; other; other = other->next)
-		n += other != handle && other->writes && other->shown == handle->shown &&
-		     (other->process == process ||
-		      holders_part(&other->holders, 0, process) != HOLDER_NONE);
+		n += other != handle && other->writes && other->shown == handle->shown;
 	pthread_mutex_unlock(&handles->lock);
 	return n;
 }
 
-/* Does the process, which has closed a descriptor of the file, have another one? Each of its
- * writers has at least one; /proc does not tell which has more. */
-static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process)
+/* Does the process, which has closed a descriptor of the file, have another one? /proc does not
+ * tell of which open file one is: each other writer may have one there. Where it tells nothing,
+ * words wait for the release, of which there is no going back. */
+static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process,
+			enum holder_part part)
 {
-	const unsigned n = proc_fds_count_writers(process, handles->device, handle->shown);
+	const int n = proc_fds_count_writers(process, handles->device, handle->shown);
 
-	return n > 0 && n > count_others(handles, handle, process);
+	if (n < 0)
+		return handle->words && part == HOLDER_OPENED;
+	return n > 0 && (unsigned)n > count_others(handles, handle);
 }
 
 bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
@@ -104,7 +104,7 @@ bool open_files_end(struct open_files *handles, struct open_file *handle, uint64
 	}
 	/* Words that are obeyed in halves say something else. */
 	if ((part == HOLDER_OPENED || (part == HOLDER_WROTE && handle->words)) &&
-	    has_another(handles, handle, process))
+	    has_another(handles, handle, process, part))
 		return false;
 	return is_last(handle, holders_close(&handle->holders, owner, process));
 }
@@ -173,8 +173,7 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	handle->shown = family_shown_number(inode);
 	if (inode->stage)
 		stage_open(inode->stage);
-	handle->process = writes ? process_of(thread) : 0;
-	if (writes && holders_open(&handle->holders, handle->process) && inode->stage)
+	if (writes && holders_open(&handle->holders, process_of(thread)) && inode->stage)
 		stage_begin(inode->stage);
 	return handle;
 }
@@ -198,10 +197,15 @@ struct open_file *open_files_add_nameless(struct open_files *handles, struct ino
 					  struct view *view, uint64_t readers, pid_t thread)
 {
 	struct open_file *handle = NULL;
+	struct inode *shown;
 
 	pthread_mutex_lock(&handles->lock);
 	if (note_mapped(handles, readers))
 		handle = handle_new(inode, view, true, thread);
+	shown = handle ? inodes_get(handles->inodes, readers) : NULL;
+	if (shown)
+		handle->shown = family_shown_number(shown);
+	inodes_put(handles->inodes, shown);
 	if (handle) {
 		handle->nameless = readers;
 		handle->thread = thread;

@@ -41,7 +41,6 @@ struct open_file {
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
 	struct holders holders;	  /* of a writer */
-	pid_t process;		  /* that opened it, of a writer; 0: not known */
 	uint64_t shown;		  /* st_ino */
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */
@@ -82,14 +81,14 @@ struct inode *open_files_find_nameless(struct open_files *handles, uint64_t read
 /* May that writer write up to end? */
 bool open_files_may_write_to(struct open_files *handles, struct open_file *handle, uint64_t end);
 
-/* A stage is put in force, and words are obeyed, when no process holds a writer of it any more
- * (holders.h); what was written through a map after that, with the release.
+/* A stage is put in force, and words are obeyed, when no writer of it is busy any more (holders.h);
+ * what was written through a map after that, with the release.
  *
  * open_file_begin() says that a process is about to write; its lock owner and its thread are 0
- * where they are not known. open_files_end() says that it has closed a descriptor. That ends its
- * hold; but not where it has another one of the file, as /proc tells, and has not written yet, or
- * wrote words. Returns whether no writer of the stage, or of the words, is held any more.
- * open_file_release() says the same of the handle's end. Both are false for a reader. */
+ * where they are not known. open_files_end() says that it has closed a descriptor, which counts
+ * only as its last one where it has not written yet, or wrote words, as far as /proc tells; and
+ * returns whether no writer is busy any more. open_file_release() says the same of the handle's
+ * end. Both are false for a reader. */
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
 bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
 		    pid_t thread);

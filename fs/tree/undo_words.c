@@ -18,7 +18,7 @@ struct undo_words {
 	bool silent;	      /* which says nothing */
 	uint64_t next;	      /* offset */
 	char *text;
-	size_t n, room;
+	size_t n, room, told; /* told of these were taken, and are kept */
 };
 
 struct undo_words *undo_words_new(size_t most, bool comments)
@@ -101,22 +101,44 @@ int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint
 	return rc;
 }
 
-char *undo_words_take(struct undo_words *words, size_t *n)
+/* With the lock held. */
+static void begin_again(struct undo_words *words)
 {
+	words->n = words->told = 0;
+	words->failed = 0;
+	words->begun = words->inside = false;
+}
+
+/* With the lock held, and room for a NUL. */
+static char *give(struct undo_words *words, bool keep, size_t *n)
+{
+	char *text = words->text;
+
+	text[words->n] = '\0';
+	*n = words->n;
+	if (keep) {
+		char *copy = malloc(words->n + 1);
+
+		return copy ? memcpy(copy, text, words->n + 1) : NULL;
+	}
+	words->text = NULL;
+	words->room = 0;
+	return text;
+}
+
+char *undo_words_take(struct undo_words *words, bool more, size_t *n)
+{
+	const bool keep = more && !words->comments;
 	char *text = NULL;
 
 	pthread_mutex_lock(&words->lock);
-	if (words->begun) {
-		if (!words->failed && make_room(words, 0) == 0) {
-			text = words->text;
-			text[words->n] = '\0';
-			*n = words->n;
-			words->text = NULL;
-			words->room = 0;
-		}
-		words->n = 0;
-		words->failed = 0;
-		words->begun = words->inside = false;
+	if (words->begun && !(more && words->comments && words->inside && !words->failed)) {
+		if (!words->failed && (words->n > words->told || words->told == 0) &&
+		    make_room(words, 0) == 0)
+			text = give(words, keep, n);
+		words->told = text ? words->n : words->told;
+		if (!keep || words->failed)
+			begin_again(words);
 	}
 	pthread_mutex_unlock(&words->lock);
 	return text;

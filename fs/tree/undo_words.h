@@ -23,8 +23,10 @@ void undo_words_free(struct undo_words *words); /* NULL is fine */
 #define UNDO_WORDS_MAX ((size_t)1 << 20)
 int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset);
 
-/* What was written since this was last called, less the lines that say nothing, n bytes and a
- * NUL, to free. NULL: nothing was, or some of it was refused. */
-char *undo_words_take(struct undo_words *words, size_t *n);
+/* What was written, less the lines that say nothing, n bytes and a NUL, to free. NULL: nothing was
+ * since this was last called, or some of it was refused. more: another process may write on. Then a
+ * line that has no end yet waits for that, of lines; of a text all is given, now and once more with
+ * what comes. */
+char *undo_words_take(struct undo_words *words, bool more, size_t *n);
 
 #endif

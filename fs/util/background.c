@@ -15,11 +15,14 @@
  * descriptor that is readable when one comes, or -1. */
 static int catch_signals(void)
 {
+	static const int ends[] = { SIGINT, SIGTERM };
+	struct sigaction action;
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&signals, ends[i]);
 	return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 

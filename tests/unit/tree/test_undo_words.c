@@ -18,11 +18,11 @@ static void assert_words(const char *text, size_t n, const char *expected)
 
 		assert_int_equal(undo_words_write(words, text + at, part, 100 + at), 0);
 	}
-	taken = undo_words_take(words, &(size_t){ 0 });
+	taken = undo_words_take(words, false, &(size_t){ 0 });
 	assert_non_null(taken);
 	assert_string_equal(taken, expected);
 	free(taken);
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	undo_words_free(words);
 }
 
@@ -43,7 +43,7 @@ static void nothing_written_is_nothing(void **state)
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
 
 	(void)state;
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	undo_words_free(words);
 	undo_words_free(NULL);
 }
@@ -58,14 +58,57 @@ static void what_is_refused_says_nothing(void **state)
 	assert_int_equal(undo_words_write(words, "all\n", 4, 0), 0);
 	assert_int_equal(undo_words_write(words, "x", 1, 9), -EINVAL);
 	assert_int_equal(undo_words_write(words, "x", 1, 10), -EINVAL);
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	assert_int_equal(undo_words_write(words, "a\0b", 3, 0), -EINVAL);
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	/* The next text is another one. */
 	assert_int_equal(undo_words_write(words, "norm", 4, 0), 0);
-	taken = undo_words_take(words, &(size_t){ 0 });
+	taken = undo_words_take(words, false, &(size_t){ 0 });
 	assert_string_equal(taken, "norm");
 	free(taken);
+	undo_words_free(words);
+}
+
+static void a_line_that_is_not_complete_waits_for_another_writer(void **state)
+{
+	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
+	char *taken;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(undo_words_write(words, "organs/a\nmeta", 13, 0), 0);
+	assert_null(undo_words_take(words, true, &n));
+	assert_int_equal(undo_words_write(words, "data\n", 5, 13), 0);
+	taken = undo_words_take(words, true, &n);
+	assert_string_equal(taken, "organs/a\nmetadata\n");
+	free(taken);
+	assert_null(undo_words_take(words, false, &n));
+	assert_int_equal(undo_words_write(words, "all", 3, 0), 0);
+	taken = undo_words_take(words, false, &n);
+	assert_string_equal(taken, "all");
+	free(taken);
+	undo_words_free(words);
+}
+
+/* One writes the first half of a recipe, and another one the second. */
+static void a_text_is_given_again_with_what_comes(void **state)
+{
+	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, false);
+	char *taken;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(undo_words_write(words, "one\n", 4, 0), 0);
+	taken = undo_words_take(words, true, &n);
+	assert_string_equal(taken, "one\n");
+	free(taken);
+	assert_null(undo_words_take(words, true, &n));
+	assert_int_equal(undo_words_write(words, "two\n", 4, 4), 0);
+	taken = undo_words_take(words, true, &n);
+	assert_int_equal(n, 8);
+	assert_string_equal(taken, "one\ntwo\n");
+	free(taken);
+	assert_null(undo_words_take(words, false, &n));
 	undo_words_free(words);
 }
 
@@ -78,13 +121,13 @@ static void there_is_an_end_to_words(void **state)
 	memset(text, 'x', UNDO_WORDS_MAX);
 	assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, 0), 0);
 	assert_int_equal(undo_words_write(words, "x", 1, UNDO_WORDS_MAX), -EFBIG);
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	/* But not to comments. */
 	text[0] = '#';
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, i * UNDO_WORDS_MAX),
 				 0);
-	free(undo_words_take(words, &(size_t){ 0 }));
+	free(undo_words_take(words, false, &(size_t){ 0 }));
 	free(text);
 	undo_words_free(words);
 }
@@ -100,7 +143,7 @@ static void without_memory_it_is_refused(void **state)
 	words = undo_words_new(UNDO_WORDS_MAX, true);
 	allocation_fails(1);
 	assert_int_equal(undo_words_write(words, "all", 3, 0), -ENOMEM);
-	assert_null(undo_words_take(words, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
 	undo_words_free(words);
 }
 
