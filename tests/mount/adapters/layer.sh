@@ -33,10 +33,10 @@ mount_model -o "layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/one"
 cp -r "$TMP/lora/adapters" "$MNT/"
 {
-	/usr/bin/printf 1e-
-	/usr/bin/printf 1
+	/usr/bin/printf 0.10
+	/usr/bin/printf 5
 } >"$MNT/adapters/lora.scale"
-equal "$(cat "$MNT/adapters/lora.scale")" 0.1
+equal "$(cat "$MNT/adapters/lora.scale")" 0.105
 exec 3>"$MNT/adapters/lora.scale"
 echo -n 1e3 >&3
 equal "$(cat "$MNT/adapters/lora.scale")" 1000
