@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* proc_fds.h - which files a process has open, as /proc tells it. Nothing here asks a filesystem
- * other than /proc, so that none that hangs is waited for. */
+/* proc_fds.h - which files a process has open, as /proc tells it. Nothing here waits for a
+ * filesystem other than /proc: one that hangs is not asked for what it would have to look up. */
 #ifndef FS_PATHS_PROC_FDS_H
 #define FS_PATHS_PROC_FDS_H
 

@@ -341,12 +341,13 @@ static struct scratch_file *take_placed(struct scratch_files *scratches, const s
 
 bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode)
 {
-	const unsigned opens = stage_opens(inode->stage);
 	struct scratch_file *placed = NULL;
 	bool last;
 
+	/* With the lock held, as scratch_files_is_over() asks: a thread that has opened the stage
+	 * before that took the lock is counted, and one after it finds the file over. */
 	pthread_mutex_lock(&scratches->lock);
-	last = opens <= count_names(scratches, inode);
+	last = stage_opens(inode->stage) <= count_names(scratches, inode);
 	if (last)
 		placed = take_placed(scratches, inode);
 	if (placed)
