@@ -34,14 +34,24 @@ done
 
 # A command that is told to end while its daemon begins does, and leaves no mount.
 cat >"$TMP/told.py" <<'END'
-import os, signal, subprocess, sys
+import fcntl, os, signal, subprocess, sys
 
-command, point = sys.argv[1:-1], sys.argv[-1]
+layer, *command, point = sys.argv[1:]
 
 
 def is_mounted():
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         return f" {point} " in mounts.read()
+
+
+# A daemon is at work for a moment after its mount is gone.
+def wait_for_layer():
+    try:
+        directory = os.open(layer, os.O_RDONLY)
+    except FileNotFoundError:
+        return
+    fcntl.flock(directory, fcntl.LOCK_EX)
+    os.close(directory)
 
 
 met = 0
@@ -57,8 +67,10 @@ for _ in range(40):
         assert not is_mounted(), "a mount stays"
     else:
         subprocess.run(["fusermount3", "-u", point], check=True)
+        wait_for_layer()
 print(met)
 END
-met=$(python3 "$TMP/told.py" "$ORGANFS" -o noassemble,layer="$TMP/layer" "$base" "$MNT") ||
+layer=$TMP/layer
+met=$(python3 "$TMP/told.py" "$layer" "$ORGANFS" -o noassemble,layer="$layer" "$base" "$MNT") ||
 	fail 'see above'
 [ "$met" -gt 0 ] || fail 'no command was told to end'
