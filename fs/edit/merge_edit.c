@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_edit.c - see merge_edit.h. */
 #include "fs/edit/merge_edit.h"
+#include "fs/base/organ_files.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/symlinks.h"
@@ -33,6 +34,8 @@ struct merging {
 	struct model *model;
 	const struct merge_request *request;
 	const struct merge_state *again; /* whose models are where it says; NULL: a new merge */
+	struct model *const *models;	 /* of the mount, n_models of them */
+	uint32_t n_models;
 	struct timespec mtime;
 	bool hurried;
 	bool silent; /* there was no answer from a model */
@@ -107,8 +110,23 @@ static int probe(struct merging *merging, const char *path, struct base *base, s
 	return rc;
 }
 
-/* The GGUF at the path, or with ".gguf", or the split model that it means. -ENOENT: there is
- * none. */
+/* Is what is there a file of several that a model has: a shard, or the header of organ files, which
+ * lacks what they hold? */
+static bool is_part(const char *path)
+{
+	char *directory;
+	bool is_header;
+
+	if (paths_shard_prefix(basename(path)) > 0)
+		return true;
+	directory = organ_files_directory(path);
+	is_header = directory != NULL;
+	free(directory);
+	return is_header;
+}
+
+/* The GGUF at the path, or with ".gguf", or the model of several files that it means. -ENOENT:
+ * there is none. */
 static int open_path(struct merging *merging, const char *path, struct base *base, char **found,
 		     struct error *err)
 {
@@ -124,10 +142,10 @@ static int open_path(struct merging *merging, const char *path, struct base *bas
 		at = longer;
 		rc = probe(merging, at, base, &why);
 	}
-	if (rc == 0 && paths_shard_prefix(basename(at)) == 0) {
+	if (rc == 0 && !is_part(at)) {
 		*found = strdup(at);
 		rc = *found ? 0 : out_of_memory(err);
-	} else if (rc == 0 || rc == -ENOENT) {
+	} else if (rc == 0 || rc == -ENOENT || (rc == -EINVAL && is_part(at))) {
 		/* Directories of what has answered are looked into. */
 		base_close(base);
 		*base = (struct base){ .file = NULL };
@@ -165,12 +183,27 @@ static int open_mounted(const struct merging *merging, const struct model *model
 }
 
 /* The model of the mount that is called so. */
-static const struct model *find_mounted(const struct merge_request *request, const char *written)
+static const struct model *find_mounted(const struct merging *merging, const char *written)
 {
-	for (uint32_t i = 0; i < request->n_models; i++) {
-		const struct model *model = request->models[i];
+	for (uint32_t i = 0; i < merging->n_models; i++) {
+		const struct model *model = model_latest(merging->models[i]);
 
 		if (strcmp(model->shown ? model->shown : model->name, written) == 0)
+			return model;
+	}
+	return NULL;
+}
+
+/* The model of the mount whose base lies there: it may be open where nothing else may open it, for
+ * want of a password or of the header that was lent. */
+static const struct model *find_mounted_at(const struct merging *merging, const char *path)
+{
+	if (strcmp(backing_path(merging->model->base), path) == 0)
+		return merging->model;
+	for (uint32_t i = 0; i < merging->n_models; i++) {
+		const struct model *model = model_latest(merging->models[i]);
+
+		if (strcmp(backing_path(model->base), path) == 0)
 			return model;
 	}
 	return NULL;
@@ -207,7 +240,7 @@ static int open_written(struct merging *merging, const char *written, struct bas
 			char **path, struct error *err)
 {
 	const struct merge_request *request = merging->request;
-	const struct model *mounted = find_mounted(request, written);
+	const struct model *mounted = find_mounted(merging, written);
 	int rc = -ENOENT;
 
 	if (mounted)
@@ -241,15 +274,16 @@ static int open_again(struct merging *merging, const char *written, struct base 
 		      struct error *err)
 {
 	const struct merge_state *again = merging->again;
-	const struct model *model = merging->model;
 
 	for (size_t i = 0; i < again->n_models; i++) {
 		const char *was = again->models[i].path;
+		const struct model *mounted;
 
 		if (strcmp(again->models[i].written, written) != 0)
 			continue;
-		if (!*was || strcmp(was, backing_path(model->base)) == 0)
-			return open_mounted(merging, model, base, path, err);
+		mounted = *was ? find_mounted_at(merging, was) : merging->model;
+		if (mounted)
+			return open_mounted(merging, mounted, base, path, err);
 		/* Where a URL led is kept without what grants access. */
 		if (url_is_remote(written) || url_is_remote(was))
 			return open_as(merging, url_is_remote(written) ? written : was, base, path,
@@ -262,11 +296,10 @@ static int open_again(struct merging *merging, const char *written, struct base 
 /* Is it a file that a model of the mount has open? Its log is that model's. */
 static bool is_mounted(const struct merging *merging, const struct backing *file)
 {
-	const struct merge_request *request = merging->request;
 	bool mounted = file == merging->model->base;
 
-	for (uint32_t i = 0; request && i < request->n_models; i++)
-		mounted |= file == request->models[i]->base;
+	for (uint32_t i = 0; i < merging->n_models; i++)
+		mounted |= file == merging->models[i]->base;
 	return mounted;
 }
 
@@ -471,7 +504,10 @@ static int refuse(const struct merging *merging, int rc)
 
 int merge_edit_write(struct model *model, const struct merge_request *request)
 {
-	struct merging merging = { .model = model, .request = request };
+	struct merging merging = { .model = model,
+				   .request = request,
+				   .models = request->models,
+				   .n_models = request->n_models };
 	int rc = plan(&merging, request->text, request->size);
 
 	clock_gettime(CLOCK_REALTIME, &merging.mtime);
@@ -619,9 +655,11 @@ static void put_off(const struct merging *merging, const struct timespec *begun)
 		again->tv_sec++;
 }
 
-bool merge_edit_refresh(struct model *model, bool hurried)
+bool merge_edit_refresh(struct model *model, struct model *const *models, uint32_t n, bool hurried)
 {
-	struct merging merging = { .model = model, .hurried = hurried };
+	struct merging merging = {
+		.model = model, .hurried = hurried, .models = models, .n_models = n
+	};
 	struct merge_state *state = merge_force_get(model);
 	struct timespec begun;
 	int rc;

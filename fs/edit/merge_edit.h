@@ -38,8 +38,8 @@ int merge_edit_end(struct model *model);
  * so that none can be shown. */
 int merge_edit_recover(struct model *model, struct error *err);
 
-/* Try again to open the models of a merge that is broken, unless that took long a short while ago.
- * Returns whether there was no answer from some. */
-bool merge_edit_refresh(struct model *model, bool hurried);
+/* Try again to open the models of a merge that is broken, unless that took long a short while ago;
+ * models are the n of the mount. Returns whether there was no answer from some. */
+bool merge_edit_refresh(struct model *model, struct model *const *models, uint32_t n, bool hurried);
 
 #endif

@@ -595,7 +595,7 @@ void symlinks_refresh(struct symlinks *links, struct model *model)
 
 		if (model && model != now)
 			continue;
-		silent |= merge_edit_refresh(now, links->silent);
+		silent |= merge_edit_refresh(now, links->models, links->n, links->silent);
 		silent |= adapter_edit_refresh(now, links->silent);
 		n = collect(links, now, false, &all, n);
 	}

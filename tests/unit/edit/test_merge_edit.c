@@ -164,7 +164,7 @@ static void a_block_more_has_slots_of_its_own(void **state)
 	assert_int_equal(graft_remove(model, slot), 0);
 	reopen(state, scene);
 	model = scene->o.model;
-	assert_false(merge_edit_refresh(model, false));
+	assert_false(merge_edit_refresh(model, &model, 1, false));
 	slot = slot_of(model, "blk_1_ffn_up");
 	assert_string_equal(how(model, slot), "removed");
 	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_gate")), "blend");
@@ -187,7 +187,7 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")),
 			    "broken blend");
 	must(unlink(in_temp(state, "other.gguf").text) == 0);
-	merge_edit_refresh(scene->o.model, false);
+	merge_edit_refresh(scene->o.model, &scene->o.model, 1, false);
 	assert_true(log_says(scene->o.log, "its tensors cannot be read: line 4, column"));
 	now = merge_force_get(scene->o.model);
 	assert_string_equal(now->method, "passthrough");
@@ -196,7 +196,7 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")),
 			    "broken blend");
 	save_small(state, "other.gguf");
-	merge_edit_refresh(scene->o.model, false);
+	merge_edit_refresh(scene->o.model, &scene->o.model, 1, false);
 	assert_false(merge_force_broken(scene->o.model));
 	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")), "blend");
 	assert_text(scene->o.model, stacked);
@@ -252,7 +252,7 @@ static void a_base_that_was_moved_since_is_still_the_merges(void **state)
 	must(rename(in_temp(state, "base.gguf").text, in_temp(state, "moved.gguf").text) == 0);
 	reopen_in_layer(state, scene, "moved.gguf");
 	assert_true(merge_force_broken(scene->o.model));
-	assert_false(merge_edit_refresh(scene->o.model, false));
+	assert_false(merge_edit_refresh(scene->o.model, &scene->o.model, 1, false));
 	assert_true(is_of_own_base(scene->o.model));
 	close_scene(scene);
 }
@@ -323,7 +323,7 @@ static void another_merge_shows_what_was_removed_of_one_before(void **state)
 	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_up")), "blend");
 	reopen(state, scene);
 	model = scene->o.model;
-	assert_false(merge_edit_refresh(model, false));
+	assert_false(merge_edit_refresh(model, &model, 1, false));
 	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_up")), "blend");
 	close_scene(scene);
 }

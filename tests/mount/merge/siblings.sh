@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A merge of what a mount has beside its model: a directory of organ files, and a model on a server
+# that wants a password. The next mount has it too, that of the directory also where it is not
+# mounted again.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M)
+cd "$TMP"
+mkdir www parts
+cp "$MODELS/clerk-Q4_K_M.gguf" www/clerk.gguf
+mount_model -o noassemble www/clerk.gguf
+cp -r "$MNT"/{embed,norm,organs,skeleton,header.gguf} parts
+unmount_and_wait
+
+# config NAME: a merge with what the mount calls so.
+config() {
+	printf 'merge_method: linear\nparameters: {weight: 1}\nmodels:\n'
+	printf -- '- {model: "%s"}\n' "$PWD/scribe-Q4_K_M.gguf" "$1"
+}
+
+mount_model -o "noassemble,layer=$TMP/layer" "$base"
+config "$PWD/www/clerk.gguf" >"$MNT/.merge"
+cp "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+
+# merged NAME MODEL: the same by the name of a model of the mount; and still at the next.
+merged() {
+	mount_daemon -o "noassemble,layer=$TMP/layer-$1" "$base" "$2" "$MNT"
+	config "$1" >"$MNT/scribe-Q4_K_M/.merge"
+	same "$MNT/scribe-Q4_K_M/model.gguf" merged.gguf
+	unmount_and_wait
+	mount_daemon -o "noassemble,layer=$TMP/layer-$1" "$base" "$2" "$MNT"
+	same "$MNT/scribe-Q4_K_M/model.gguf" merged.gguf
+	unmount_and_wait
+}
+merged parts parts
+mount_model -o "noassemble,layer=$TMP/layer-parts/scribe-Q4_K_M" "$base"
+same "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+
+serve_ranges
+merged clerk "http://me:pass%20word@${URL#http://}/secret/clerk.gguf?token=sesame"
+end_server
