@@ -13,36 +13,52 @@
 
 /* What would end this process, but that it is blocked, so that no mount is left without a daemon. A
  * descriptor that is readable when one comes, or -1. */
-static int catch_signals(void)
+static int catch_signals(sigset_t *signals)
 {
 	static const int ends[] = { SIGINT, SIGTERM };
 	struct sigaction action;
-	sigset_t signals;
 
-	sigemptyset(&signals);
+	sigemptyset(signals);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (sigaction(ends[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			sigaddset(&signals, ends[i]);
-	return signalfd(-1, &signals, SFD_CLOEXEC);
+			sigaddset(signals, ends[i]);
+	return signalfd(-1, signals, SFD_CLOEXEC);
 }
 
-/* The command was told to end: so is the child, which has the mount by then, and the command ends
- * as it would have. */
-__attribute__((noreturn)) static void end_child(pid_t child, int signals)
+/* From now on the end of the child is one of them. Where SIGCHLD is ignored, none is sent. */
+static void catch_end(int fd, sigset_t *signals)
+{
+	sigset_t end;
+
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&end);
+	sigaddset(&end, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	sigaddset(signals, SIGCHLD);
+	signalfd(fd, signals, 0);
+}
+
+/* The command was told to end: so is the child, which has the mount by then, as often as the
+ * command is. It ends as it would have, when the child has ended. */
+__attribute__((noreturn)) static void end_child(pid_t child, int fd, sigset_t *signals)
 {
 	struct signalfd_siginfo told;
-	const ssize_t n = read(signals, &told, sizeof(told));
-	const int number = n == sizeof(told) ? (int)told.ssi_signo : SIGTERM;
+	int first = 0;
 
-	kill(child, number);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
-	_exit(128 + number);
+	catch_end(fd, signals);
+	while (waitpid(child, NULL, WNOHANG) == 0) {
+		if (read(fd, &told, sizeof(told)) != sizeof(told) || told.ssi_signo == SIGCHLD)
+			continue;
+		kill(child, (int)told.ssi_signo);
+		first = first ? first : (int)told.ssi_signo;
+	}
+	_exit(128 + (first ? first : SIGTERM));
 }
 
 __attribute__((noreturn)) static void wait_for_child(pid_t child, int waiting)
 {
-	struct pollfd from[] = { { .fd = catch_signals(), .events = POLLIN },
+	sigset_t signals;
+	struct pollfd from[] = { { .fd = catch_signals(&signals), .events = POLLIN },
 				 { .fd = waiting, .events = POLLIN } };
 	char ready;
 	ssize_t n;
@@ -50,7 +66,7 @@ __attribute__((noreturn)) static void wait_for_child(pid_t child, int waiting)
 	while (poll(from, 2, -1) < 0 && errno == EINTR)
 		;
 	if (from[0].revents & POLLIN)
-		end_child(child, from[0].fd);
+		end_child(child, from[0].fd, &signals);
 	do
 		n = read(waiting, &ready, sizeof(ready));
 	while (n < 0 && errno == EINTR);

@@ -5,9 +5,9 @@
 
 /* Go on as a child in a session of its own, whose working directory is "/", while this process
  * waits for background_ready() and exits then with 0; or with 1 where the child ends without. Where
- * the caller has blocked SIGINT and SIGTERM, one that comes meanwhile goes to the child, whose end
- * is waited for, and this process exits with 128 and the signal's number. Returns the descriptor
- * for background_ready(), or -errno. No other thread is taken along. */
+ * the caller has blocked SIGINT and SIGTERM, each that comes meanwhile goes to the child, whose end
+ * is waited for, and this process exits with 128 and the number of the first. Returns the
+ * descriptor for background_ready(), or -errno. No other thread is taken along. */
 int background_begin(void);
 
 /* Let the standard descriptors be /dev/null, and the process that waits exit. */

@@ -3,6 +3,7 @@
 #include "fs/util/background.h"
 #include "tests/unit/temp_dir.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -76,6 +77,69 @@ static void what_is_printed_goes_nowhere(void **state)
 	for (int tries = 0; tries < 50 && !exists(in_temp(state, "there").text); tries++)
 		pause_a_moment();
 	assert_true(exists(in_temp(state, "there").text));
+}
+
+/* Ends at the second signal. */
+static void be_at_work(void **state, int waiting)
+{
+	const struct timespec limit = { .tv_sec = 10 };
+	sigset_t term;
+
+	(void)waiting;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	write_text(in_temp(state, "begun").text, "");
+	if (sigtimedwait(&term, NULL, &limit) == SIGTERM)
+		write_text(in_temp(state, "there").text, "");
+	if (sigtimedwait(&term, NULL, &limit) == SIGTERM)
+		write_text(in_temp(state, "given up").text, "");
+}
+
+static void wait_until_exists(void **state, const char *name)
+{
+	for (int tries = 0; tries < 50 && !exists(in_temp(state, name).text); tries++)
+		pause_a_moment();
+	assert_true(exists(in_temp(state, name).text));
+}
+
+/* The exit status of a command that is told to end twice. ignored: SIGCHLD is. */
+static int status_of_told(void **state, bool ignored)
+{
+	pid_t process;
+	int status = -1;
+	sigset_t term;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	process = fork();
+	if (process == 0) {
+		int waiting;
+
+		signal(SIGCHLD, ignored ? SIG_IGN : SIG_DFL);
+		sigprocmask(SIG_BLOCK, &term, NULL);
+		waiting = background_begin();
+		if (waiting >= 0)
+			be_at_work(state, waiting);
+		_exit(0);
+	}
+	wait_until_exists(state, "begun");
+	assert_int_equal(kill(process, SIGTERM), 0);
+	wait_until_exists(state, "there");
+	assert_int_equal(kill(process, SIGTERM), 0);
+	assert_int_equal(waitpid(process, &status, 0), process);
+	assert_true(WIFEXITED(status));
+	assert_true(exists(in_temp(state, "given up").text));
+	return WEXITSTATUS(status);
+}
+
+static void each_signal_to_the_command_goes_to_the_child(void **state)
+{
+	assert_int_equal(status_of_told(state, false), 128 + SIGTERM);
+}
+
+static void its_end_is_seen_where_sigchld_is_ignored(void **state)
+{
+	assert_int_equal(status_of_told(state, true), 128 + SIGTERM);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
