@@ -37,6 +37,11 @@ echo "$TMP/models/whole.gguf" >"$MNT/.assemble"
 assembly_says '^assembled: '
 cp "$MNT/model.gguf" "$TMP/expected"
 same "$TMP/models/whole.gguf" "$TMP/expected"
+# What commands of a shell write through one open file is one line, which is not obeyed in halves.
+rm "$MNT/metadata/llama.context_length"
+{ /usr/bin/printf metadata; /usr/bin/printf '/general.name\n'; } >"$MNT/.undo"
+equal "$(cat "$MNT/metadata/general.name")" llama
+absent "$MNT/metadata/llama.context_length"
 echo again >"$MNT/metadata/general.name"
 cp "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
