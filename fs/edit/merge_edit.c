@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_edit.c - see merge_edit.h. */
 #include "fs/edit/merge_edit.h"
-#include "fs/base/organ_files.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/symlinks.h"
@@ -110,23 +109,8 @@ static int probe(struct merging *merging, const char *path, struct base *base, s
 	return rc;
 }
 
-/* Is what is there a file of several that a model has: a shard, or the header of organ files, which
- * lacks what they hold? */
-static bool is_part(const char *path)
-{
-	char *directory;
-	bool is_header;
-
-	if (paths_shard_prefix(basename(path)) > 0)
-		return true;
-	directory = organ_files_directory(path);
-	is_header = directory != NULL;
-	free(directory);
-	return is_header;
-}
-
-/* The GGUF at the path, or with ".gguf", or the model of several files that it means. -ENOENT:
- * there is none. */
+/* The GGUF at the path, or with ".gguf", or the split model that it means. -ENOENT: there is
+ * none. */
 static int open_path(struct merging *merging, const char *path, struct base *base, char **found,
 		     struct error *err)
 {
@@ -142,10 +126,10 @@ static int open_path(struct merging *merging, const char *path, struct base *bas
 		at = longer;
 		rc = probe(merging, at, base, &why);
 	}
-	if (rc == 0 && !is_part(at)) {
+	if (rc == 0 && paths_shard_prefix(basename(at)) == 0) {
 		*found = strdup(at);
 		rc = *found ? 0 : out_of_memory(err);
-	} else if (rc == 0 || rc == -ENOENT || (rc == -EINVAL && is_part(at))) {
+	} else if (rc == 0 || rc == -ENOENT) {
 		/* Directories of what has answered are looked into. */
 		base_close(base);
 		*base = (struct base){ .file = NULL };
@@ -194,19 +178,17 @@ static const struct model *find_mounted(const struct merging *merging, const cha
 	return NULL;
 }
 
-/* The model of the mount whose base lies there: it may be open where nothing else may open it, for
- * want of a password or of the header that was lent. */
-static const struct model *find_mounted_at(const struct merging *merging, const char *path)
+/* The same at a later mount, where its base lies at the same place and only the mount may be able
+ * to open it: a directory of organ files, or what lies on a server, which may want a password. */
+static const struct model *find_mounted_again(const struct merging *merging, const char *written,
+					      const char *was)
 {
-	if (strcmp(backing_path(merging->model->base), path) == 0)
-		return merging->model;
-	for (uint32_t i = 0; i < merging->n_models; i++) {
-		const struct model *model = model_latest(merging->models[i]);
+	const struct model *model = find_mounted(merging, written);
 
-		if (strcmp(backing_path(model->base), path) == 0)
-			return model;
-	}
-	return NULL;
+	if (!model || strcmp(backing_path(model->base), was) != 0)
+		return NULL;
+	return url_is_remote(was) || (model->shards && shards_are_organs(model->shards)) ? model
+											 : NULL;
 }
 
 static int open_beside(struct merging *merging, const char *directory, const char *written,
@@ -274,14 +256,16 @@ static int open_again(struct merging *merging, const char *written, struct base 
 		      struct error *err)
 {
 	const struct merge_state *again = merging->again;
+	const struct model *model = merging->model;
 
 	for (size_t i = 0; i < again->n_models; i++) {
 		const char *was = again->models[i].path;
-		const struct model *mounted;
+		const struct model *mounted = model;
 
 		if (strcmp(again->models[i].written, written) != 0)
 			continue;
-		mounted = *was ? find_mounted_at(merging, was) : merging->model;
+		if (*was && strcmp(was, backing_path(model->base)) != 0)
+			mounted = find_mounted_again(merging, written, was);
 		if (mounted)
 			return open_mounted(merging, mounted, base, path, err);
 		/* Where a URL led is kept without what grants access. */
@@ -299,7 +283,7 @@ static bool is_mounted(const struct merging *merging, const struct backing *file
 	bool mounted = file == merging->model->base;
 
 	for (uint32_t i = 0; i < merging->n_models; i++)
-		mounted |= file == merging->models[i]->base;
+		mounted |= file == model_latest(merging->models[i])->base;
 	return mounted;
 }
 
@@ -318,8 +302,8 @@ static int open_model(void *context, const char *written, struct base *base, cha
 	return rc;
 }
 
-/* What was merged is what is merged again, in the order of the configuration; by now it may lie at
- * the base's place. */
+/* With the commit lock held: what was merged is what is merged again, in the order of the
+ * configuration; by now it may lie at the base's place. */
 static int check_again(struct merging *merging)
 {
 	const struct merge_state *again = merging->again;
@@ -356,7 +340,7 @@ static int plan(struct merging *merging, const char *text, size_t size)
 	if (rc < 0)
 		return rc;
 	merging->plan = merge_plan_new(&merging->config, &params, &merging->err);
-	return merging->plan ? check_again(merging) : -merging->err.code;
+	return merging->plan ? 0 : -merging->err.code;
 }
 
 static struct merge_request_state request_state(const struct merging *merging)
@@ -617,13 +601,15 @@ static void renew_reason(struct merging *merging, const char *why)
 		publish(model, ready);
 }
 
-/* With the commit lock held: unless another merge is in force by now. */
-static void renew(struct merging *merging, int rc)
+/* With the commit lock held: unless another merge is in force by now. Returns what came of it. */
+static int renew(struct merging *merging, int rc)
 {
 	struct model *model = merging->model;
 	struct merge_state *now = merge_force_get(model);
 	char why[320];
 
+	if (now == merging->again && rc == 0)
+		rc = check_again(merging);
 	if (now == merging->again && rc == 0)
 		rc = put(merging);
 	if (now == merging->again && rc < 0) {
@@ -637,18 +623,20 @@ static void renew(struct merging *merging, int rc)
 		}
 	}
 	merge_state_unref(now);
+	return rc;
 }
 
 /* Every lookup of a name tries again: what took long is left alone for ten times as long, and what
  * was read for nothing, as it is another model, for a second. A probe that gets no answer is in no
  * need of that, for the next ones are hurried. */
-static void put_off(const struct merging *merging, const struct timespec *begun)
+static void put_off(const struct merging *merging, const struct timespec *begun,
+		    const struct timespec *done)
 {
 	struct timespec *again = &merging->model->merge_again;
-	int64_t took;
+	const int64_t took =
+		(done->tv_sec - begun->tv_sec) * 1000 + (done->tv_nsec - begun->tv_nsec) / 1000000;
 
-	clock_gettime(CLOCK_MONOTONIC, again);
-	took = (again->tv_sec - begun->tv_sec) * 1000 + (again->tv_nsec - begun->tv_nsec) / 1000000;
+	*again = *done;
 	if (took > LONG_MS && !merging->silent)
 		again->tv_sec += took / 100 + 1;
 	else if (merging->err.code == ESTALE)
@@ -661,18 +649,19 @@ bool merge_edit_refresh(struct model *model, struct model *const *models, uint32
 		.model = model, .hurried = hurried, .models = models, .n_models = n
 	};
 	struct merge_state *state = merge_force_get(model);
-	struct timespec begun;
+	struct timespec begun, done;
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	if (state && state->broken && !is_earlier(&begun, &model->merge_again)) {
 		merging.again = state;
 		rc = plan(&merging, state->text, state->size);
-		if (rc < 0)
-			put_off(&merging, &begun);
+		clock_gettime(CLOCK_MONOTONIC, &done);
 		journal_begin(model);
-		renew(&merging, rc);
+		rc = renew(&merging, rc);
 		journal_end(model);
+		if (rc < 0)
+			put_off(&merging, &begun, &done);
 		release(&merging);
 	}
 	merge_state_unref(state);

@@ -78,7 +78,8 @@ static unsigned count_others(struct open_files *handles, const struct open_file 
 
 /* Does the process, which has closed a descriptor of the file, have another one? /proc does not
  * tell of which open file one is: each other writer may have one there. Where it tells nothing,
- * words wait for the release, of which there is no going back. */
+ * words of which this process has written none wait for another close, or for the release, where
+ * none of them can be refused any more. */
 static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process,
 			enum holder_part part)
 {

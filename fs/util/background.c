@@ -38,21 +38,20 @@ static void catch_end(int fd, sigset_t *signals)
 	signalfd(fd, signals, 0);
 }
 
-/* The command was told to end: so is the child, which has the mount by then, as often as the
- * command is. It ends as it would have, when the child has ended. */
+/* The command was told to end: so is the child, which has the mount by then. What more comes goes
+ * to it too. The command ends as it would have, when the child has ended. */
 __attribute__((noreturn)) static void end_child(pid_t child, int fd, sigset_t *signals)
 {
 	struct signalfd_siginfo told;
-	int first = 0;
+	const ssize_t n = read(fd, &told, sizeof(told));
+	const int first = n == sizeof(told) ? (int)told.ssi_signo : SIGTERM;
 
+	kill(child, first);
 	catch_end(fd, signals);
-	while (waitpid(child, NULL, WNOHANG) == 0) {
-		if (read(fd, &told, sizeof(told)) != sizeof(told) || told.ssi_signo == SIGCHLD)
-			continue;
-		kill(child, (int)told.ssi_signo);
-		first = first ? first : (int)told.ssi_signo;
-	}
-	_exit(128 + (first ? first : SIGTERM));
+	while (waitpid(child, NULL, WNOHANG) == 0)
+		if (read(fd, &told, sizeof(told)) == sizeof(told) && told.ssi_signo != SIGCHLD)
+			kill(child, (int)told.ssi_signo);
+	_exit(128 + first);
 }
 
 __attribute__((noreturn)) static void wait_for_child(pid_t child, int waiting)

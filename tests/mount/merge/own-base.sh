@@ -31,6 +31,17 @@ mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$T
 timeout 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
 unmount_and_wait "$TMP/own"
 
+# And that of another one, which is not waited for.
+cp -p "$donor" own/
+sed "s|clerk-Q4_K_M|$TMP/own/clerk-Q4_K_M|" m.yml >other.yml
+mount_model -o "noassemble,layer=$TMP/layer-other" own/scribe-Q4_K_M.gguf
+cp other.yml "$MNT/.merge"
+same "$MNT/model.gguf" merged.gguf
+unmount_and_wait
+mount_model -o "noassemble,nonempty,layer=$TMP/layer-other" own/scribe-Q4_K_M.gguf "$TMP/own"
+expect_fail 'input/output error' timeout 20 cat "$TMP/own/model.gguf"
+unmount_and_wait "$TMP/own"
+
 # It was moved since the last mount.
 mv own/scribe-Q4_K_M.gguf moved.gguf
 mount_model -o "noassemble,layer=$TMP/layer" moved.gguf

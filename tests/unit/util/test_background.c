@@ -132,7 +132,7 @@ static int status_of_told(void **state, bool ignored)
 	return WEXITSTATUS(status);
 }
 
-static void each_signal_to_the_command_goes_to_the_child(void **state)
+static void a_second_signal_to_the_command_goes_to_the_child(void **state)
 {
 	assert_int_equal(status_of_told(state, false), 128 + SIGTERM);
 }
