@@ -32,6 +32,13 @@ static void pause_a_moment(void)
 	nanosleep(&moment, NULL);
 }
 
+static void wait_until_exists(void **state, const char *name)
+{
+	for (int tries = 0; tries < 50 && !exists(in_temp(state, name).text); tries++)
+		pause_a_moment();
+	assert_true(exists(in_temp(state, name).text));
+}
+
 static void be_ready(void **state, int waiting)
 {
 	char directory[PATH_MAX];
@@ -74,9 +81,7 @@ static void be_quiet(void **state, int waiting)
 static void what_is_printed_goes_nowhere(void **state)
 {
 	assert_int_equal(status_of(be_quiet, state), 0);
-	for (int tries = 0; tries < 50 && !exists(in_temp(state, "there").text); tries++)
-		pause_a_moment();
-	assert_true(exists(in_temp(state, "there").text));
+	wait_until_exists(state, "there");
 }
 
 /* Ends at the second signal. */
@@ -93,13 +98,6 @@ static void be_at_work(void **state, int waiting)
 		write_text(in_temp(state, "there").text, "");
 	if (sigtimedwait(&term, NULL, &limit) == SIGTERM)
 		write_text(in_temp(state, "given up").text, "");
-}
-
-static void wait_until_exists(void **state, const char *name)
-{
-	for (int tries = 0; tries < 50 && !exists(in_temp(state, name).text); tries++)
-		pause_a_moment();
-	assert_true(exists(in_temp(state, name).text));
 }
 
 /* The exit status of a command that is told to end twice. ignored: SIGCHLD is. */
