@@ -21,6 +21,24 @@ skip() {
 	exit 77
 }
 
+# A deadline of the test has passed. tests/mount/run repeats a late test alone and never a failed
+# one, so a daemon that a signal ended is a failure here too.
+late() {
+	local mnt status
+	for mnt in "${!DAEMON[@]}"; do
+		is_gone "${DAEMON[$mnt]}" || continue
+		status=0
+		wait "${DAEMON[$mnt]}" 2>/dev/null || status=$?
+		case $status in
+		129 | 13[0-68-9] | 14[0-2])
+			fail "signal $((status - 128)) ended the daemon of $mnt"
+			;;
+		esac
+	done
+	echo "LATE: $*" >&2
+	exit 75
+}
+
 need_root() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 }
@@ -32,14 +50,25 @@ need() {
 	done
 }
 
-# until_true SECONDS COMMAND...: wait for what another process does.
+# until_true SECONDS COMMAND...: wait for an event in another process, or return 1 at the deadline.
 until_true() {
-	local tries=$(($1 * 50))
+	local up end
+	read -r up _ </proc/uptime
+	end=$((${up/./} + $1 * 100))
 	shift
 	until "$@"; do
-		[ $((tries -= 1)) -gt 0 ] || return 1
+		read -r up _ </proc/uptime
+		[ "${up/./}" -lt $end ] || return 1
 		sleep 0.02
 	done
+}
+
+# in_time SECONDS COMMAND...: a command that does not end by itself in time makes the test late.
+in_time() {
+	local status=0
+	timeout -k 5 "$@" || status=$?
+	[ $status != 124 ] && [ $status != 137 ] || late "$1 s are over: ${*:2}"
+	return $status
 }
 
 # Milliseconds since the machine was started: the clock may be set while a test runs.
@@ -60,12 +89,19 @@ mount_model() {
 	local model=$1 mnt=${2:-$MNT}
 	"$ORGANFS" -f "${options[@]}" "$model" "$mnt" >>"$LOGS/${mnt##*/}" 2>&1 </dev/null &
 	DAEMON[$mnt]=$!
-	until_true 20 is_up "$mnt" || fail "$mnt is not mounted after 20 s"
+	until_true 20 is_up "$mnt" || late "$mnt is not mounted after 20 s"
 	mountpoint -q "$mnt" || fail "not mounted: $(tail -n 3 "$LOGS/${mnt##*/}")"
 }
 
+# Without a fork, unlike mountpoint(1).
+is_mounted_at() {
+	local mounts
+	mapfile -t mounts </proc/self/mountinfo
+	[[ "${mounts[*]}" = *" $1 "* ]]
+}
+
 is_up() {
-	mountpoint -q "$1" || ! kill -0 "${DAEMON[$1]}" 2>/dev/null
+	is_mounted_at "$1" || is_gone "${DAEMON[$1]}"
 }
 
 # The same as a user does it: the command returns when the mount is ready.
@@ -74,11 +110,22 @@ mount_daemon() {
 	"$ORGANFS" "$@" >"$LOGS/start" 2>&1 </dev/null || fail "organfs $*: $(cat "$LOGS/start")"
 	[ ! -s "$LOGS/start" ] || fail "organfs says: $(cat "$LOGS/start")"
 	mountpoint -q "$mnt" || fail "organfs returned before $mnt was mounted"
-	DAEMON[$mnt]=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$") || fail "no daemon for $mnt"
+	DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 }
 
+# Process number of the daemon of a mount, as the mount itself says.
+daemon_of() {
+	local said
+	said=$(getfattr --absolute-names --only-values -n user.organfs.daemon "$1") || return 1
+	echo "${said%% *}"
+}
+
+# A zombie counts as gone.
 is_gone() {
-	! kill -0 "$1" 2>/dev/null || [ "$(ps -o stat= -p "$1" | cut -c1)" = Z ]
+	local stat
+	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+	stat=${stat##*) }
+	[[ ${stat:0:1} = [ZX] ]]
 }
 
 # Returns at once; the daemon may be at work for longer.
@@ -94,7 +141,7 @@ wait_daemon() {
 	local pid=${DAEMON[$mnt]}
 	# Another namespace of mounts may have it too; there it ends with its directory.
 	until_true 10 is_gone "$pid" || { rmdir "$mnt" && mkdir "$mnt"; } 2>/dev/null || true
-	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
+	until_true 50 is_gone "$pid" || late "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
 	unset "DAEMON[$mnt]"
 	[ $status = 0 ] || [ $status = 127 ] ||
@@ -179,7 +226,7 @@ assembly_says() {
 
 # Until the daemon of a mount that was not made by mount_model or mount_daemon has ended.
 wait_for_end() {
-	until_true 20 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || fail "the daemon of $1 stays"
+	until_true 20 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || late "the daemon of $1 stays"
 }
 
 # What the mount says about the last refusal.
@@ -212,7 +259,7 @@ descriptors() {
 # no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
 no_leak() {
 	until_true 20 eval "[ \"\$(descriptors)\" -le $1 ]" ||
-		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
+		late "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
 # What the daemon of $MNT has worked, in ticks.
@@ -330,7 +377,7 @@ slow_down() {
 		-e inject=pwrite64:delay_enter=${SLOW:-250000} \
 		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+	until_true 20 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
 }
 
 is_traced() {
@@ -353,7 +400,7 @@ trace() {
 	strace -f -qq -o "$TMP/calls" -p "$TRACED" -e "trace=${2:-$ANY_CALL}" \
 		${3:+-e "inject=$3"} 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "$TRACED" || skip "no strace: $(tail -n 1 "$LOGS/strace")"
+	until_true 20 is_traced "$TRACED" || late "strace: $(tail -n 1 "$LOGS/strace")"
 }
 
 # All threads of a process sleep. One that the kernel has a request for, as of the last close, does
@@ -363,7 +410,7 @@ sleeps() {
 }
 
 done_tracing() {
-	until_true 10 eval "sleeps $TRACED && sleeps $TRACED" || fail 'the daemon does not rest'
+	until_true 10 eval "sleeps $TRACED && sleeps $TRACED" || late 'the daemon does not rest'
 	full_speed
 	n=$(count_calls)
 }
@@ -487,7 +534,7 @@ serve() {
 		"$here/../../mount-helpers/organ-serve" $all "$@" "$(free_port)" >"$LOGS/served" \
 			2>"$LOGS/serve.$try" </dev/null &
 		SERVER=$!
-		until_true 60 is_served || fail "not served after 60 s"
+		until_true 60 is_served || late "not served after 60 s"
 		URL=$(cat "$LOGS/served")
 		[ -z "$URL" ] || return 0
 		# Another process has taken the port since it was free.
@@ -518,7 +565,7 @@ answer_says() {
 # A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
 unmount_served() {
 	until_true 20 fusermount3 -q -u "$MNT" ||
-		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
+		late "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
 	wait "$SERVER" || fail "organ-serve ends with $?"
 	no_server
 	wait_daemon
@@ -526,7 +573,7 @@ unmount_served() {
 
 # Nothing of organ-serve is left, neither process nor file.
 no_server() {
-	until_true 20 no_lighttpd || fail "lighttpd is still there"
+	until_true 20 no_lighttpd || late "lighttpd is still there"
 	absent "$(echo "$TMPDIR"/organ-serve.*)"
 }
 
@@ -543,7 +590,7 @@ serve_ranges() {
 	PORT=${1:-0} "$here/../tools/ranges.py" "$TMP/www" "$TMP/port" "$REQUESTS" \
 		2>"$LOGS/ranges" </dev/null &
 	SERVER=$!
-	until_true 20 test -e "$TMP/port" || fail "no server: $(cat "$LOGS/ranges")"
+	until_true 20 test -e "$TMP/port" || late "no server: $(cat "$LOGS/ranges")"
 	URL=http://127.0.0.1:$(cat "$TMP/port")
 }
 
@@ -582,7 +629,7 @@ serve_www() {
 		lighttpd -D -f "$TMP/lighttpd.conf" >"$LOGS/lighttpd.$try" 2>&1 </dev/null &
 		SERVER=$!
 		URL=http://127.0.0.1:$port
-		until_true 20 is_answering "$port" || fail "lighttpd: $(cat "$LOGS/lighttpd.$try")"
+		until_true 20 is_answering "$port" || late "lighttpd: $(cat "$LOGS/lighttpd.$try")"
 		is_gone "$SERVER" || return 0
 	done
 	fail "no port for lighttpd: $(cat "$LOGS/lighttpd.$try")"
@@ -600,7 +647,7 @@ failing_disk() {
 	mkdir -p "$1" "$2"
 	"$program" -c "$TMP/control" "$1" "$2" >>"$LOGS/disk" 2>&1 </dev/null &
 	DISK=$!
-	until_true 20 mountpoint -q "$2" || fail "no disk: $(cat "$LOGS/disk")"
+	until_true 20 mountpoint -q "$2" || late "no disk: $(cat "$LOGS/disk")"
 }
 
 # fault [LINE...]: what goes wrong from now on, as tools/disk.c says; without a line nothing does.
@@ -610,6 +657,6 @@ fault() {
 }
 
 end_disk() {
-	until_true 20 fusermount3 -q -u "$1" || fail "$1 is in use: $(fuser -vm "$1" 2>&1)"
+	until_true 20 fusermount3 -q -u "$1" || late "$1 is in use: $(fuser -vm "$1" 2>&1)"
 	wait "$DISK" || fail "the disk ends with $?"
 }

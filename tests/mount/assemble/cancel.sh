@@ -16,7 +16,7 @@ slowly() {
 	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o noassemble "$2" "$MNT" \
 		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
 	mountpoint -q "$MNT" || fail "not mounted: $(tail -n 3 "$LOGS/mnt")"
 }
 
@@ -44,13 +44,13 @@ for way in pwrite64; do
 	for signal in INT TERM KILL; do
 		assemble_to "$TMP/out/new.gguf" &
 		writer=$!
-		until_true 30 under_way || fail "no progress: $(cat "$MNT/.assemble")"
+		until_true 30 under_way || late "no progress: $(cat "$MNT/.assemble")"
 		grep -q "new.gguf$" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
-		until_true 30 is_beyond "$(done_so_far)" || fail 'no progress'
-		timeout 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+		until_true 30 is_beyond "$(done_so_far)" || late 'no progress'
+		in_time 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 		kill -s $signal $writer
 		wait $writer 2>/dev/null && fail "$way: the writer was not told"
-		until_true 30 eval '! under_way' || fail "$way: it goes on"
+		until_true 30 eval '! under_way' || late "$way: it goes on"
 		assembly_says 'failed: .*new\.gguf: interrupted; the target is as it was'
 		equal "$(ls -A "$TMP/out")" '' 'what is left of it'
 	done
@@ -61,7 +61,7 @@ done
 slowly pwrite64 "$TMP/large.gguf"
 assemble_to "$TMP/out/first.gguf" &
 first=$!
-until_true 30 under_way || fail 'no progress'
+until_true 30 under_way || late 'no progress'
 assemble_to "$TMP/out/second.gguf" &
 second=$!
 sleep 0.5
@@ -70,7 +70,7 @@ wait $second 2>/dev/null && fail 'the second writer was not told'
 under_way || fail 'the second writer had to wait for the first'
 kill $first
 wait $first 2>/dev/null && fail 'the first writer was not told'
-until_true 30 eval '! under_way' || fail 'it goes on'
+until_true 30 eval '! under_way' || late 'it goes on'
 equal "$(ls -A "$TMP/out")" '' 'what is left'
 unmount_and_wait
 rm "$TMP/large.gguf"

@@ -21,7 +21,7 @@ under() {
 	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o "layer=$layer${2:+,$2}" "$base" "$MNT" \
 		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
 	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 	echo old >"$target"
 }
@@ -34,7 +34,7 @@ half_way() {
 begin() {
 	echo "$target" >"$MNT/.assemble" 2>/dev/null &
 	writer=$!
-	until_true 60 half_way || fail "not under way: $(cat "$MNT/.assemble")"
+	until_true 60 half_way || late "not under way: $(cat "$MNT/.assemble")"
 }
 
 # The model as it should be, at a time when no disk is slow.

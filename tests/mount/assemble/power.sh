@@ -38,7 +38,7 @@ with_base() {
 		"$faulty" -f -o "noassemble,layer=$TMP/layer" "$1" "$MNT" \
 		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
 	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 	rm -f "$TMP/began"
 }

@@ -62,12 +62,12 @@ mount_model -o "output=$TMP/out/served.gguf" "$base"
 cp "$TMP/outer/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 equal "$(cut -f 8 "$MNT/.grafts")" "$TMP/between/model.gguf"
 kill -STOP "${DAEMON[$TMP/between]}"
-timeout 30 sh -c "echo '$TMP/out/b.gguf' >'$MNT/.assemble'" || fail 'the assembly fails'
+in_time 30 sh -c "echo '$TMP/out/b.gguf' >'$MNT/.assemble'" || fail 'the assembly fails'
 assembly_says "assembled: .*; .check says: nothing, for a donor's file does not answer"
 unmount
 # The search for leaks at the end would wait for the thread that hangs.
 grep -q __asan_init "$ORGANFS" || wait_daemon
-until_true 30 test -e "$TMP/out/served.gguf" || fail "the unmount writes nothing"
+until_true 30 test -e "$TMP/out/served.gguf" || late "the unmount writes nothing"
 same "$TMP/out/b.gguf" "$TMP/out/served.gguf"
 kill -CONT "${DAEMON[$TMP/between]}"
 [ -z "${DAEMON[$MNT]-}" ] || wait_daemon

@@ -13,7 +13,7 @@ graft=organs/blk_0_ffn_up.bin
 mkdir "$TMP/server"
 "$serve_file" "$base" "$TMP/server" >>"$LOGS/server" 2>&1 </dev/null &
 server=$!
-until_true 20 mountpoint -q "$TMP/server" || fail 'no server'
+until_true 20 mountpoint -q "$TMP/server" || late 'no server'
 mount_model -o "noassemble,threads=${THREADS:-4}" "$TMP/server/${base##*/}"
 cp "$base" "$TMP/expected"
 "$GGUF" organ "$base" blk.1.ffn_up.weight "$TMP/1.bin"
@@ -40,15 +40,15 @@ sleep 0.5
 others_go_on() {
 	local i
 	for i in 1 2 3; do
-		timeout 20 ls -lR "$MNT" >"$TMP/list.now" || fail "names wait, $1"
+		in_time 20 ls -lR "$MNT" >"$TMP/list.now" || fail "names wait, $1"
 		diff "$TMP/list" "$TMP/list.now" || fail "another list"
-		timeout 20 df "$MNT" >"$TMP/df.now" || fail "df waits, $1"
+		in_time 20 df "$MNT" >"$TMP/df.now" || fail "df waits, $1"
 		same "$TMP/df" "$TMP/df.now"
-		timeout 20 cat "$MNT/.grafts" "$MNT/.log" "$MNT/metadata/general.file_type" \
+		in_time 20 cat "$MNT/.grafts" "$MNT/.log" "$MNT/metadata/general.file_type" \
 			>/dev/null || fail "texts wait, $1"
-		timeout 20 getfattr -n user.organfs.type "$MNT/organs/blk_3_ffn_down.bin" \
+		in_time 20 getfattr -n user.organfs.type "$MNT/organs/blk_3_ffn_down.bin" \
 			>/dev/null 2>&1 || fail "attributes wait, $1"
-		timeout 20 dd if="$MNT/$graft" of="$TMP/is" iflag=direct bs=1M status=none ||
+		in_time 20 dd if="$MNT/$graft" of="$TMP/is" iflag=direct bs=1M status=none ||
 			fail "a graft waits, $1"
 		same "$TMP/is" "$TMP/1.bin"
 	done
@@ -70,7 +70,7 @@ are_gone() {
 		is_gone "$pid" || return 1
 	done
 }
-until_true 20 are_gone || fail "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
+until_true 20 are_gone || late "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
 # Again and again: what one reader leaves behind is bounded.
@@ -82,9 +82,9 @@ done
 
 kill -CONT "$server"
 "$GGUF" organ "$base" blk.2.ffn_down.weight "$TMP/2.bin"
-timeout 20 cat "$MNT/organs/blk_2_ffn_down.bin" >"$TMP/is" || fail 'no read after all'
+in_time 20 cat "$MNT/organs/blk_2_ffn_down.bin" >"$TMP/is" || fail 'no read after all'
 same "$TMP/is" "$TMP/2.bin"
-timeout 20 cat "$MNT/organs/blk_2_ffn_gate.theta" >/dev/null || fail 'no measure after all'
+in_time 20 cat "$MNT/organs/blk_2_ffn_gate.theta" >/dev/null || fail 'no measure after all'
 ! grep -q 'cannot be read' "$MNT/.log" || fail "$(cat "$MNT/.log")"
 unmount_and_wait
 fusermount3 -u "$TMP/server"

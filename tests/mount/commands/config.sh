@@ -21,7 +21,7 @@ is_mounted() {
 # refuses PATTERN: one line and exit 2, soon, and no mount.
 refuses() {
 	local status=0
-	timeout 10 "$ORGANFS" "$base" "$MNT" >"$TMP/said" 2>&1 </dev/null || status=$?
+	in_time 10 "$ORGANFS" "$base" "$MNT" >"$TMP/said" 2>&1 </dev/null || status=$?
 	equal $status 2 "exit status, which says: $(cat "$TMP/said")"
 	equal "$(wc -l <"$TMP/said")" 1 "lines of $(cat "$TMP/said")"
 	grep -Eq -- "$1" "$TMP/said" || fail "says: $(cat "$TMP/said")"

@@ -10,7 +10,7 @@ stream=$here/../../mount-helpers/organ-stream
 "$here/../tools/serve.py" "$MODELS" "$TMP/port" "$TMP/requests" 2>"$TMP/server" &
 server=$!
 trap 'kill $server' EXIT
-until_true 20 test -s "$TMP/port" || fail "no server: $(cat "$TMP/server")"
+until_true 20 test -s "$TMP/port" || late "no server: $(cat "$TMP/server")"
 url=http://127.0.0.1:$(cat "$TMP/port")
 all='clerk-Q4_K_M scribe-Q4_K_M stories260K stories260K-donor stories260K-q8_0 types types-stress'
 
@@ -79,7 +79,7 @@ for seconds in 0.4 0.9 1.5 2.1 0.8 1.3 2 half; do
 	"$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" &
 	pid=$!
 	if [ $seconds = half ]; then
-		until_true 60 eval '[ -s "$(echo "$table".work/*/*.part)" ]' || fail 'nothing comes'
+		until_true 60 eval '[ -s "$(echo "$table".work/*/*.part)" ]' || late 'nothing comes'
 	else
 		sleep $seconds
 	fi
@@ -123,7 +123,7 @@ nothing_left "$TMP/k.tsv"
 echo "$url/slow/clerk-Q4_K_M.gguf" >"$TMP/list"
 "$stream" "$TMP/list" "$TMP/int.tsv" >"$TMP/out" 2>"$TMP/err" &
 pid=$!
-until_true 20 eval '[ -s "$TMP"/int.tsv.work/*/*.part ]' || fail 'nothing comes'
+until_true 20 eval '[ -s "$TMP"/int.tsv.work/*/*.part ]' || late 'nothing comes'
 sleep 0.3
 kill -TERM $pid
 status=0

@@ -153,10 +153,10 @@ expect_fail 'dd.*/.table:.*there is no table' "$ORGANFS" --show "$odd"
 # Nor is a FIFO waited for, or memory filled.
 rm "$odd/.table"
 mkfifo "$odd/.table"
-expect_fail '.table: Invalid argument' timeout 20 "$ORGANFS" --show "$odd"
+expect_fail '.table: Invalid argument' in_time 20 "$ORGANFS" --show "$odd"
 rm "$odd/.table"
 truncate -s 1T "$odd/.table"
-expect_fail '.table: File too large' timeout 20 "$ORGANFS" --show "$odd"
+expect_fail '.table: File too large' in_time 20 "$ORGANFS" --show "$odd"
 for text in "$odd" "$TMP/several"; do
 	! "$ORGANFS" --show "$text" 2>"$TMP/err" || fail 'an empty table is shown'
 	! grep -q -e "$ESC" -e "$(printf '\302\233')" "$TMP/err" || fail "$(cat -v "$TMP/err")"

@@ -52,7 +52,7 @@ esac
 
 # Nothing is left of it.
 echo all >"$MNT/.undo"
-until_true 20 cmp -s "$MNT/model.gguf" "$base" || fail 'another model'
+until_true 20 cmp -s "$MNT/model.gguf" "$base" || late 'another model'
 equal "$(cat "$MNT/.grafts")" ''
 no_leak 40
 [ -z "$URL" ] || kill "$SERVER"

@@ -39,10 +39,10 @@ resident() {
 	awk '/^RssAnon/ { print $2 }' "/proc/${DAEMON[$MNT]}/status"
 }
 alive() {
-	timeout 20 ls -lA --time-style=full-iso "$MNT" "$MNT"/*/ >"$TMP/now" ||
+	in_time 20 ls -lA --time-style=full-iso "$MNT" "$MNT"/*/ >"$TMP/now" ||
 		fail 'it does not answer'
 	diff "$TMP/listing" "$TMP/now" || fail 'another listing'
-	timeout 20 cmp "$MNT/model.gguf" "$base" || fail 'another model'
+	in_time 20 cmp "$MNT/model.gguf" "$base" || fail 'another model'
 }
 
 stress "$MNT/organs"

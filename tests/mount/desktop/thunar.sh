@@ -38,13 +38,13 @@ session() {
 	# It is as it should be: a model and a picture in a directory of the user's get thumbnails.
 	thunar "$TMP/models" &
 	for i in plain.svg scribe.gguf; do
-		until_true 30 has_thumbnail "/models/$i" || fail "no thumbnail of $i"
+		until_true 30 has_thumbnail "/models/$i" || late "no thumbnail of $i"
 	done
 	thunar --quit
 	wait
 	organfs-open "$base" &
-	until_true 20 mountpoint -q "$mnt" || fail 'organfs-open does not mount'
-	until_true 20 window_shows || fail 'no window'
+	until_true 20 mountpoint -q "$mnt" || late 'organfs-open does not mount'
+	until_true 20 window_shows || late 'no window'
 	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
 	# No signal tells when a thumbnailer has found nothing to do.
 	sleep 4
@@ -86,7 +86,7 @@ until_true 20 test -s "$TMP/display" || skip "no X server: $(tail -n 1 "$LOGS/xv
 DISPLAY=:$(cat "$TMP/display")
 export DISPLAY
 status=0
-timeout 90 dbus-run-session -- "$0" session >"$LOGS/session" 2>&1 || status=$?
+in_time 90 dbus-run-session -- "$0" session >"$LOGS/session" 2>&1 || status=$?
 kill $xvfb
 wait $xvfb || true
 [ $status = 0 ] || fail "$(grep FAIL "$LOGS/session" || tail -n 5 "$LOGS/session")"

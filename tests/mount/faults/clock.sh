@@ -23,19 +23,19 @@ cat "$MNT/organs/blk_0_ffn_up.theta" >/dev/null
 block=0
 for jump in 400000000 -400000000 -2000000000 4000000000 -1; do
 	echo $jump >"$CLOCK"
-	timeout 30 cp "$TMP/blk_${block}_ffn_up.bin" "$MNT/organs/" || fail "$jump: no graft"
+	in_time 30 cp "$TMP/blk_${block}_ffn_up.bin" "$MNT/organs/" || fail "$jump: no graft"
 	same "$MNT/organs/blk_${block}_ffn_up.bin" "$TMP/blk_${block}_ffn_up.bin"
-	timeout 30 cat "$MNT/organs/blk_${block}_ffn_up.theta" "$MNT/.theta" "$MNT/.grafts" \
+	in_time 30 cat "$MNT/organs/blk_${block}_ffn_up.theta" "$MNT/.theta" "$MNT/.grafts" \
 		"$MNT/.check" "$MNT/.recipe" >/dev/null || fail "$jump: no texts"
-	timeout 30 rm "$MNT/norm/blk_${block}_attn_norm.bin"
-	timeout 30 cp "$MNT/.base/norm/blk_${block}_attn_norm.bin" "$MNT/norm/"
-	! timeout 30 cp /etc/hostname "$MNT/organs/blk_0_ffn_down.bin" 2>/dev/null ||
+	in_time 30 rm "$MNT/norm/blk_${block}_attn_norm.bin"
+	in_time 30 cp "$MNT/.base/norm/blk_${block}_attn_norm.bin" "$MNT/norm/"
+	! in_time 30 cp /etc/hostname "$MNT/organs/blk_0_ffn_down.bin" 2>/dev/null ||
 		fail "$jump: junk is taken"
 	log_says 'graft refused'
 	[ $((block % 2)) = 0 ] && unmount_and_wait || kill_daemon
 	with_clock
 	equal "$(wc -l <"$MNT/.grafts")" $((block += 1)) "$jump: grafts"
 done
-timeout 30 bash -c 'echo "$1" >"$2"' - "$TMP/out.gguf" "$MNT/.assemble"
+in_time 30 bash -c 'echo "$1" >"$2"' - "$TMP/out.gguf" "$MNT/.assemble"
 same "$TMP/out.gguf" "$TMP/expected"
 unmount_and_wait

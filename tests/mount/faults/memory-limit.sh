@@ -92,7 +92,7 @@ tried=
 for wanted in new old new old new old; do
 	for block in 1 2 3 4; do
 		[ -z "$tried" ] || break
-		if timeout 60 cp "$TMP/${wanted}_$block" "$(slot $block)" 2>>"$TMP/said"; then
+		if in_time 60 cp "$TMP/${wanted}_$block" "$(slot $block)" 2>>"$TMP/said"; then
 			is[$block]=$wanted
 		else
 			tried=$block

@@ -76,18 +76,18 @@ wait $writers || fail 'an open() failed'
 tries() {
 	local block refused=0
 	for block in 1 2 3 4; do
-		if timeout 60 cp "$TMP/$block.bin" "$(slot $block)" 2>"$TMP/said"; then
+		if in_time 60 cp "$TMP/$block.bin" "$(slot $block)" 2>"$TMP/said"; then
 			same "$(slot $block)" "$TMP/$block.bin"
-			timeout 60 cp "$MNT/.base/organs/blk_${block}_ffn_up.bin" "$(slot $block)" \
+			in_time 60 cp "$MNT/.base/organs/blk_${block}_ffn_up.bin" "$(slot $block)" \
 				2>>"$TMP/said" || refused=$((refused + 1))
 		else
 			refused=$((refused + 1))
 		fi
-		timeout 60 dd if="$MNT/model.gguf" of="$TMP/is" iflag=direct bs=1M status=none \
+		in_time 60 dd if="$MNT/model.gguf" of="$TMP/is" iflag=direct bs=1M status=none \
 			2>>"$TMP/said" || refused=$((refused + 1))
-		timeout 60 ls -l "$MNT/organs" >"$TMP/list" 2>>"$TMP/said" ||
+		in_time 60 ls -l "$MNT/organs" >"$TMP/list" 2>>"$TMP/said" ||
 			refused=$((refused + 1))
-		timeout 60 cat "$MNT/norm/blk_${block}_attn_norm.theta" "$MNT/.check" \
+		in_time 60 cat "$MNT/norm/blk_${block}_attn_norm.theta" "$MNT/.check" \
 			"$MNT/manifest.json" >"$TMP/texts" 2>>"$TMP/said" ||
 			refused=$((refused + 1))
 	done
@@ -136,7 +136,7 @@ if ! grep -q '__[at]san_init' "$ORGANFS"; then
 	size=$(awk '/^VmSize/ { print $2 }' "/proc/$fresh/status")
 	prlimit --pid "$fresh" --as=$((size * 1024)):
 	for name in organs/blk_1_ffn_up.theta .theta checksums.xxh128; do
-		expect_fail 'cannot allocate memory' timeout 60 cat "$TMP/fresh/$name"
+		expect_fail 'cannot allocate memory' in_time 60 cat "$TMP/fresh/$name"
 	done
 	prlimit --pid "$fresh" --as=unlimited:
 	for name in organs/blk_1_ffn_up.theta .theta checksums.xxh128; do
@@ -155,7 +155,7 @@ device=$(python3 -c 'import os, sys; print(os.minor(os.stat(sys.argv[1]).st_dev)
 if [ -w "$connections/$device/abort" ]; then
 	echo 1 >"$connections/$device/abort"
 	expect_fail 'not connected|abort' cat "$(slot 0)"
-	until_true 20 is_gone "$pid" || fail 'the daemon stays'
+	until_true 20 is_gone "$pid" || late 'the daemon stays'
 	wait "$pid" 2>/dev/null || true
 	unset "DAEMON[$MNT]"
 	umount "$connections"

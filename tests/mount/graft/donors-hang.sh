@@ -27,20 +27,20 @@ print(int(time.monotonic() - begin))
 PYTHON
 writers=()
 for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
-	timeout 60 python3 "$TMP/writer" "$other" "$MNT" $name "$TMP/go" >"$TMP/$name.seconds" &
+	in_time 60 python3 "$TMP/writer" "$other" "$MNT" $name "$TMP/go" >"$TMP/$name.seconds" &
 	writers+=($!)
-	until_true 20 test -e "$TMP/go.ready" || fail 'the writer did not begin'
+	until_true 20 test -e "$TMP/go.ready" || late 'the writer did not begin'
 	rm "$TMP/go.ready"
 done
 kill -STOP "${DAEMON[$other]}"
 is_stopped() {
 	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
 }
-until_true 20 is_stopped || fail 'it does not stop'
+until_true 20 is_stopped || late 'it does not stop'
 touch "$TMP/go"
 sleep 0.5
-timeout 2 ls -lR "$MNT" >/dev/null || fail 'others wait'
-timeout 2 cat "$MNT/organs/blk_3_ffn_up.bin" >/dev/null || fail 'readers wait'
+in_time 2 ls -lR "$MNT" >/dev/null || fail 'others wait'
+in_time 2 cat "$MNT/organs/blk_3_ffn_up.bin" >/dev/null || fail 'readers wait'
 for pid in "${writers[@]}"; do
 	wait "$pid" || fail 'a graft failed'
 done
@@ -48,7 +48,7 @@ for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
 	[ "$(cat "$TMP/$name.seconds")" -le 6 ] || fail "$name took $(cat "$TMP/$name.seconds") s"
 done
 equal "$(cut -f 8,9 "$MNT/.grafts" | sort -u)" "-	-"
-timeout 10 cat "$MNT/.check" >/dev/null || fail '.check does not answer'
+in_time 10 cat "$MNT/.check" >/dev/null || fail '.check does not answer'
 unmount
 # The search for leaks at the end would wait for the threads that hang.
 grep -q __asan_init "$ORGANFS" || wait_daemon
@@ -57,6 +57,6 @@ kill -CONT "${DAEMON[$other]}"
 is_unmounted() {
 	fusermount3 -u "$other" 2>/dev/null
 }
-until_true 20 is_unmounted || fail "$other is in use"
+until_true 20 is_unmounted || late "$other is in use"
 wait_daemon "$other"
 [ -z "${DAEMON[$MNT]-}" ] || wait_daemon

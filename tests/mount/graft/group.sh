@@ -85,7 +85,7 @@ for how in kill cut; do
 	done
 	remover &
 	writers+=($!)
-	until_true 60 has_done || fail "only $(cat "$TMP"/done.* | wc -l) grafts in 60 s"
+	until_true 60 has_done || late "only $(cat "$TMP"/done.* | wc -l) grafts in 60 s"
 	[ $how = kill ] || cut_power "$disk"
 	kill_daemon
 	wait "${writers[@]}"

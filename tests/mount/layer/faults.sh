@@ -24,7 +24,7 @@ with_fault() {
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
 		"$faulty" -f -o "$3" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
 	mountpoint -q "$MNT"
 }
 
@@ -52,7 +52,7 @@ try() {
 		no_mount
 		return 0
 	fi
-	timeout 60 python3 "$faults" "$MNT" "$TMP/donor" "$TMP/state" >"$TMP/said" 2>&1 || status=$?
+	in_time 60 python3 "$faults" "$MNT" "$TMP/donor" "$TMP/state" >"$TMP/said" 2>&1 || status=$?
 	call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true
 	what="$what (${call:-none})"
 	[ $status = 0 ] || [ $status-$2 = 3-kill ] || fail "$what: $(tail -n 1 "$TMP/said")"
@@ -72,7 +72,7 @@ try_assembly() {
 	cp "$TMP/layer-state" "$TMP/state"
 	if with_fault "$1" "$2" blocks=keep; then
 		fusermount3 -u "$MNT"
-		until_true 60 is_gone "${DAEMON[$MNT]}" || fail "$what: the daemon stays"
+		until_true 60 is_gone "${DAEMON[$MNT]}" || late "$what: the daemon stays"
 	fi
 	no_mount_or_end
 	call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true

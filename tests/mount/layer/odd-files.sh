@@ -50,7 +50,7 @@ socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' "$2" ;;
 
 # Everything in the mount is looked at, and changed, within a time that no load needs.
 use_it() {
-	timeout 60 bash -c '
+	in_time 60 bash -c '
 		ls -lR "$1" >/dev/null
 		cat "$1/.log" "$1/.grafts" >/dev/null
 		for file in "$1"/organs/blk_?_ffn_up.bin "$1"/metadata/* "$1"/adapters/*; do
@@ -74,7 +74,7 @@ while read -r file; do
 		cp -a "$TMP/plain" "$TMP/layer"
 		odd $kind "$TMP/layer/$file"
 		status=0
-		timeout 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
+		in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
 			>"$TMP/said" 2>&1 </dev/null || status=$?
 		[ $status != 124 ] || fail "$file as a $kind: the mount hangs"
 		if [ $status != 0 ]; then
@@ -146,7 +146,7 @@ unmount_and_wait
 rm -rf "$TMP/layer"
 mkdir "$TMP/layer"
 mkfifo "$TMP/layer/LAYER.new"
-timeout 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
+in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
 	>"$TMP/said" 2>&1 </dev/null ||
 	fail "the mount hangs, or says: $(cat "$TMP/said")"
 exists "$TMP/layer/LAYER"

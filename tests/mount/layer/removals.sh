@@ -75,7 +75,7 @@ for k in {1..12}; do
 	ORGANFS_FAULT=fsync:$k:EIO "$faulty" -f -o "layer=$disk/layer" "$TMP/base.gguf" "$MNT" \
 		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || fail "$MNT is not mounted after 20 s"
+	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
 	if ! mountpoint -q "$MNT"; then
 		wait "${DAEMON[$MNT]}" || true
 		continue

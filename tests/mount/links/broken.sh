@@ -23,7 +23,7 @@ broken() {
 }
 is_broken() {
 	graft_is "organs/blk_2_ffn_up.bin" "broken link"
-	expect_fail "Input/output error" timeout 20 bash -c "echo '$TMP/x.gguf' >'$MNT/.assemble'"
+	expect_fail "Input/output error" in_time 20 bash -c "echo '$TMP/x.gguf' >'$MNT/.assemble'"
 	assembly_says "organs/blk_2_ffn_up.bin: a link to .*: $1"
 	absent "$TMP/x.gguf"
 	expect_fail "Input/output error" cat "$MNT/model.gguf"

@@ -20,7 +20,7 @@ ln -sf "$TMP/two/.base/organs/blk_0_ffn_up.bin" "$a/blk_0_ffn_up.bin"
 ln -sf "$MNT/.base/organs/blk_0_ffn_up.bin" "$b/blk_0_ffn_up.bin"
 "$GGUF" splice "$one" "$two" blk.0.ffn_up.weight "$TMP/expected.one"
 "$GGUF" splice "$two" "$one" blk.0.ffn_up.weight "$TMP/expected.two"
-timeout 30 cat "$MNT/model.gguf" "$TMP/two/model.gguf" >/dev/null
+in_time 30 cat "$MNT/model.gguf" "$TMP/two/model.gguf" >/dev/null
 same "$MNT/model.gguf" "$TMP/expected.one"
 same "$TMP/two/model.gguf" "$TMP/expected.two"
 
@@ -29,8 +29,8 @@ ln -sf "$b/blk_1_ffn_up.bin" "$a/blk_1_ffn_up.bin"
 rm "$b/blk_1_ffn_up.bin"
 ln -s "$a/blk_1_ffn_up.bin" "$b/blk_1_ffn_up.bin"
 for i in 1 2 3 4; do
-	timeout 30 cat "$MNT/model.gguf" "$a/blk_1_ffn_up.theta" >/dev/null 2>&1 &
-	timeout 30 cat "$TMP/two/model.gguf" "$b/blk_1_ffn_up.theta" >/dev/null 2>&1 &
+	in_time 30 cat "$MNT/model.gguf" "$a/blk_1_ffn_up.theta" >/dev/null 2>&1 &
+	in_time 30 cat "$TMP/two/model.gguf" "$b/blk_1_ffn_up.theta" >/dev/null 2>&1 &
 done
 for job in $(jobs -p); do
 	case " ${DAEMON[*]} " in
@@ -54,7 +54,7 @@ same "$MNT/model.gguf" "$TMP/expected.one"
 mount_model -o noassemble "$MNT/model.gguf" "$TMP/three"
 ln -sf "$TMP/three/organs/blk_2_ffn_up.bin" "$a/blk_2_ffn_up.bin"
 graft_is "organs/blk_2_ffn_up.bin" "broken link"
-expect_fail "Input/output error" timeout 30 cat "$MNT/model.gguf"
+expect_fail "Input/output error" in_time 30 cat "$MNT/model.gguf"
 rm "$a/blk_2_ffn_up.bin"
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$a/blk_2_ffn_up.bin"
 same "$MNT/model.gguf" "$TMP/expected.one"

@@ -21,7 +21,7 @@ import os, sys
 child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 END
-timeout -k 5 60 unshare --pid --mount-proc --fork --kill-child \
+in_time 60 unshare --pid --mount-proc --fork --kill-child \
 	python3 "$TMP/first.py" "$demo" >"$TMP/said" 2>&1 </dev/null ||
 	fail "exit status $? where nothing reaps: $(tail -n 5 "$TMP/said")"
 grep -q '^untouched$' "$TMP/said" || fail "$(tail -n 5 "$TMP/said")"

@@ -33,5 +33,5 @@ has_at_most() {
 # the last close.
 comes_to() {
 	until_true 5 has_at_most "$1" ||
-		fail "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
+		late "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
 }

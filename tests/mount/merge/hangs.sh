@@ -30,7 +30,7 @@ expect_fail 'input/output error' cat "$MNT/organs/blk_0_ffn_up.bin"
 expect_fail 'i/o error' sh -c "echo x.gguf >'$MNT/.assemble'"
 log_says 'clerk-Q4_K_M\.gguf'
 cmp -n "$(stat -c %s read)" read merged.gguf
-timeout 20 cat "$MNT/.base/organs/blk_0_ffn_up.bin" >read || fail 'the base cannot be read'
+in_time 20 cat "$MNT/.base/organs/blk_0_ffn_up.bin" >read || fail 'the base cannot be read'
 exec 3<&-
 rm "$MNT/.merge"
 same "$MNT/model.gguf" "$base"
@@ -41,7 +41,7 @@ mount_model -o noassemble clerk-Q4_K_M.gguf "$other"
 cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
 config "$other/model.gguf" >hanging.yml
 cp hanging.yml "$MNT/.merge"
-timeout 60 cat "$MNT/organs/blk_0_ffn_up.bin" >organ
+in_time 60 cat "$MNT/organs/blk_0_ffn_up.bin" >organ
 kill -STOP "${DAEMON[$other]}"
 pids=()
 for organ in "$MNT"/*/blk_[1-5]_*.bin; do
@@ -51,11 +51,11 @@ done
 timeout -s KILL 30 cp hanging.yml "$MNT/.merge" >said 2>&1 &
 writer=$!
 sleep 0.5
-timeout -k 1 20 ls -lR "$MNT" >list || fail 'ls waits'
-timeout -k 1 20 cat "$MNT/.base/organs/blk_3_ffn_up.bin" >read || fail 'readers of the base wait'
-timeout -k 1 20 cat "$MNT/.grafts" "$MNT/.merge" >read || fail 'lists wait'
-timeout -k 1 20 cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
-timeout -k 1 20 cat "$MNT/organs/blk_3_ffn_up.theta" >read || fail 'measuring waits'
+in_time 20 ls -lR "$MNT" >list || fail 'ls waits'
+in_time 20 cat "$MNT/.base/organs/blk_3_ffn_up.bin" >read || fail 'readers of the base wait'
+in_time 20 cat "$MNT/.grafts" "$MNT/.merge" >read || fail 'lists wait'
+in_time 20 cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
+in_time 20 cat "$MNT/organs/blk_3_ffn_up.theta" >read || fail 'measuring waits'
 ! wait $writer || fail 'a configuration is in force whose model gives no answer'
 log_says '\.merge: refused: .*other/model\.gguf.*; nothing is changed'
 same hanging.yml "$MNT/.merge"

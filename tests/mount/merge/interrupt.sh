@@ -18,7 +18,7 @@ parameters:
   weight: 0.5
   density: 0.5
 END
-timeout 30 cp "$TMP/config.yml" "$MNT/.merge" || fail "the merge is refused: $(cat "$MNT/.log")"
+in_time 30 cp "$TMP/config.yml" "$MNT/.merge" || fail "the merge is refused: $(cat "$MNT/.log")"
 large=$MNT/organs/blk_0_ffn_up
 
 # interrupted SIGNAL COMMAND...: it waits, it is ended by the signal, and the work for it too.
@@ -27,13 +27,13 @@ interrupted() {
 	shift
 	at_terminal "$@" >"$TMP/out" 2>&1 &
 	pid=$!
-	until_true 20 is_working || fail "$*: the tensor is not looked at: $(cat "$TMP/out")"
+	until_true 20 is_working || late "$*: the tensor is not looked at: $(cat "$TMP/out")"
 	# While others get their answers.
-	timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s "$signal" $pid
-	until_true 20 is_gone $pid || fail "$signal does not end $*"
+	until_true 20 is_gone $pid || late "$signal does not end $*"
 	wait $pid 2>/dev/null || true
-	until_true 20 is_idle || fail "the work goes on after $signal to $*"
+	until_true 20 is_idle || late "the work goes on after $signal to $*"
 }
 
 for signal in INT KILL; do
@@ -45,10 +45,10 @@ for _ in $(seq 40); do
 	cat "$large.bin" "$MNT/model.gguf" >/dev/null 2>&1 &
 	pid=$!
 done
-until_true 20 is_working || fail 'the tensor is not looked at'
-timeout 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+until_true 20 is_working || late 'the tensor is not looked at'
+in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 kill $pid
-until_true 20 is_gone $pid || fail 'a cat does not end'
+until_true 20 is_gone $pid || late 'a cat does not end'
 kill -s TERM "${DAEMON[$MNT]}"
 wait_daemon
 wait

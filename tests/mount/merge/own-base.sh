@@ -28,7 +28,7 @@ cp -p kept.gguf own/scribe-Q4_K_M.gguf
 
 # The mount hides the directory in which the base lies.
 mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$TMP/own"
-timeout 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
+in_time 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
 unmount_and_wait "$TMP/own"
 
 # And that of another one, which is not waited for.
@@ -39,7 +39,7 @@ cp other.yml "$MNT/.merge"
 same "$MNT/model.gguf" merged.gguf
 unmount_and_wait
 mount_model -o "noassemble,nonempty,layer=$TMP/layer-other" own/scribe-Q4_K_M.gguf "$TMP/own"
-expect_fail 'input/output error' timeout 20 cat "$TMP/own/model.gguf"
+expect_fail 'input/output error' in_time 20 cat "$TMP/own/model.gguf"
 unmount_and_wait "$TMP/own"
 
 # It was moved since the last mount.

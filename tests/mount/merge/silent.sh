@@ -25,11 +25,11 @@ done
 is_silent() {
 	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
 }
-until_true 30 is_silent || fail "it is asked no more: $(cat "$TMP/ready")"
+until_true 30 is_silent || late "it is asked no more: $(cat "$TMP/ready")"
 sleep 1
-timeout 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
+in_time 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/donor/organs/blk_1_ffn_up.bin"
-timeout 20 rm "$MNT/organs/blk_1_ffn_up.bin" || fail 'a removal waits'
+in_time 20 rm "$MNT/organs/blk_1_ffn_up.bin" || fail 'a removal waits'
 
 # The disk is gone: all of them are refused, and words are obeyed again.
 kill $disk

@@ -53,7 +53,7 @@ echo before >"$key"
 {
 	sleep 0.2
 	[ "$(timeout 30 cat "$key")" = before ] || fail 'it is empty before it is closed'
-	timeout 30 ls -lR "$MNT" >/dev/null || fail 'a lookup waits for a descriptor to be closed'
+	in_time 30 ls -lR "$MNT" >/dev/null || fail 'a lookup waits for a descriptor to be closed'
 	echo after
 } >"$key"
 equal "$(cat "$key")" after

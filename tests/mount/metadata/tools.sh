@@ -43,9 +43,9 @@ rm "$m/$key~"
 now 6 'vim, backupcopy=no'
 with_vim 'backupcopy=yes' 6 7
 now 7 'vim, backupcopy=yes'
-timeout 20 "$here/../tools/nano.py" "$m/$key" 71
+in_time 20 "$here/../tools/nano.py" "$m/$key" 71
 now 71 nano
-timeout 20 "$here/../tools/nano.py" "$m/$key" 72 --backup
+in_time 20 "$here/../tools/nano.py" "$m/$key" 72 --backup
 equal "$(cat "$m/$key~")" 71
 rm "$m/$key~"
 now 72 'nano --backup'

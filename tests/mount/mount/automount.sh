@@ -44,7 +44,7 @@ trap 'umount -l "$MNT" 2>/dev/null || true; umount -l "$MNT" 2>/dev/null || true
 
 for options in ro noassemble; do
 	automount "$ORGANFS" -o $options "$base" "$MNT"
-	timeout 20 cmp "$MNT/model.gguf" "$base" || fail "$(cat "$TMP/automounter")"
+	in_time 20 cmp "$MNT/model.gguf" "$base" || fail "$(cat "$TMP/automounter")"
 	wait $automounter || fail "$(cat "$TMP/automounter")"
 	grep -q 'status 0' "$TMP/automounter" || fail "$(cat "$TMP/automounter")"
 	# Mounted a second time there it is refused, as anywhere.

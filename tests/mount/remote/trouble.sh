@@ -56,7 +56,7 @@ for i in {0..39}; do
 	readers+=($!)
 done
 sleep 1
-timeout 10 cat "$MNT/other/organs/blk_1_ffn_up.theta" >"$TMP/theta" ||
+in_time 10 cat "$MNT/other/organs/blk_1_ffn_up.theta" >"$TMP/theta" ||
 	fail 'θ of another model waits for the server'
 kill -INT "${readers[@]}" 2>/dev/null || true
 kill "${readers[@]}"

@@ -41,7 +41,7 @@ looks "${URL}scribe-Q4_K_M/" 'click: button[aria-label="Edit llama.context_lengt
 	'wait: document.querySelector(".edit")'
 looks "${URL}?left=clerk-Q4_K_M&right=scribe-Q4_K_M"
 looks "${URL}scribe-Q4_K_M/metadata/"
-timeout 240 "$here/../tools/browse.py" "${steps[@]}" >"$TMP/seen" 2>"$TMP/.said" ||
+in_time 240 "$here/../tools/browse.py" "${steps[@]}" >"$TMP/seen" 2>"$TMP/.said" ||
 	fail "$(cat "$TMP/.said")"
 equal "$(cat "$TMP/seen")" "${expected%$'\n'}" 'what axe-core finds'
 unmount_served

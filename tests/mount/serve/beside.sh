@@ -8,7 +8,7 @@
 not_sanitized
 need chromium
 browse() {
-	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
 loaded='wait: document.body?.dataset.state === "loaded"'
 says() {

@@ -69,7 +69,7 @@ fi
 # The browser leaves the token out of the address, which scripts of the page could not use.
 if command -v chromium >/dev/null; then
 	tried="$tried chromium"
-	timeout 200 "$here/../tools/browse.py" "$with" \
+	in_time 200 "$here/../tools/browse.py" "$with" \
 		'wait: !document.baseURI.includes("@") && document.body?.dataset.state' \
 		'document.title' 'location.href' \
 		'fetch("/.grafts").then((answer) => answer.status)' >"$TMP/seen" 2>"$TMP/said" ||

@@ -116,7 +116,7 @@ begin() {
 		"${URL}clerk/organs/" &
 	client=$!
 	until_true 20 grep -q $'blk_0_ffn_down.bin\treference' "$scribe/.grafts" ||
-		fail 'it does not begin'
+		late 'it does not begin'
 }
 is_undone() {
 	[ "$(grafts)" = "$before" ] && no_scratch

@@ -8,7 +8,7 @@
 not_sanitized
 need chromium
 browse() {
-	timeout 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
+	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
 # Until nothing more is on its way.
 loaded='wait: document.body?.dataset.state === "loaded"'
@@ -170,12 +170,12 @@ sees 'impossible: blk 3 lacks ffn_down'
 ! wait "$SERVER" || fail "organ-serve does not end by the signal"
 browse "${URL}metadata/" "$loaded" "$(text_of '#listing')" >"$TMP/seen"
 sees general.architecture
-until_true 20 fusermount3 -q -u "$MNT" || fail "$MNT cannot be unmounted"
+until_true 20 fusermount3 -q -u "$MNT" || late "$MNT cannot be unmounted"
 wait_daemon
 has_ended() {
 	! kill -0 "$(cat "$TMP/pid")" 2>"$TMP/.said"
 }
-until_true 20 has_ended || fail 'organ-serve goes on without a mount'
+until_true 20 has_ended || late 'organ-serve goes on without a mount'
 no_server
 unmount_and_wait "$TMP/donor"
 

@@ -19,7 +19,7 @@ serve_at() {
 	: >"$LOGS/served"
 	"$command" "$@" >"$LOGS/served" 2>>"$LOGS/serve" </dev/null &
 	SERVER=$!
-	until_true 60 is_served || fail "not served after 60 s"
+	until_true 60 is_served || late "not served after 60 s"
 	equal "$(cat "$LOGS/served")" "$socket" "$(cat "$LOGS/serve")"
 }
 end_server() {
@@ -31,7 +31,7 @@ end_server() {
 refused() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
-	timeout 60 "$command" "$@" >"$TMP/.said" 2>&1 </dev/null || status=$?
+	in_time 60 "$command" "$@" >"$TMP/.said" 2>&1 </dev/null || status=$?
 	equal $status "$expected" "exit status of organ-serve $*: $(cat "$TMP/.said")"
 	grep -Eq -- "$pattern" "$TMP/.said" || fail "organ-serve $* says: $(cat "$TMP/.said")"
 }
@@ -81,7 +81,7 @@ serve_at --socket "$socket" "$MNT"
 server=$(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve")
 kill -9 "$SERVER" $server
 wait "$SERVER" 2>/dev/null || true
-until_true 20 no_lighttpd || fail 'lighttpd is still there'
+until_true 20 no_lighttpd || late 'lighttpd is still there'
 rm -r "$TMPDIR"/organ-serve.*
 [ -S "$socket" ] || fail 'no socket was left'
 serve_at --socket "$socket" "$MNT"

@@ -70,7 +70,7 @@ is_written() {
 	shown >"$TMP/seen"
 	grep -aqF "$directory/put" "$TMP/seen"
 }
-until_true 20 is_written || fail 'no PUT is seen'
+until_true 20 is_written || late 'no PUT is seen'
 exec 3>&-
 ! grep -aF -e "$token" -e "$basic" "$TMP/seen" || fail 'the token is seen'
 equal "$(stat -c %a "$directory")" 700
@@ -114,7 +114,7 @@ end_server
 refused() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
-	timeout 60 "$here/../../mount-helpers/organ-serve" "$@" "$MNT" >"$TMP/.said" 2>&1 \
+	in_time 60 "$here/../../mount-helpers/organ-serve" "$@" "$MNT" >"$TMP/.said" 2>&1 \
 		</dev/null ||
 		status=$?
 	equal $status "$expected" "exit status of organ-serve $*: $(cat "$TMP/.said")"

@@ -44,9 +44,9 @@ for ((i = 0; i < 2; i++)); do
 	readers+=($!)
 done
 sleep 0.5
-timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'readers of .diff keep θ'
-timeout -k 1 15 rm "$D/x.gguf" || fail 'the link cannot be removed while its table is read'
-timeout -k 1 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
+in_time 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'readers of .diff keep θ'
+in_time 15 rm "$D/x.gguf" || fail 'the link cannot be removed while its table is read'
+in_time 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
 kill -CONT "${DAEMON[$other]}"
 wait "${readers[@]}" || true
 unmount_and_wait
@@ -58,19 +58,19 @@ hang_at_last stat "$D/x"
 for ((i = 0; i < 40; i++)); do
 	timeout -s KILL 0.2 stat "$D/x" >"$TMP/stat" 2>&1 || true
 done 2>"$TMP/killed"
-timeout -k 1 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'the mount hangs'
-timeout -k 1 15 rm "$D/x.gguf" || fail 'the link cannot be removed'
-timeout -k 1 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
+in_time 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'the mount hangs'
+in_time 15 rm "$D/x.gguf" || fail 'the link cannot be removed'
+in_time 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
 ln -s "$TMP/clerk-Q4_K_M.gguf" "$D/x.gguf"
-timeout -k 1 20 grep -q '^mean  all' "$D/x" || fail 'a new link of the name'
+in_time 20 grep -q '^mean  all' "$D/x" || fail 'a new link of the name'
 kill -CONT "${DAEMON[$other]}"
 rm "$D/x.gguf"
 
 # Each of two files of .diff is made of the other.
 ln -s "$MNT/.diff/a.tsv" "$other/.diff/b.gguf"
 ln -s "$other/.diff/b.tsv" "$D/a.gguf"
-timeout -k 1 60 grep -q '^# there is nothing' "$D/a.tsv" || fail 'a circle'
-timeout -k 1 60 grep -q '^# there is nothing' "$other/.diff/b.tsv" || fail 'a circle'
+in_time 60 grep -q '^# there is nothing' "$D/a.tsv" || fail 'a circle'
+in_time 60 grep -q '^# there is nothing' "$other/.diff/b.tsv" || fail 'a circle'
 rm "$D/a.gguf" "$other/.diff/b.gguf"
 # Nothing of the other mount is open any more, though the kernel still knows files of .diff.
 unmount_and_wait "$other"

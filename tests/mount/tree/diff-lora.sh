@@ -131,12 +131,12 @@ mount_model -o noassemble "$TMP/a.gguf"
 ln -s "$TMP/b.gguf" "$D/"
 equal "$(timeout -s INT -k 20 0.3 cat "$D/b.lora-256.gguf" >/dev/null; echo $?)" 124
 equal "$(timeout -k 20 0.3 cat "$D/b.lora-256.tsv" >/dev/null; echo $?)" 124
-timeout 60 head -c 16000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
+in_time 60 head -c 16000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
 equal "$(wc -c <"$TMP/head")" 16000
 # So does the end of a link what reads its adapter, which is an error then.
 cat "$D/b.lora-256.gguf" >"$TMP/part" 2>"$TMP/said" &
 reader=$!
-until_true 20 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || fail 'it is not read'
+until_true 20 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is not read'
 rm "$D/b.gguf"
 ! wait $reader || fail 'all of an adapter whose link is gone'
 grep -q 'Input/output error' "$TMP/said" || fail "$(cat "$TMP/said")"

@@ -72,8 +72,8 @@ ln -s "$MNT" "$TMP/mnt/.diff/back.gguf"
 ln -s "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin" 2>/dev/null ||
 	ln -sf "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin"
 sleep 2.1 # where a link leads is looked at again then
-timeout 30 cat "$D/mounted.tsv" >"$TMP/one" || fail 'no table of a mount with grafts'
-timeout 30 cat "$TMP/mnt/.diff/back.tsv" >"$TMP/other" || fail 'no table the other way'
+in_time 30 cat "$D/mounted.tsv" >"$TMP/one" || fail 'no table of a mount with grafts'
+in_time 30 cat "$TMP/mnt/.diff/back.tsv" >"$TMP/other" || fail 'no table the other way'
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/one")" yes
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/other")" yes
 rm "$D/mounted.gguf" "$TMP/mnt/.diff/back.gguf"
@@ -91,9 +91,9 @@ ln -s "$TMP/fifo" "$D/fifo.gguf"
 says "$D/self" '^# there is nothing to compare with: .*: the path leads into this mount$'
 says "$D/none.tsv" '^# there is nothing to compare with: .*: No such file or directory$'
 says "$D/text" '^# there is nothing to compare with: .*GGUF'
-timeout 20 grep -q '^# there is nothing' "$D/loop" || fail 'a link to itself'
-timeout 20 grep -q '^# there is nothing' "$D/fifo" || fail 'a FIFO'
-timeout 30 ls -l "$D" >/dev/null || fail 'the listing has errors'
+in_time 20 grep -q '^# there is nothing' "$D/loop" || fail 'a link to itself'
+in_time 20 grep -q '^# there is nothing' "$D/fifo" || fail 'a FIFO'
+in_time 30 ls -l "$D" >/dev/null || fail 'the listing has errors'
 rm "$D/self.gguf" "$D/none.gguf" "$D/text.gguf" "$D/loop.gguf" "$D/fifo.gguf"
 # A shard is not the model, which its mount is.
 cp "$MODELS"/stories260K-split-*.gguf "$TMP"

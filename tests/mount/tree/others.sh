@@ -40,7 +40,7 @@ as_user cat "$mnt/model.gguf" >"$TMP/model" && as_user cat "$mnt/.grafts" >"$TMP
 # Root is another user too.
 for uid in $OTHER 0; do
 	before=$(lines $uid) || true
-	timeout 60 "$here/../tools/stranger.py" "$mnt" $uid "$home/secret.bin" "$home/owners.gguf" \
+	in_time 60 "$here/../tools/stranger.py" "$mnt" $uid "$home/secret.bin" "$home/owners.gguf" \
 		>"$TMP/tried" || fail "stranger.py: $(tail -n 3 "$TMP/tried")"
 	! grep . "$TMP/tried" || fail "user $uid was not refused all that"
 	[ "$(wc -l <"$TMP/tried")" -gt 150 ] || fail "only $(wc -l <"$TMP/tried") were tried"

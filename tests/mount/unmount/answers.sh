@@ -20,7 +20,7 @@ TRACER=$!
 until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
 
 printf 'new' 2>/dev/null >"$MNT/metadata/general.name" &
-until_true 20 grep -q 'fsync(' "$TMP/calls" || fail 'nothing is made durable'
+until_true 20 grep -q 'fsync(' "$TMP/calls" || late 'nothing is made durable'
 kill -TERM "$pid"
 wait $! || true
 wait_daemon

@@ -35,7 +35,7 @@ try() {
 		fi
 		kill -$end "$pid"
 		until_true 60 eval "! is_mounted '$mnt'" ||
-			fail "$who: still mounted after SIG$end"
+			late "$who: still mounted after SIG$end"
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
@@ -52,7 +52,7 @@ try() {
 	$who "$ORGANFS" -o ro "$model" "$mnt"
 	kill -KILL "$pid"
 	until_true 60 eval "! pgrep -f -- 'auto_unmount.* $mnt\$' >/dev/null" ||
-		fail 'what waits for the daemon goes on'
+		late 'what waits for the daemon goes on'
 	$who ls "$mnt/organs" >/dev/null || fail "another's mount is gone"
 	umount_says 0 '' $who "$HELPER" "$mnt"
 }

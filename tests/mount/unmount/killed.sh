@@ -38,7 +38,7 @@ has_shown_speed() {
 graft one
 : >"$TMP/typescript"
 script -qefc "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null &
-until_true 30 has_shown_speed || fail "shown: $(cat -v "$TMP/typescript")"
+until_true 30 has_shown_speed || late "shown: $(cat -v "$TMP/typescript")"
 full_speed
 wait $! || fail "umount on a terminal: $(cat -v "$TMP/typescript")"
 same "$out" "$TMP/expected"
@@ -69,10 +69,10 @@ second=$!
 killed=$!
 "$HELPER" "$MNT" >"$TMP/left" 2>&1 &
 left=$!
-until_true 20 ask_count 4 || fail 'they do not ask'
+until_true 20 ask_count 4 || late 'they do not ask'
 kill -CONT "${DAEMON[$MNT]}"
-until_true 20 is_waiting $killed || fail "does not wait: $(cat "$TMP/killed")"
-until_true 20 is_waiting $left || fail "does not wait: $(cat "$TMP/left")"
+until_true 20 is_waiting $killed || late "does not wait: $(cat "$TMP/killed")"
+until_true 20 is_waiting $left || late "does not wait: $(cat "$TMP/left")"
 kill -9 $killed
 kill -TERM $left
 status=0
@@ -90,7 +90,7 @@ wait_daemon
 cp "$out" "$TMP/old"
 graft three
 umount "$MNT" >"$TMP/said" 2>&1 &
-until_true 20 is_writing || fail 'nothing is written'
+until_true 20 is_writing || late 'nothing is written'
 kill -9 "${DAEMON[$MNT]}"
 status=0
 wait $! || status=$?
