@@ -14,6 +14,9 @@ CC ?= cc
 PKG_CONFIG ?= pkg-config
 EMULATOR ?=
 CFLAGS ?= -O2 -g
+# A cache of objects, where it is installed. Paths are mapped, so that every clone has the same.
+CCACHE ?= $(shell command -v ccache)
+export CCACHE_BASEDIR := $(CURDIR)
 # SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
 SAN ?=
 B := build/$(or $(SAN),plain)
@@ -30,7 +33,7 @@ HARDENING += $(shell for flag in -fstack-clash-protection -fcf-protection \
 	2>/dev/null && echo $$flag; done)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -pthread \
-	$(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS)
+	$(WARNINGS) $(HARDENING) $(SANITIZE) -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
 ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
@@ -93,7 +96,7 @@ $B/fs/%.o $B/tests/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"' $(call flags,
 
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(INC) $(addprefix -include ,$(filter %.cases.h,$^)) -MMD -MP -c $< -o $@
+	$(CCACHE) $(CC) $(ALL_CFLAGS) $(INC) $(addprefix -include ,$(filter %.cases.h,$^)) -MMD -MP -c $< -o $@
 
 $B/gguf/anatomy.o: $B/gguf/anatomy_table.inc
 $B/gguf/anatomy_table.inc: gguf/tensor_classes.tsv
@@ -230,14 +233,17 @@ $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
 $B/tests/tools/organfs-disk: $B/tests/tools/disk.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
+$B/tests/tools/supervise: tests/tools/supervise.c $B/flags
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $<
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
-	serve-file organfs-disk clock.so)
+	serve-file organfs-disk clock.so supervise)
 
-# What is run is built by all processors, unless make was told how many jobs there may be.
+# All processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-.PHONY: programs
-programs: all $(UNIT:%=$B/tests/unit/%) $(MOUNT_TOOLS) \
-	$(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
+.PHONY: programs mount-tools
+programs: mount-tools $(UNIT:%=$B/tests/unit/%) $(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
+mount-tools: all $(MOUNT_TOOLS)
 
 # For compilers to look at.
 BENCHES := spans access zmeasure purify dequant
@@ -245,39 +251,56 @@ BENCHES := spans access zmeasure purify dequant
 fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
 
-.PHONY: check check-unit check-unit-libraries check-fuzz check-mount check-style check-install \
-	check-long check-deb check-rpm check-new-user check-debian check-all-debians check-cross \
-	check-compilers check-oss-fuzz fuzz
+.PHONY: check check-release check-long check-changed check-unit check-unit-libraries check-fuzz \
+	check-mount check-style check-install check-deb check-rpm check-new-user check-debian \
+	check-all-debians check-cross check-compilers check-oss-fuzz fuzz
 SANITIZERS := address,undefined
-# The releases in which `make check` tests in a new system too, after what README.md says in a new
-# Debian 12. Empty: it makes no system.
+SANITIZED = SAN=$(SANITIZERS)
+IN_TURN = exec env MAKE='$(MAKE)' tests/in-turn
+check: deps-check	## every test once, as CI runs it; as root it installs missing packages
+	@$(IN_TURN) check-style '$(PARALLEL) mount-tools' '$(SANITIZED) $(PARALLEL) programs' \
+		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz' \
+		'$(SANITIZED) check-mount PLAIN=build/plain'
+
+# The release in which the tests run in a new system too, after README.md's commands in a new
+# Debian 12. Empty: no system is made.
 DEBIANS ?= trixie
-IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
-check: deps-check	## every test, as CI runs it; as root it installs what is missing
-	@MAKE='$(MAKE)' tests/in-turn check-style check-install check-rpm $(IN_DEBIANS) \
-		'$(PARALLEL) programs' check-unit check-mount \
-		'SAN=$(SANITIZERS) $(PARALLEL) programs' 'SAN=$(SANITIZERS) check-unit' \
-		'SAN=$(SANITIZERS) check-fuzz' 'SAN=$(SANITIZERS) check-mount'
-
-check-unit: $(UNIT:%=$B/tests/unit/%)	## unit tests; T='pattern' runs the matching cases
-check-unit-libraries: $(UNIT_LIBRARIES:%=$B/tests/unit/%)	## those of gguf/ and measure/, without FUSE
-check-unit check-unit-libraries:
-	@rc=0; for t in $^; do $(EMULATOR) $$t $(if $T,'$T') || rc=1; done; exit $$rc
-
-# What fuzzers write is in memory where it can be: they flush all of it.
-FUZZ_TMP = TMPDIR=$(or $(TMPDIR),$(wildcard /dev/shm),/tmp)
-check-fuzz: $(FUZZ:%=$B/tests/fuzz/%)	## the fuzzers' corpora and some seconds of mutations
-	@set -e; for f in $(FUZZ); do \
-		seeds=tests/fuzz/seeds/$$f; [ -d $$seeds ] || seeds=; \
-		$(FUZZ_TMP) $B/tests/fuzz/$$f $(or $(FUZZ_SECONDS),3) tests/fuzz/corpus tests/malformed \
-			$$seeds; done
-
-check-mount: all $(MOUNT_TOOLS)	## real mounts driven by real tools; T='pattern' runs the matching ones
-	@ORGANFS=$(CURDIR)/$B/organfs tests/mount/run $(T:%='%')
+IN_DEBIANS = $(if $(DEBIANS),check-new-user check-deb) $(DEBIANS:%='check-debian SUITE=%')
+check-release: deps-release	## packages, installation, other systems, and all tests in both builds
+	@$(IN_TURN) check-style '$(PARALLEL) programs' check-install check-rpm $(IN_DEBIANS) \
+		check-unit 'check-mount RELEASE=1' '$(SANITIZED) $(PARALLEL) programs' \
+		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz' \
+		'$(SANITIZED) check-mount RELEASE=1' check-compilers
 
 check-long:	## hours: LONG=seconds for each long test, SEED= of the random one; with SAN= too
 	@LONG=$(or $(LONG),3600) SEED=$(or $(SEED),$$(date +%s)) $(MAKE) check-mount \
 		T='daemon/soak daemon/fsfuzz'
+
+check-changed:	## style and the tests of the modules that differ from SINCE=origin/HEAD
+	@exec env MAKE='$(MAKE)' tests/changed $(SINCE)
+
+# Each program is a target of its own, so that they run side by side and each output is in one piece.
+EACH = +@exec $(MAKE) $(PARALLEL) --keep-going --output-sync --no-print-directory
+check-unit:	## unit tests; U='edit/ util/' takes those of folders, T='pattern' the matching cases
+	$(EACH) $(addprefix unit-of/,$(if $U,$(filter $(U:%=%%),$(UNIT)),$(UNIT)))
+check-unit-libraries:	## those of gguf/ and measure/, without FUSE
+	$(EACH) $(UNIT_LIBRARIES:%=unit-of/%)
+.PHONY: $(UNIT:%=unit-of/%) $(FUZZ:%=fuzz-of/%)
+$(UNIT:%=unit-of/%): unit-of/%: $B/tests/unit/%
+	@exec $(EMULATOR) $< $(if $T,'$T')
+
+# Fuzzers flush every file they write: to memory, if there is a directory in it.
+FUZZ_TMP = TMPDIR=$(or $(MEMORY_TMP),$(wildcard /dev/shm),/tmp)
+check-fuzz:	## the fuzzers' corpora and some seconds of mutations
+	$(EACH) $(FUZZ:%=fuzz-of/%)
+$(FUZZ:%=fuzz-of/%): fuzz-of/%: $B/tests/fuzz/%
+	@exec env $(FUZZ_TMP) $< $(or $(FUZZ_SECONDS),3) tests/fuzz/corpus tests/malformed \
+		$(wildcard tests/fuzz/seeds/$*)
+
+# PLAIN=build/plain: a build for the tests that cannot use the sanitizers of this one.
+check-mount: mount-tools	## real mounts driven by real tools; T='pattern' runs the matching ones
+	@exec env ORGANFS=$(CURDIR)/$B/organfs $(PLAIN:%=ORGANFS_PLAIN=$(CURDIR)/%/organfs) \
+		RELEASE=$(RELEASE) tests/mount/run $(T:%='%')
 
 check-style:	## formatting, line length, manual pages, words that do not belong here
 	@tests/style
@@ -285,14 +308,14 @@ check-style:	## formatting, line length, manual pages, words that do not belong 
 check-install: all	## install, uninstall, and nothing is left
 	@MAKE='$(MAKE)' tests/install
 
-# What a test says that is left out has a reason, and is no failure.
+# A test that leaves itself out says why, and is no failure.
 check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
 
 check-rpm:	## the RPM package: built, compared with what make install installs
 	@MAKE='$(MAKE)' tests/rpm || [ $$? = 77 ]
 
-check-new-user: check-deb	## what README.md says, done in a new Debian 12 (root, debootstrap)
+check-new-user: check-deb	## README.md's commands in a new Debian 12 (root, debootstrap)
 	@tests/debian bookworm user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || \
 		[ $$? = 77 ]
 
@@ -303,7 +326,7 @@ check-all-debians: dist	## all tests in each release of Debian
 	@rc=0; for d in bookworm trixie sid; do \
 		tests/debian $$d all $(DIST) || [ $$? = 77 ] || rc=1; done; exit $$rc
 
-# Not part of check, as it takes long.
+# Not part of check-release, as it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
@@ -374,12 +397,18 @@ bench-zmeasure: $B/tests/bench/zmeasure	## what measuring one tensor costs
 
 ## demo
 
-.PHONY: deps deps-check demo
+.PHONY: deps deps-check deps-debian deps-release demo
 deps:	## install what building needs, where it is missing (root, apt)
 	@tests/install-deps build
 
-deps-check:	## install what testing needs too
+deps-check:	## install what make check needs too
 	@tests/install-deps build check
+
+deps-debian:	## install what make check-debian needs
+	@tests/install-deps debian
+
+deps-release:	## install what make check-release needs
+	@tests/install-deps build check release debian
 
 demo: deps	## build, mount a small model, graft, run, assemble, clean up
 	@MAKE='$(MAKE)' tests/in-turn '-s $(PARALLEL) all'

@@ -505,10 +505,13 @@ restore_power() {
 	fi
 }
 
-# What tests scripts, and nothing of organfs that is not tested elsewhere, is not run once more with
-# the sanitizers.
-not_sanitized() {
-	! grep -q '__[at]san_init' "$ORGANFS" || skip 'tests scripts'
+# every N: the step of a sweep through the calls that may fail, so that each run tries other calls:
+# 1 with FAULTS=all, N for make check-release, six times as much in make check.
+every() {
+	local n=$1
+	[ "${FAULTS-}" != all ] || n=1
+	[ -n "${RELEASE-}${FAULTS-}" ] || n=$((n * 6))
+	echo $n
 }
 
 # A port at which nothing listens, below those that the kernel gives to outgoing connections: one of

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
 # What bash, zsh and fish offer: options and their values, files, mount points. Every option that
 # organfs --help names is among it, in each of them. For any command that takes files, they offer
 # those of a mount that are not listed, too.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 scripts=$here/../../mount-helpers/completion
 mkdir files "$TMP/m n"
 cd files

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
 # What each helper runs beside coreutils and organfs is what its table of tools says: with nothing
 # else it does its work, and without one of them it says in one sentence which package to install.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need dpkg
 helpers=$(readlink -f "$here/../../mount-helpers")
 base=$(use stories260K)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
 # file(1) with organfs.magic knows organ files of every type, by tensor, type and shape, and takes
 # nothing else for one.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need file getfattr
 magic=$here/../../mount-helpers/organfs.magic
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # Many organ-streams at once, each with a table of its own, make the report that one would make:
 # with GNU parallel, and as the tasks of a Slurm array run them.
 . "${0%/*}/../lib.sh"

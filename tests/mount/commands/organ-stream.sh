@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # timeout: 300
 # organ-stream: measures what it is told to, one after the other, from URLs and paths; goes on after
 # whatever interrupted it; leaves a table that makes the report of the mount.

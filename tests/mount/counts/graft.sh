@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # What small changes ask of the system, counted: fsync(), requests and calls of the daemon of a
 # graft, a removal and a key.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need strace
 disk=$TMP/disk
 mount_image ext4 200 "$disk"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # What a look at 2,000 organs asks of a daemon, the first time and again, counted: requests and
 # calls of the daemon.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need strace
 need_root # a mount of root's is told apart by nothing but its readahead
 "$GGUF" small "$TMP/base.gguf" 1000

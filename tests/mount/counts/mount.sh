@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # What a mount costs, counted: calls of organfs and fusermount3 until both have ended, beyond those
 # of their start, and bytes that it reads. Of models that are small, have many organs, grafts on
 # them, a large vocabulary, 100 shards.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need strace
 need_root # fusermount3 has no rights where it is traced
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # alone
 # What reading costs that no machine makes faster or slower: requests, calls of the daemon and
 # bytes that it reads, of 64 MiB and told for 1 GiB, where the daemon reads.
 . "${0%/*}/../lib.sh"
 
 # Alone: beside others the kernel tells late of what is closed, which the next count would have.
-not_sanitized
 need strace getfattr
 need_root # a user's mount is read ahead by less
 base=$TMP/base.gguf

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: takes memory and time
 # Reading everything many times leaves no descriptor and little memory behind.
 # alone
 . "${0%/*}/../lib.sh"

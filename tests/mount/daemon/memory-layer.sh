@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: sanitizers need memory of their own
+# release: takes memory and time
 # The daemon stays small with many compressed grafts that many read at once: under 64 MB of its own.
 # alone
 . "${0%/*}/../lib.sh"
 
-case $(nm "$ORGANFS" 2>/dev/null) in
-*__asan_* | *__tsan_*) skip 'a sanitizer needs memory of its own' ;;
-esac
 # 1,000 organs of a frame and a bit in F32, all zeros with some numbers in them: sparse on disk.
 base=$TMP/base.gguf
 python3 - "$base" <<'END'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: takes memory and time
 # timeout: 300
 # alone
 # Everything at once for LONG seconds, 20 unless told otherwise: memory, descriptors, threads and

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: takes memory and time
 # timeout: 600
 # alone
 # Other people's stressors in a class directory: the daemon lives, answers, keeps neither

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
+# release: needs a desktop
 # A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes pictures
 # of all it is shown. Nothing is measured, hashed or complained about.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
+# release: needs a desktop
 # What desktops learn of GGUF models: their type by name and by content, by what they are opened,
 # what they look like. The thumbnailer leaves nothing, whatever happens.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # timeout: 200
 # Random edits of a model whose donor is in the same mount agree with a simple model of them, and so
 # they do after the daemon was killed. EDITS, SEED, MODEL and OTHER

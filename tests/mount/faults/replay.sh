@@ -21,8 +21,8 @@ head -c 20000 "$TMP/donor/blk_1_ffn_up.bin" >"$TMP/donor/shrinks.bin"
 truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
 "$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
 
-count=100
-! grep -q '__[at]san_init' "$ORGANFS" || count=20
+count=12
+[ -z "${RELEASE-}" ] || count=100
 [ "${REPLAY-}" != all ] || count=
 for kind in named private; do
 	mkdir "$TMP/$kind"

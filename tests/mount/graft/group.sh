@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # timeout: 300
 # Four at once that graft and one that removes: what close() has confirmed is there when the daemon
 # is killed, and when the disk under the layer goes without a word, as in a power cut. A removal is

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # What is known of where a graft came from is known after a kill of the daemon too, whatever wrote
 # it: cp, rsync, tar, pipes, links, and PUT and COPY over HTTP.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need rsync jq
 base=$(use scribe-Q4_K_M)
 donor=$(use clerk-Q4_K_M)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # Killed at any moment of a stream of grafts: each slot is old or new, the confirmed ones new.
 # timeout: 200
 . "${0%/*}/../lib.sh"

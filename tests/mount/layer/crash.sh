@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # After kill -9 the next mount has every graft that close had confirmed, and none half done.
 . "${0%/*}/../lib.sh"
 

@@ -111,8 +111,7 @@ case ${FAULTS-} in
 	exit 0
 	;;
 esac
-step=1
-[ "${FAULTS-}" = all ] || step=31
+step=$(every 31)
 for what in EIO ENOSPC kill; do
 	each try $what $step
 done
@@ -126,6 +125,6 @@ unmount_and_wait
 cp -r "$XDG_STATE_HOME" "$TMP/layer"
 cp "$TMP/state" "$TMP/layer-state"
 for what in EIO ENOSPC kill; do
-	each try_assembly $what $((step > 1 ? 9 : 1))
+	each try_assembly $what "$(every 9)"
 done
 unmount_and_wait "$TMP/donor"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: unit tests read the same files with sanitizers
 # timeout: 400
 # A layer that came from somewhere else, in which a FIFO, a socket, a directory or a link to a FIFO
 # has the name of a file: the mount is there or says in one line why not, and nothing waits.

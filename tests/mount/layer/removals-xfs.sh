@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # A removal is durable when an fsync() of a directory has said so, also where something that changed
 # nothing was done since: XFS writes nothing for a directory that was not changed.
 . "${0%/*}/../lib.sh"

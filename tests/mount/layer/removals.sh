@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # timeout: 200
 # Removals do not wait for the disk where it keeps changes in order, and are as durable a moment
 # later, or when that is asked for; if the disk fails then, the log says so, and the next that waits

@@ -76,8 +76,7 @@ case ${FAULTS-} in
 	exit 0
 	;;
 esac
-step=1
-[ "${FAULTS-}" = all ] || step=17
+step=$(every 17)
 k=$((1 + RANDOM % step))
 while try $k; do
 	k=$((k + step))

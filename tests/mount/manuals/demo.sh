@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
 # The demonstration comes to its end, also where the daemon stays a zombie as process 1 does not
 # wait for it, and leaves nothing.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need unshare xxd getfattr
 demo=$here/../demo
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
+# release: runs every command of the manuals, with all of their tools
 # Every command that README.md and the manual pages show works as it stands, and prints what they
 # say. tests/tools/documents.py says how it finds them, and what stands before them unseen.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
-case $ORGANFS in
-*/address* | */thread*) skip 'what users are told is the same with a sanitizer' ;;
-esac
 need python3 file getfattr xxhsum jq parallel rsync zstd ip lighttpd curl rclone rsvg-convert
 [ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
 python3=$(PATH=/usr/bin:$PATH command -v python3)

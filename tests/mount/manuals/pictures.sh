@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: commands are scripts
 # The pictures in README are those that organfs makes today. If they are not, `make pictures` makes
 # them.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # What reading costs in system calls: a read of the base for each request of the kernel, which are
 # as large as it grants, and a few calls more for each 16 MiB.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # memory.sh - a base on a disk of its own, and what of it is in memory. Sourced after lib.sh.
+# plain: sanitizers need memory of their own
 PAGES=$here/../tools/pages.py
 
 # model_on_disk SIZE [OPTION...]: $base of so many bytes, with options of gguf.py synth, and $pages

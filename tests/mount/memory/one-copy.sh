@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: sanitizers need memory of their own
 # What is read through a mount is in memory once, as pages of the mount: of the base nothing is left
 # there that was not there before, whatever the kernel can do, and the disk is not asked more often.
 # timeout: 240

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: the calls of the daemon are counted
 # Where the disk reads ahead far, the base is in memory once as well: the kernel goes on beyond the
 # end of an organ, and drops many pages only together.
 . "${0%/*}/../lib.sh"

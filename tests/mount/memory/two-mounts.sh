@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: sanitizers need memory of their own
 # Two mounts of one base: what one has read from the disk, the other finds in memory. When one is
 # left, pages go again.
 . "${0%/*}/../lib.sh"

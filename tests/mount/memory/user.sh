@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: sanitizers need memory of their own
 # The mount of an ordinary user: of a base of his own nothing is left in memory. Of another's base
 # the kernel does not tell him which pages are there, and from Linux 6.14 on drops them by itself.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # After kill -9 the next mount has every edit of the metadata that close had confirmed.
 . "${0%/*}/../lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: LeakSanitizer does not work under strace
 # What close() has confirmed is what the next open() finds, also where a string was emptied and
 # nothing else: the kernel tells of the last close only after close() has returned.
 . "${0%/*}/../lib.sh"

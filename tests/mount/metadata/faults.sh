@@ -49,8 +49,7 @@ case ${FAULTS-} in
 	exit 0
 	;;
 esac
-step=1
-[ "${FAULTS-}" = all ] || step=11
+step=$(every 11)
 for what in EIO ENOSPC kill; do
 	k=$((1 + RANDOM % step))
 	while try $k $what; do

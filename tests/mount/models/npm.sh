@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
+# release: needs node
 # Chimeras of grafts across types, of purified organs and of other experts are read by an
 # independent parser and generate text, also from the mount. ORGANFS_NPM: a directory with
 # node_modules of @huggingface/gguf and node-llama-cpp.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its limit is time
 # Eight readers compare every byte, by read() and by maps, while grafts, undos and assemblies change
 # how model.gguf is read: each of them sees one state, whole.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: killed processes report nothing
 # A daemon that is killed while it does a recipe leaves nothing of it or all, and right after it
 # all; what is known of grafts by cp, rsync, tar, cat and links is the same after a crash.
 # timeout: 400

@@ -86,11 +86,9 @@ try() {
 	[ -n "$call" ]
 }
 
-# There are so many calls that each fault is tried at some of them, another one at others.
-step=0
 for what in kill EIO ENOSPC+ EIO+; do
-	step=$((step + 2))
-	k=$((step / 2))
+	step=$(every 4)
+	k=$((1 + RANDOM % step))
 	while try $k "$what"; do
 		k=$((k + step))
 		[ "$k" -lt 400 ] || fail 'there is no end'

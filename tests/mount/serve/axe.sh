@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs Chromium
 # The pages of organ-serve as axe-core sees them: labels, roles, contrast, in light and in dark.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need chromium npm tar
 (cd "$TMP" && HOME=$TMP timeout 30 npm pack --silent --cache "$TMP/npm" --fetch-retries 0 \
 	axe-core@4 >"$TMP/packed" 2>&1 </dev/null &&

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs Chromium
 # The page of organ-serve --models: another model is mounted from it, stands beside the one served,
 # and an organ and a class are dragged across.
 # timeout: 600
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need chromium
 browse() {
 	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"

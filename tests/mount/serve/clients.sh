@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs Chromium
 # timeout: 300
 # Clients of others come in with the token of organ-serve, and not without: rclone, cadaver, davfs2,
 # GNOME's gio, and a browser that is given the address.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 mount_model -o noassemble "$(use scribe-Q4_K_M)"
 ALL_USERS='' serve "$MNT"
 with=$URL

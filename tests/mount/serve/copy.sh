@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # COPY of a class over HTTP: all of its organs, or none, with an outcome for each.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need python3 jq
 mkdir "$TMP/models"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/models/scribe.gguf"

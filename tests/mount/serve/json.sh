@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # organ-serve for programs: errors as JSON for those who ask, /health, and nothing that a page
 # of another site can have a browser send.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need python3 openssl
 scribe=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$scribe"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs litmus
 # litmus, the test suite for WebDAV servers, in metadata/, where a file can have any name and any
 # words in it. What it finds wrong is what organ-serve(1) says: no directory can be made, and locks
 # keep no PUT from being made.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need litmus python3
 [[ $(dpkg-query -W -f '${Version}' litmus 2>/dev/null) == 0.13-* ]] || skip 'no litmus 0.13'
 base=$(use scribe-Q4_K_M)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # Models of --models that clients of organ-serve mount beside the one it serves, copy from and
 # unmount, and adapters that they link; and what they cannot name.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need python3 jq openssl
 scribe=$(use scribe-Q4_K_M)
 pool="$TMP/po ol"

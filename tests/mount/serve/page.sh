@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs Chromium
 # The page that organ-serve shows of a model: what is on it, what its buttons do, what comes from
 # elsewhere meanwhile, and names that are no markup.
 # timeout: 900
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need chromium
 browse() {
 	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"

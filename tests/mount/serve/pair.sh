@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs Chromium
 # Two models side by side on the page of organ-serve: organs are dragged across, or go by keyboard.
 # timeout: 900
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need chromium
 browse() {
 	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"

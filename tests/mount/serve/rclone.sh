@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
+# release: needs rclone
 # rclone lists, copies and synchronises a mount over WebDAV, and what it grafts is what cp grafts.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need rclone
 export RCLONE_CONFIG=$TMP/rclone.conf RCLONE_CACHE_DIR=$TMP/cache
 : >"$RCLONE_CONFIG"

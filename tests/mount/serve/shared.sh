@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # organ-serve for others: not without a password, over TLS, for reading only; and how it ends.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need_root
 need openssl ip
 mount_model "$(use scribe-Q4_K_M)"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # organ-serve at a socket: its user comes in without a token, another user and the network do not,
 # and what is there before is not replaced unless it is a socket that no server has.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 need lighttpd curl
 [ -e /usr/lib/lighttpd/mod_webdav.so ] || skip 'no mod_webdav of lighttpd'
 mount_model -o noassemble "$(use stories260K)"

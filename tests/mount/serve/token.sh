@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: its clients are scripts and programs of others
 # timeout: 300
 # organ-serve lets in who knows the token, and no other user of this machine; nothing shows it to
 # them.
 . "${0%/*}/../lib.sh"
 
-not_sanitized
 mount_model -o noassemble "$(use stories260K)"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
 up=organs/blk_3_ffn_up.bin

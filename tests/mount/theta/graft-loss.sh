@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # The experiments of README.md on what a graft does, and what a merge does, can be repeated: each
 # tensor and each class is grafted by itself and measured, and the loss is that of the model.
 . "${0%/*}/../lib.sh"
 
-case $ORGANFS in
-*/address* | */thread*) skip 'the programs tested here have no sanitizer' ;;
-esac
 need python3 cksum
 base=$(use stories260K)
 donor=$(use stories260K-donor)

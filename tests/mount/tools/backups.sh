@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
+# release: needs restic, borg and others
 # To restic and borg a model that was not changed is the same at the next mount: they store nothing
 # of it and read nothing but what is of the moment.
 # timeout: 240

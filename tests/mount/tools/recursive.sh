@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # cp -r, rsync and rm of whole directories and trees end well and do what they say: organs are
 # grafted and removed, values of metadata are changed only where they are named, and what shows the
 # state of the model is taken and dropped.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # Models of one shape whose files have one time have organs that rsync and cp -u tell apart, and
 # what was copied with its time is the same at the next look: also from a read-only mount, and after
 # the next mount. A model that was not changed looks the same at every mount.

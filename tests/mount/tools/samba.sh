@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
+# release: needs Samba
 # Samba opens each file by a descriptor that it has already, without a name: a model that it shares
 # can be read and grafted from another machine.
 . "${0%/*}/../lib.sh"

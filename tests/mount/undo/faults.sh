@@ -86,9 +86,10 @@ try() {
 }
 
 for what in kill EIO ENOSPC+ EIO+; do
-	k=1
+	step=$(every 1)
+	k=$((1 + RANDOM % step))
 	while try $k "$what"; do
-		k=$((k + 1))
+		k=$((k + step))
 		[ "$k" -lt 200 ] || fail 'there is no end'
 	done
 	echo "$what: $k calls"

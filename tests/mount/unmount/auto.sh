@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# dies of: SEGV
 # -o auto_unmount: where the daemon is killed the mount goes too, for root and for a user; otherwise
 # the end is as without it, and what others mount there stays.
 . "${0%/*}/../lib.sh"

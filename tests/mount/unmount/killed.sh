@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: LeakSanitizer does not work under strace
 # While an assembly takes its time: a process that waits sees how far it is and may go away; others
 # wait too; a daemon that is killed is noticed.
 . "${0%/*}/../lib.sh"

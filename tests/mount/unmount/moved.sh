@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: LeakSanitizer does not work under strace
 # A user who moves what lies above his mount while root's umount asks its daemon, and puts a link in
 # its place, has no other mount taken away.
 . "${0%/*}/../lib.sh"
