@@ -505,13 +505,20 @@ restore_power() {
 	fi
 }
 
-# every N: the step of a sweep through the calls that may fail, so that each run tries other calls:
-# 1 with FAULTS=all, N for make check-release, six times as much in make check.
+# rounds MANY FEW: how often a test repeats itself, for make check-release or for make check.
+rounds() {
+	[ -n "${RELEASE-}" ] && echo "$1" || echo "$2"
+}
+
+# some N: all lines of stdin for make check-release, N of them by chance for make check.
+some() {
+	shuf -n "$(rounds 100000 "$1")"
+}
+
+# every N: the step of a sweep through the calls that may fail, from another start each time: 1 with
+# FAULTS=all, N for make check-release, six times as much in make check.
 every() {
-	local n=$1
-	[ "${FAULTS-}" != all ] || n=1
-	[ -n "${RELEASE-}${FAULTS-}" ] || n=$((n * 6))
-	echo $n
+	[ "${FAULTS-}" = all ] && echo 1 || rounds "$1" $(($1 * 6))
 }
 
 # A port at which nothing listens, below those that the kernel gives to outgoing connections: one of

@@ -23,7 +23,7 @@ python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$seed" "${EDITS:-300}"
 ls -lRa "$MNT" >/dev/null
 no_leak $((before + 1 + $(grep -cE '	(copy|link)	' "$MNT/.grafts")))
 
-for round in $(seq "${KILLS:-12}"); do
+for round in $(seq "${KILLS:-$(rounds 12 3)}"); do
 	python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" $((seed * 1000 + round)) 100000 \
 		>"$TMP/said" 2>&1 &
 	editor=$!

@@ -5,11 +5,7 @@
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-while IFS=$'\t' read -r file expected _; do
-	case $expected in
-	accept*) ;;
-	*) continue ;;
-	esac
+while IFS=$'\t' read -r file _; do
 	echo "$file"
 	mount_model "$MALFORMED/$file"
 	same "$MNT/model.gguf" "$MALFORMED/$file"
@@ -17,4 +13,4 @@ while IFS=$'\t' read -r file expected _; do
 	"$GGUF" check-manifest "$MALFORMED/$file" "$MNT"
 	"$here/../tools/report.py" check "$MNT"
 	unmount_and_wait
-done <"$MALFORMED/MANIFEST.tsv"
+done < <(grep -P "\taccept" "$MALFORMED/MANIFEST.tsv" | some 12)

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: unit tests read the same files with sanitizers
 # What MANIFEST.tsv leaves open is refused in one sentence, or mounted as it is.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
-while IFS=$'\t' read -r file expected _; do
-	case $file:$expected in
-	file:* | *:accept*) continue ;;
-	esac
+while IFS=$'\t' read -r file _; do
 	echo "$file"
 	if "$ORGANFS" "$MALFORMED/$file" "$MNT" >"$TMP/said" 2>&1 </dev/null; then
 		fusermount3 -u "$MNT"
@@ -25,4 +23,4 @@ while IFS=$'\t' read -r file expected _; do
 	else
 		expect_refusal "$MALFORMED/$file"
 	fi
-done <"$MALFORMED/MANIFEST.tsv"
+done < <(grep -vP '^file\t|\taccept' "$MALFORMED/MANIFEST.tsv" | some 12)

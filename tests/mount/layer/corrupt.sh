@@ -67,7 +67,7 @@ END
 done
 unmount_and_wait
 exists "$TMP/packed/organs/blk_0_ffn_up.bin.zst"
-for seed in $(seq 1 30); do
+for seed in $(seq 1 "$(rounds 30 8)"); do
 	rm -rf "$TMP/layer"
 	form=$([ $((seed % 3)) = 0 ] && echo plain || echo packed)
 	cp -r "$TMP/$form" "$TMP/layer"

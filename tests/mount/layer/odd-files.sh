@@ -69,15 +69,15 @@ use_it() {
 mkfifo "$TMP/fifo"
 mounts=0
 refusals=0
+kinds='fifo link directory socket'
 while read -r file; do
-	for kind in fifo link directory socket; do
+	for kind in $(rounds "$kinds" "$(shuf -n 1 -e $kinds)"); do
 		rm -rf "$TMP/layer"
 		cp -a "$TMP/plain" "$TMP/layer"
 		odd $kind "$TMP/layer/$file"
 		status=0
 		in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
 			>"$TMP/said" 2>&1 </dev/null || status=$?
-		[ $status != 124 ] || fail "$file as a $kind: the mount hangs"
 		if [ $status != 0 ]; then
 			equal $status 1 "exit status with $file as a $kind: $(cat "$TMP/said")"
 			equal "$(wc -l <"$TMP/said")" 1 "lines with $file as a $kind"
@@ -115,8 +115,8 @@ organs
 metadata
 adapters
 END
-[ $mounts -gt 60 ] || fail "only $mounts mounts"
-[ $refusals -ge 8 ] || fail "only $refusals refusals"
+[ $mounts -gt "$(rounds 60 10)" ] || fail "only $mounts mounts"
+[ $refusals -ge "$(rounds 8 1)" ] || fail "only $refusals refusals"
 
 # What cannot be read is said.
 says() {

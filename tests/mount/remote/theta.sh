@@ -5,7 +5,7 @@
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www"
-"$GGUF" synth "$TMP/www/big.gguf" --size 3G --tensors 300 --vocab 30000
+"$GGUF" synth "$TMP/www/big.gguf" --size 3G --tensors 100 --vocab 30000
 size=$(stat -c %s "$TMP/www/big.gguf")
 [ "$size" -gt 3000000000 ] || fail "the model has $size bytes"
 serve_www
@@ -19,7 +19,7 @@ head -c 100 "$MNT/organs/blk_3_ffn_up.bin" >/dev/null
 [ "$(sent)" -lt 4000000 ] || fail "$(sent) bytes were read before θ"
 cat "$MNT/.theta" >"$TMP/remote"
 unmount_and_wait
-until_true 20 test "$(wc -l <"$REQUESTS")" -gt 1000
+until_true 20 test "$(wc -l <"$REQUESTS")" -gt 300
 end_server
 read=$(sent)
 echo "read for θ: $read of $size bytes"

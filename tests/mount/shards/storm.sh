@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Everything is read, again and again, while shards come and go: nothing breaks, and in the end the
-# model is whole. ROUNDS says how often one comes or goes.
+# model is whole.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/all" "$TMP/m"
@@ -31,7 +31,7 @@ read_again df "$MNT"
 
 # Never all three, for then the model would be whole for good, and always one.
 RANDOM=7
-for i in $(seq 1 "${ROUNDS:-25}"); do
+for i in $(seq 1 "$(rounds 25 6)"); do
 	file=$(name $((RANDOM % 3 + 1)))
 	there=$(ls "$TMP/m" | wc -l)
 	if [ -e "$TMP/m/$file" ]; then

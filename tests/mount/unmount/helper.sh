@@ -24,7 +24,7 @@ written() {
 	no_litter "$XDG_STATE_HOME"
 }
 
-for _ in $(seq "${ORGANFS_UNMOUNTS:-100}"); do
+for _ in $(seq "$(rounds 100 5)"); do
 	graft
 	umount "$MNT" && cmp "$out" "$TMP/expected" || fail 'not there after umount'
 	rm "$out"
