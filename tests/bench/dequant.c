@@ -3,6 +3,7 @@
  * many bytes: first into more memory than the caches hold, then into little enough to stay there.
  * The blocks are the real weights of types.gguf, over and over. Best of several runs. */
 #include "gguf/dequant.h"
+#include "gguf/cursor.h"
 #include "gguf/reader.h"
 
 #include <math.h>

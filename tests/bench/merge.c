@@ -8,6 +8,7 @@
  * of processor time that its passes take and then its rows, of three runs the least of both
  * together. RESULT-PREFIX followed by the method's name is where the rows are written to. */
 #include "fs/merge/merge_tensor.h"
+#include "fs/storage/backing.h"
 #include "gguf/types.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "fs/edit/journal.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
 #include "fuzz_help.h"
 #include "tests/unit/open_model.h"
 

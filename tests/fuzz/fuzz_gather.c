@@ -4,6 +4,7 @@
  * organs: what is joined again is the file, byte for byte. */
 #include "fuzz_help.h"
 #include "gguf/gather.h"
+#include "gguf/join.h"
 #include "gguf/organ.h"
 
 #include <errno.h>

@@ -3,6 +3,8 @@
 #ifndef TESTS_FUZZ_FUZZ_HELP_H
 #define TESTS_FUZZ_FUZZ_HELP_H
 
+#include "gguf/cursor.h"
+#include "gguf/error.h"
 #include "gguf/reader.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * JSON, it says the text again as far as that is UTF-8, no control is in it, and of a key every
  * byte can be told. And the metadata of any GGUF: each value is JSON, or cannot be read. */
 #include "fs/metadata/json_value.h"
+#include "fs/metadata/value.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/utf8.h"
 #include "fuzz_json.h"

@@ -2,6 +2,7 @@
 /* fuzz_layout.c - any GGUF as a base, grafts and metadata as its last bytes choose: the layout's
  * pieces lie within what they are of, and the assembled file reads back as what went in. */
 #include "fuzz_help.h"
+#include "gguf/organ.h"
 #include "tests/unit/render.h"
 
 /* How many of the last bytes choose grafts. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_merge_config_read.c - any text as a configuration of mergekit: refused with line and column,
  * or read into one of which every tensor has a rule, or is refused for what it lacks. */
+#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_settings.h"
 #include "fuzz_help.h"
 

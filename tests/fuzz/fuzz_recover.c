@@ -3,7 +3,10 @@
  * removed, or become links, directories and FIFOs, as the bytes say: the model opens or says why it
  * does not, what it takes up can be read, and a graft that is closed then is there at the next
  * mount. Nothing outside of the layer changes. */
+#include "fs/edit/stage.h"
 #include "fs/files/grafts_list.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fuzz_help.h"
 #include "tests/unit/open_model.h"
 

@@ -4,6 +4,8 @@
  * tensors can be read, with the bytes of the file that they lie in; what is lost is noticed, and
  * what comes back makes the same model. The last bytes choose. */
 #include "fs/base/base.h"
+#include "fs/base/shards.h"
+#include "fs/storage/backing.h"
 #include "fuzz_help.h"
 #include "tests/unit/temp_dir.h"
 

@@ -2,6 +2,7 @@
 /* fuzz_view.c - any list of segments, of memory, of a file, of zeros and of computed bytes, and any
  * window of it: the window is that slice of one whole read, whatever was read before, and what the
  * view says of its extents is where these bytes lie. */
+#include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fuzz_help.h"
 

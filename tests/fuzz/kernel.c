@@ -5,6 +5,9 @@
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/util/log.h"
 #include "tests/unit/small_gguf.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gguf_bytes.c - see gguf_bytes.h. */
 #include "tests/unit/gguf_bytes.h"
+#include "gguf/cursor.h"
 
 struct gguf *read_bytes(const uint8_t *bytes, size_t size)
 {

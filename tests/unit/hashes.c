@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hashes.c - see hashes.h. */
 #include "tests/unit/hashes.h"
+#include "fs/model/model.h"
+#include "gguf/reader.h"
 
 struct tensor_hashes *new_digests(struct model *model)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* measures.c - see measures.h. */
 #include "tests/unit/measures.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "measure/sample.h"
 
 struct zmeasure z_of_slot(struct model *model, uint32_t tensor)
 {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* open_layer.c - see open_layer.h. */
 #include "tests/unit/open_layer.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/zstd_seekable.h"
+#include "fs/util/log.h"
+#include "gguf/reader.h"
 
 struct site open_site(void **state, const char *name, const struct mk_file *file)
 {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* open_model.c - see open_model.h. */
 #include "tests/unit/open_model.h"
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/zstd_seekable.h"
+#include "fs/util/log.h"
 
 struct opened open_at(void **state, const char *name, const char *layer,
 		      const struct model_options *options)

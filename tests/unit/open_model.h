@@ -6,6 +6,7 @@
 
 #include "fs/edit/graft.h"
 #include "fs/edit/recover.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "tests/unit/small_gguf.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* render.c - see render.h. */
 #include "tests/unit/render.h"
+#include "gguf/organ.h"
 
 void check_layout(const struct layout *layout, const struct gguf *base,
 		  const struct layout_slot *slots, uint32_t n)

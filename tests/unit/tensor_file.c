@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_file.c - see tensor_file.h. */
 #include "tests/unit/tensor_file.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 
 /* Bytes that are finite values in whatever type: no exponent is full. */
 static void fill_tensor(uint8_t *bytes, size_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* values.c - see values.h. */
 #include "tests/unit/values.h"
+#include "gguf/cursor.h"
 
 char *text_of_value(const struct value *value, size_t *size)
 {

@@ -2,6 +2,9 @@
 /* test_atomic_write.c - fs/assemble/atomic_write.c, by the invariants of atomic_write.h: what may
  * be a target, and what is left when an assembly fails. */
 #include "fs/assemble/atomic_write.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/util/progress.h"
 #include "tests/unit/temp_dir.h"
 
 #include <limits.h>

@@ -6,6 +6,11 @@
 #include "fs/assemble/model_view.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "gguf/bytes.h"
 #include "tests/unit/open_model.h"
 

@@ -2,6 +2,7 @@
 /* test_copy_range.c - fs/assemble/copy_range.c: each way, what it falls back to, and which errors
  * are told. */
 #include "fs/assemble/copy_range.h"
+#include "fs/util/progress.h"
 #include "tests/unit/reflink.h"
 
 #define SIZE (64 * BLOCK + 100)

@@ -2,6 +2,7 @@
 /* test_shared_file.c - fs/assemble/shared_file.c: when a file that shares its blocks is cheap, and
  * that it holds what the view does. */
 #include "fs/assemble/shared_file.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/reflink.h"
 #include "tests/unit/small_gguf.h"
 

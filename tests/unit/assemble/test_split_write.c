@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_split_write.c - fs/assemble/split_write.c: which texts ask for shards, and shards that are a
  * model together. */
+#include "fs/assemble/atomic_write.h"
 #include "fs/assemble/split_write.h"
 #include "fs/base/base.h"
+#include "fs/util/progress.h"
 #include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
 

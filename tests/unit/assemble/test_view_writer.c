@@ -2,6 +2,8 @@
 /* test_view_writer.c - fs/assemble/view_writer.c: the file holds what the view does, whichever way
  * its parts came. */
 #include "fs/assemble/view_writer.h"
+#include "fs/storage/backing.h"
+#include "fs/util/progress.h"
 #include "tests/unit/reflink.h"
 #include "tests/unit/small_gguf.h"
 

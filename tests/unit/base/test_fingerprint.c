@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fingerprint.c - fs/base/fingerprint.c: what moves a fingerprint, and what does not. */
 #include "fs/base/fingerprint.h"
+#include "fs/storage/backing.h"
 #include "gguf/bytes.h"
+#include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
 
 #include <fcntl.h>

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_organ_files.c - fs/base/organ_files.c: which files of a directory are a model's tensors. */
-#include "fs/base/organ_files.h"
 #include "fs/base/base.h"
+#include "fs/base/organ_files.h"
+#include "fs/base/shards.h"
+#include "fs/storage/backing.h"
 #include "gguf/organ.h"
+#include "gguf/reader.h"
 #include "tests/unit/temp_dir.h"
 
 #include <errno.h>

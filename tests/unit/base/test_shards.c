@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
 #include "fs/base/base.h"
+#include "fs/base/shards.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/page_cache.h"
+#include "fs/util/log.h"
+#include "gguf/reader.h"
 #include "tests/unit/http_server.h"
 #include "tests/unit/resident.h"
 

@@ -2,6 +2,10 @@
 /* test_check.c - fs/check/check.c and what it is made of, on a model that is open. */
 #include "fs/check/check.h"
 #include "fs/check/check_groups.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/zstd_seekable.h"
+#include "fs/util/log.h"
 #include "tests/unit/measures.h"
 
 static const atomic_bool no = false, yes = true;

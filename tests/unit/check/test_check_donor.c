@@ -2,6 +2,10 @@
 /* test_check_donor.c - fs/check/check_donor.c: what .check says of a donor's bytes and norms, on
  * models whose norms are known. */
 #include "fs/check/check.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/donor.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 #define BLOCKS 2u

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_check_lineage.c - fs/check/check_lineage.c, on made models with known weights. */
 #include "fs/check/check_lineage.h"
+#include "fs/check/check_verdict.h"
+#include "fs/storage/backing.h"
+#include "fs/util/halt.h"
+#include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
 
 #include <math.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_check_sets.c - fs/check/check_sets.c: what .check says of the places that grafts come from
  * and go to, and of what works together. */
+#include "fs/check/check_groups.h"
 #include "fs/check/check_sets.h"
+#include "fs/check/check_verdict.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 #include <math.h>

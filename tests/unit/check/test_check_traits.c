@@ -3,6 +3,10 @@
  * among them two pairs of real ones: a distilled 14B that works with the model it was made from,
  * and a 7B that does not work with the model whose shapes it has. */
 #include "fs/check/check_traits.h"
+#include "fs/check/check_verdict.h"
+#include "fs/util/halt.h"
+#include "gguf/cursor.h"
+#include "gguf/reader.h"
 #include "tests/unit/unit.h"
 
 static const struct halt nothing = { NULL, NULL };

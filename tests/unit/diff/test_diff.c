@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff.c - fs/diff/: which tensors stand beside each other, table and summary of one length,
  * metadata that differ, and what threads and failing memory do to it. */
+#include "fs/base/base.h"
+#include "fs/diff/diff.h"
 #include "fs/diff/diff_keys.h"
 #include "fs/diff/diff_picture.h"
+#include "fs/diff/diff_side.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/tensor/sampling.h"
+#include "fs/tensor/tensor_difference.h"
+#include "fs/util/pool.h"
+#include "gguf/reader.h"
+#include "measure/sample.h"
 #include "tests/unit/open_model.h"
 #include "tests/unit/zinputs.h"
 

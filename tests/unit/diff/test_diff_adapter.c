@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* test_diff_adapter.c - fs/diff/: an adapter out of two models and its table; what of the two can
  * be in it, what is kept, and what threads and failing memory do to it. */
+#include "fs/base/base.h"
+#include "fs/diff/diff.h"
 #include "fs/diff/diff_adapter.h"
 #include "fs/diff/diff_adapter_table.h"
+#include "fs/diff/diff_factors.h"
+#include "fs/diff/diff_low_rank.h"
+#include "fs/diff/diff_side.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/fd_cache.h"
+#include "fs/tensor/sampling.h"
+#include "fs/util/pool.h"
 #include "gguf/pair.h"
 #include "tests/unit/gguf_bytes.h"
 #include "tests/unit/open_model.h"

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft.c - fs/edit/graft.c: what fills a slot, what is refused, and what the next mount
  * finds. */
+#include "fs/edit/stage.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
+#include "fs/util/log.h"
 #include "tests/unit/open_model.h"
 
 #include <limits.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft_link.c - fs/edit/graft_link.c, and the removal in fs/edit/graft.c: slots that hold
  * what others hold, or nothing, now and at the next mount. */
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/open_model.h"
 
 static struct organ_file up_with(uint32_t seed)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge_edit.c - fs/edit/merge_edit.c and fs/model/merge_force.c: a merge is in force, all of
  * it or nothing, and for the next mount too. */
+#include "fs/base/base.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/symlinks.h"
 #include "fs/edit/undo.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_merge.h"
+#include "fs/model/merge_force.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 #include <errno.h>

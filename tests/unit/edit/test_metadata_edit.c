@@ -4,7 +4,12 @@
  * and in the next mount of it. */
 #include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
+#include "fs/metadata/metadata.h"
+#include "fs/metadata/value_parse.h"
 #include "fs/model/inode.h"
+#include "gguf/layout.h"
 #include "tests/unit/open_model.h"
 
 #include <pthread.h>

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_npy_edit.c - fs/edit/npy_edit.c: values of NumPy put into slots of every kind. */
 #include "fs/edit/npy_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/util/log.h"
 #include "tests/unit/open_model.h"
 
 #include <math.h>

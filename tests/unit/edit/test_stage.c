@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_stage.c - fs/edit/stage.c: a file being written, until it is put in force or dropped. */
 #include "fs/edit/stage.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/open_layer.h"
 
 #include <pthread.h>

@@ -3,8 +3,14 @@
  * lead to, now, later and at the next mount. */
 #include "fs/assemble/model_view.h"
 #include "fs/edit/symlinks.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_reference.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/paths/path_probe.h"
+#include "fs/paths/path_resolve.h"
+#include "fs/paths/probe_threads.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/open_model.h"
 
 #include <time.h>

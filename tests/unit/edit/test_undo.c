@@ -2,7 +2,11 @@
 /* test_undo.c - fs/edit/undo.c: changes of a model undone by words, all of them or none. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
+#include "fs/layer/layer.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 #include <unistd.h>

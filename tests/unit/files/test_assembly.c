@@ -3,6 +3,9 @@
  * writes. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
 #include "fs/util/credentials.h"
 #include "tests/unit/open_model.h"
 

@@ -2,6 +2,7 @@
 /* test_checksums.c - fs/files/checksums.c: one line an organ in force, and only those that are read
  * are hashed; a line a tensor in the order of model.gguf, and one for all. */
 #include "fs/files/checksums.h"
+#include "fs/model/model.h"
 #include "tests/unit/hashes.h"
 
 #include <pthread.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
-#include "fs/files/grafts_list.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/files/grafts_list.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 static char *grafts_of(struct model *model)

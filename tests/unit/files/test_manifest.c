@@ -2,7 +2,12 @@
 /* test_manifest.c - fs/files/manifest.c and fs/metadata/json_value.c: the manifest is valid JSON
  * whatever the model holds, and says what is there. */
 #include "fs/files/manifest.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_measures.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
 #include "gguf/bytes.h"
+#include "gguf/reader.h"
 #include "measure/sample.h"
 #include "tests/unit/open_model.h"
 

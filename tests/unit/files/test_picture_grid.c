@@ -2,6 +2,7 @@
 /* test_picture_grid.c - fs/files/picture_grid.c, picture_grid_order.c, picture_grid_spread.c: where
  * tensors stand, and how far they are from their rows. */
 #include "fs/files/picture_grid.h"
+#include "measure/zmeasure.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

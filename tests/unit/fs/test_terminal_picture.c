@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_terminal_picture.c - fs/terminal_picture.c, terminal_picture_notes.c: every tensor is shown,
  * whatever the width, the names and the values are. */
+#include "fs/lazy/figures.h"
 #include "fs/report/card.h"
 #include "fs/terminal_picture.h"
+#include "fs/terminal_text.h"
+#include "measure/zmeasure.h"
 #include "tests/unit/unit.h"
 
 #include <locale.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_adapter.c - gguf/adapter.c: the plan is a GGUF whose pairs fit what they are for. */
 #include "gguf/adapter.h"
+#include "gguf/pair.h"
 #include "tests/unit/gguf_bytes.h"
 
 static struct adapter_target target(const char *name, uint64_t ne0, uint64_t ne1, uint64_t ne2,

@@ -3,6 +3,7 @@
  * blocks: real weights (types.gguf) and random bytes (types-stress.gguf), as XXH128 of the float32
  * values in types-f32.tsv. */
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "gguf/dequant.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"

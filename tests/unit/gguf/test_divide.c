@@ -3,6 +3,7 @@
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
 #include "gguf/join.h"
+#include "gguf/shard.h"
 #include "tests/unit/gguf_bytes.h"
 
 #define GGML_F32 0u

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_file_names.c - gguf/file_names.c: no two tensors of a model have the same file. */
+#include "gguf/arena.h"
 #include "gguf/file_names.h"
 #include "tests/unit/gguf_bytes.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_gather.c - gguf/gather.c: a GGUF taken apart in memory becomes the same file again. */
+#include "gguf/cursor.h"
 #include "gguf/gather.h"
+#include "gguf/join.h"
 #include "gguf/organ.h"
 #include "tests/unit/gguf_bytes.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_join.c - gguf/join.c: shards in memory become the file that they were, tensor by tensor. */
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "gguf/join.h"
+#include "gguf/shard.h"
 #include "tests/unit/gguf_bytes.h"
 
 #define GGML_F32 0u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layout.c - gguf/layout.c: the assembled file, piece by piece and byte by byte. Every layout
  * is rendered in memory, read again and compared tensor by tensor. */
+#include "gguf/organ.h"
 #include "tests/unit/gguf_bytes.h"
 #include "tests/unit/render.h"
 

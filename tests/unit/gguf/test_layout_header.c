@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layout_header.c - gguf/layout_header.c: metadata replaced, removed and added. Every layout
  * is rendered in memory, read again, and compared with what it should hold. */
+#include "gguf/organ.h"
 #include "tests/unit/gguf_bytes.h"
 #include "tests/unit/render.h"
 

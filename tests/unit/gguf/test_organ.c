@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_organ.c - gguf/organ.c: the organ header, both ways, and what may fill a slot. */
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "gguf/organ.h"
+#include "gguf/reader.h"
 #include "tests/unit/unit.h"
 
 /* An organ file in memory, and where its parts are. */

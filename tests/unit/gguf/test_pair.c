@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_pair.c - gguf/pair.c: names and shapes of low-rank pairs. */
+#include "gguf/organ.h"
 #include "gguf/pair.h"
 #include "tests/unit/unit.h"
 

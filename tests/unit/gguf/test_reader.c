@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_reader.c - gguf/reader.c and reader_tensors.c: what is read, and every refusal with its code
  * and the byte it names. */
+#include "gguf/cursor.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
 

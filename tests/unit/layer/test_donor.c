@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_donor.c - fs/layer/donor.c */
+#include "fs/base/fingerprint.h"
 #include "fs/layer/donor.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
 
 #include <sys/syscall.h>

@@ -2,8 +2,10 @@
 /* test_layer.c - fs/layer/layer.c: what a mount finds of the one before it, by the invariants of
  * layer.h. */
 #include "fs/layer/layer_internal.h"
-#include "tests/unit/zstd_file.h"
+#include "fs/storage/backing.h"
+#include "fs/util/log.h"
 #include "tests/unit/open_layer.h"
+#include "tests/unit/zstd_file.h"
 
 #include <limits.h>
 #include <pthread.h>

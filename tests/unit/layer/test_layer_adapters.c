@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_adapters.c - fs/layer/layer_adapters.c: what a layer keeps of adapters. */
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_adapters.h"
 #include "tests/unit/open_model.h"
 

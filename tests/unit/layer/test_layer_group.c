@@ -2,6 +2,7 @@
 /* test_layer_group.c - fs/layer/layer_group.c: one fsync() for all that wait. A descriptor that is
  * not open shows which directories it was asked of. */
 #include "fs/layer/layer_group.h"
+#include "fs/util/log.h"
 #include "tests/unit/temp_dir.h"
 
 #include <sys/wait.h>

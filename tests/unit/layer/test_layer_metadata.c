@@ -2,6 +2,7 @@
 /* test_layer_metadata.c - fs/layer/layer_metadata.c: what a layer says of keys, there and back, and
  * what counts where a crash left two files. */
 #include "fs/layer/layer_metadata.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/open_layer.h"
 
 #include <limits.h>

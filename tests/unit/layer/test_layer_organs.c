@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_organs.c - fs/layer/layer_organs.c: what a layer can say of a slot, one thing at a
  * time, and the note of a move. */
+#include "fs/storage/backing.h"
 #include "tests/unit/open_layer.h"
 
 /* What layer_each() finds, as "KIND NAME TEXT " for each, in order. */

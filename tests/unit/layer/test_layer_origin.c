@@ -3,6 +3,8 @@
  * organ came from, kept beside it. */
 #include "tests/unit/open_layer.h"
 
+#include "fs/layer/donor.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_origin.h"
 
 /* What is written in one place is read in another, where the layer's directory is the class. */

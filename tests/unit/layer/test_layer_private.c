@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_private.c - fs/layer/layer_private.c: which layer that was left behind is taken up,
  * and of which file. */
+#include "fs/storage/backing.h"
 #include "tests/unit/open_layer.h"
 
 #include <utime.h>

@@ -2,6 +2,8 @@
 /* test_layer_reference.c - fs/layer/layer_reference.c: what a layer says of a slot that holds a
  * model's tensor. */
 #include "fs/layer/layer_reference.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/temp_dir.h"
 
 #include <limits.h>

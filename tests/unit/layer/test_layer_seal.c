@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layer_seal.c - fs/layer/layer_seal.c: a stage whose bytes cannot be read is refused, or kept
  * as it is. */
+#include "fs/storage/backing.h"
 #include "fs/util/hash_text.h"
 #include "tests/unit/open_layer.h"
 #include "tests/unit/zstd_file.h"

@@ -2,6 +2,7 @@
 /* test_layer_seen.c - fs/layer/layer_seen.c: where a link led, kept beside it. */
 #include "tests/unit/open_layer.h"
 
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_seen.h"
 
 /* Read and written where the layer's directory is the class. */

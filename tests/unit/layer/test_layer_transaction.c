@@ -2,6 +2,7 @@
 /* test_layer_transaction.c - fs/layer/layer_transaction.c: renames that all come to be, or none. */
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_transaction.h"
+#include "fs/util/log.h"
 #include "tests/unit/open_layer.h"
 
 /* A layer with the file organs/old, the staged file .stage/new, and a change to begin. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_link_target.c - fs/layer/link_target.c: the place of an organ in a file, as text and found
  * again. */
+#include "fs/layer/layer_reference.h"
 #include "fs/layer/link_target.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
 static struct backing *open_file(void **state, const char *name)

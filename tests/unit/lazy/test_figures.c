@@ -3,6 +3,9 @@
  * it. */
 #include "fs/edit/graft.h"
 #include "fs/lazy/figures.h"
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/measures.h"
 
 #define assert_figure(figures, i, expected) \

@@ -2,6 +2,10 @@
 /* test_lazy_report.c - fs/lazy/lazy_report.c: a text that is made once, when it is read, from all
  * measures. */
 #include "fs/lazy/lazy_report.h"
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "gguf/reader.h"
 #include "tests/unit/measures.h"
 
 #include <pthread.h>

@@ -2,6 +2,8 @@
 /* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells in it, of which only those are measured
  * that are read. */
 #include "fs/lazy/lazy_text.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/whole_text.h"
 #include "tests/unit/hashes.h"
 
 /* Six bytes. */

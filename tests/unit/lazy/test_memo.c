@@ -2,6 +2,7 @@
 /* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: what is found out once, given up,
  * tried again and kept. */
 #include "fs/lazy/memo.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 /* What finding it out returns next. */

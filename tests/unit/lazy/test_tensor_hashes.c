@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_hashes.c - fs/tensor_hashes.c: the hashes of organs; that they are made once is a
  * matter of fs/lazy/memo.c (test_tensor_measures.c). */
+#include "fs/lazy/memo.h"
+#include "fs/util/halt.h"
 #include "tests/unit/hashes.h"
 
 #include <pthread.h>

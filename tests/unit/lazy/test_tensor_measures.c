@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_measures.c - fs/tensor_measures.c and fs/lazy/memo.c, by the invariants of memo.h. */
+#include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_measures.h"
+#include "fs/model/slots.h"
+#include "measure/sample.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 

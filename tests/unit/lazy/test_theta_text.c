@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_theta_text.c - fs/lazy/theta_text.c: how a measure is written, in the same width whatever it
  * is. */
+#include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
 #include "tests/unit/measures.h"
 

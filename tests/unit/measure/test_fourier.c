@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fourier.c - measure/fourier.c: real values of even and odd number, there and back. */
+#include "measure/dft.h"
 #include "measure/fourier.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"

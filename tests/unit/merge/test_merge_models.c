@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge_models.c - fs/merge/merge_models.c: models by what a configuration calls them. */
+#include "fs/base/base.h"
 #include "fs/merge/merge_models.h"
+#include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
 
 static void a_name_of_hugging_face_is_two_words(void **state)

@@ -4,6 +4,7 @@
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
+#include "gguf/reader.h"
 #include "tests/unit/temp_dir.h"
 
 #include <inttypes.h>

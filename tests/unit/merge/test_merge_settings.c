@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge_settings.c - fs/merge/merge_settings.c: what a configuration says about one tensor. */
+#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_settings.h"
 #include "tests/unit/unit.h"
 

@@ -2,6 +2,7 @@
 /* test_merge_tensor.c - fs/merge/merge_tensor.c, with merge_passes.c and merge_rows.c: a tensor of
  * several models, merged when it is read. */
 #include "fs/merge/merge_tensor.h"
+#include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "gguf/dequant.h"
 #include "tests/unit/merges.h"

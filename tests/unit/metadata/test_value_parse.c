@@ -2,6 +2,7 @@
 /* test_value_parse.c - fs/metadata/value_parse.c: what is taken as a value, what is refused and
  * where. That what is written reads back, test_value_text.c shows. */
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "tests/unit/values.h"
 
 static const struct value_type u32 = { KV_U32, 0 }, string = { KV_STRING, 0 };

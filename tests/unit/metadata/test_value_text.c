@@ -2,6 +2,7 @@
 /* test_value_text.c - fs/metadata/value_text.c: what values look like; that every value of every
  * model reads back to the same bytes; that any part of a long text is that part of the whole. */
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "tests/unit/values.h"
 
 #include <dirent.h>

@@ -2,7 +2,11 @@
 /* test_adapters.c - fs/model/adapters.c and fs/edit/adapter_edit.c: what the slots of a model show
  * with adapters. */
 #include "fs/edit/adapter_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
+#include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
 #include <pthread.h>

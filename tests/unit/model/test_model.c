@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_model.c - fs/model/model.c: a base opened, its tensors under the names of their files. */
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
 static bool finds(struct model *model, enum organ_class klass, const char *name, uint32_t expected)

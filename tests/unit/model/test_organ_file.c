@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_organ_file.c - fs/model/organ_file.c: organ files and the assembled model, byte for byte. */
 #include "fs/assemble/model_view.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
 /* The assembled model as it is now. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slots.c - fs/model/slots.c, by the invariants of slots.h. */
+#include "fs/layer/donor.h"
 #include "fs/model/slots.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/temp_dir.h"
 
 #include <pthread.h>

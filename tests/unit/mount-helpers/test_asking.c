@@ -2,6 +2,7 @@
 /* test_asking.c - mount-helpers/asking.c: which answers name a status, and which files are one.
  * What asks a mount is tested on mounts (unmount/user.sh). */
 #include "fs/mount/unmount_status.h"
+#include "fs/util/mountinfo.h"
 #include "mount-helpers/asking.h"
 #include "tests/unit/unit.h"
 

@@ -2,6 +2,9 @@
 /* test_models.c - fs/mount/models.c: which files a command line makes the models of a mount, and by
  * which names. */
 #include "fs/mount/models.h"
+#include "fs/mount/options.h"
+#include "fs/util/log.h"
+#include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
 /* What the command line names, below the case's directory, and what becomes of it. */

@@ -3,6 +3,9 @@
  * of another mount of organfs. Files here play those of such a mount: the two calls that tell it
  * are answered by the test. */
 #include "fs/paths/path_probe.h"
+#include "fs/paths/path_resolve.h"
+#include "fs/paths/probe_threads.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/small_gguf.h"
 
 #include <linux/magic.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: what this process itself
  * has open. */
+#include "fs/layer/donor.h"
+#include "fs/paths/mount_table.h"
 #include "fs/paths/proc_fds.h"
 #include "fs/paths/write_source.h"
 #include "tests/unit/temp_dir.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipe_ancestry.c - fs/recipe/recipe_ancestry.c: the recipes that models carry. */
+#include "fs/model/model.h"
 #include "fs/recipe/recipe_ancestry.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 #include "tests/unit/a_recipe.h"
 #include "tests/unit/small_gguf.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipe_donors.c - fs/recipe/recipe_donors.c: donors found by what they are. */
+#include "fs/recipe/recipe.h"
+#include "fs/recipe/recipe_ancestry.h"
 #include "fs/recipe/recipe_donors.h"
+#include "fs/storage/backing.h"
 #include "fs/util/hash_text.h"
 #include "tests/unit/open_model.h"
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipe_lineage.c - fs/recipe/recipe_lineage.c: what an assembled model says of how it was
  * made. */
-#include "fs/recipe/recipe_lineage.h"
 #include "fs/assemble/model_view.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/recipe/recipe.h"
+#include "fs/recipe/recipe_ancestry.h"
+#include "fs/recipe/recipe_lineage.h"
 #include "tests/unit/open_model.h"
 
 /* The model as it would be written, parsed; what it carries, to free, or NULL. */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* test_recipe_replay.c - fs/recipe/recipe_replay.c: a recipe done to a model, all of it or
  * nothing. */
-#include "fs/recipe/recipe_replay.h"
 #include "fs/assemble/model_view.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
+#include "fs/layer/donor.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/slots.h"
+#include "fs/recipe/recipe_ancestry.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/storage/backing.h"
 #include "tests/unit/open_model.h"
 
 /* A recipe, what the model is with it, and where its donors are. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_card.c - fs/report/card.c: what a model says of itself, whatever it says. */
+#include "fs/model/model.h"
 #include "fs/report/card.h"
+#include "gguf/reader.h"
 #include "tests/unit/measures.h"
 
 /* The card of a model file that is made of this builder, to free(). */

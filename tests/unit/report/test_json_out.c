@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_json_out.c - fs/report/json_out.c: valid JSON of one width, whatever the numbers and texts
  * are. */
-#include "fs/report/json_out.h"
 #include "fs/metadata/json_value.h"
+#include "fs/report/json_out.h"
+#include "fs/report/theta_mean.h"
 #include "tests/unit/zmeasures.h"
 
 #include <cjson/cJSON.h>

@@ -2,6 +2,7 @@
 /* test_models_json.c - fs/report/models_json.c: several models beside each other, as JSON of one
  * length. */
 #include "fs/report/models_json.h"
+#include "fs/report/ranking.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 

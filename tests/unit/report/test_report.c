@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report.c - fs/report/report.c: a report of one length, whose numbers add up. */
+#include "fs/lazy/memo.h"
 #include "fs/report/report.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_table.c - fs/report/table.c: the table of any model can be read, and says what the mount
  * shows. */
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/report/report.h"
 #include "fs/report/table.h"
 #include "fs/report/table_merge.h"
+#include "fs/report/table_parse.h"
 #include "tests/unit/measures.h"
 
 static struct view *table_of(struct model *model, struct memo *measures)

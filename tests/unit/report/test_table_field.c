@@ -2,6 +2,7 @@
 /* test_table_field.c - fs/report/table_field.c: what is printed is read again, and nothing else
  * is. */
 #include "fs/report/table_field.h"
+#include "fs/util/text_escape.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 

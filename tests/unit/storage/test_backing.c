@@ -2,6 +2,7 @@
 /* test_backing.c - fs/storage/backing.c: what a read gives when the file on disk is no longer what
  * it was. */
 #include "fs/storage/backing.h"
+#include "fs/util/log.h"
 #include "tests/unit/zstd_file.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_computed_rows.c - fs/storage/computed_rows.c: bytes that are made row by row. */
+#include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "tests/unit/zstd_file.h"
 

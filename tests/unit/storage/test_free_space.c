@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_free_space.c - fs/storage/free_space.c: how much room there is, of a base that is there and
  * of one that is not. That it does not wait is in tests/mount/base/hang.sh. */
+#include "fs/storage/backing.h"
 #include "fs/storage/free_space.h"
 #include "tests/unit/temp_dir.h"
 

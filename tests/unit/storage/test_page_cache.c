@@ -2,6 +2,7 @@
 /* test_page_cache.c - fs/storage/page_cache.c: what a read leaves in memory, with kernels that know
  * less. Linked with --wrap for what they may refuse. */
 #include "fs/storage/page_cache.h"
+#include "measure/lanes.h"
 #include "tests/unit/resident.h"
 
 #include <linux/magic.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_page_trail.c - fs/storage/page_trail.c: a reader leaves no pages. */
+#include "fs/storage/backing.h"
+#include "fs/storage/page_cache.h"
 #include "fs/storage/page_trail.h"
+#include "fs/storage/view.h"
 #include "tests/unit/resident.h"
 
 #include <pthread.h>

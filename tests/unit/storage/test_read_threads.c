@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "fs/storage/read_threads.h"
+#include "fs/util/pool.h"
 
 #include <semaphore.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_remote_file.c - fs/storage/remote_file.c: a file on a server is read in any ranges, by many
  * threads, with few requests in sequence and few bytes in pieces. */
+#include "fs/storage/remote_cache.h"
 #include "fs/storage/remote_file.h"
 #include "tests/unit/http_server.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_remote_http.c - fs/storage/remote_http.c: parts of a file come from a server as it has them
  * or not at all, whatever the server does. */
+#include "fs/storage/remote_answer.h"
 #include "fs/storage/remote_http.h"
 #include "tests/unit/http_server.h"
 

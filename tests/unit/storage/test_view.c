@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_view.c - fs/storage/view.c: any window of any list of segments, what happens when a file
  * under it is no longer what it was, and what a generator is asked for. */
+#include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "tests/unit/small_gguf.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_view_file.c - fs/storage/view_file.c: which views are a file, byte for byte. */
+#include "fs/storage/backing.h"
 #include "fs/storage/view_file.h"
 #include "tests/unit/small_gguf.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_codec.c - fs/tensor/codec.c: the values of a tensor, any of them, and computed values as a
  * type. */
+#include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "tests/unit/tensor_file.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lora_merge.c - fs/tensor/lora_merge.c: low-rank pairs merged into a tensor, row by row. */
+#include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "fs/tensor/lora_merge.h"
+#include "fs/tensor/matrix_cache.h"
 #include "gguf/dequant.h"
 #include "measure/lora.h"
 #include "tests/unit/zstd_file.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_matrix_cache.c - fs/tensor/matrix_cache.c: matrices that are decoded once. */
+#include "fs/storage/backing.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/types.h"
 #include "tests/unit/zstd_file.h"

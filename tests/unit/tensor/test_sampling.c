@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sampling.c - fs/tensor/sampling.c: what is measured are the decoded values of the sample's
  * spans, and of nothing else. */
+#include "fs/storage/backing.h"
 #include "fs/tensor/sampling.h"
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
+#include "measure/sample.h"
 #include "tests/unit/small_gguf.h"
 #include "tests/unit/zinputs.h"
 #include "tests/unit/zmeasures.h"

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_difference.c - fs/tensor/tensor_difference.c: figures of decoded values, and what is
  * known without them. */
+#include "fs/storage/backing.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tensor/sampling.h"
 #include "fs/tensor/tensor_difference.h"
+#include "fs/util/halt.h"
 #include "gguf/dequant.h"
 #include "measure/difference.h"
+#include "measure/sample.h"
 #include "tests/unit/small_gguf.h"
 #include "tests/unit/zinputs.h"
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tensor_factors.c - fs/tensor/tensor_factors.c: factors of decoded values, of any type and of
  * rows from any place, beside those of measure/low_rank.c. */
+#include "fs/storage/backing.h"
+#include "fs/storage/fd_cache.h"
 #include "fs/tensor/tensor_factors.h"
+#include "fs/util/halt.h"
+#include "measure/low_rank.h"
 #include "tests/unit/tensor_file.h"
 
 #include <math.h>

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_generated.c - fs/tree/generated.c, with the files of fs/tree/model_files.c: a file is made
  * once for each state, and stays as it was. */
+#include "fs/files/assembly.h"
 #include "fs/model/inode.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/inodes.h"
 #include "fs/tree/model_files.h"
+#include "fs/util/log.h"
 #include "measure/sample.h"
 #include "tests/unit/open_model.h"
 

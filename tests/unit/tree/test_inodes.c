@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_inodes.c - fs/tree/inodes.c: what inode numbers stand for, and for how long. */
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tree/inodes.h"
 #include "tests/unit/open_model.h"

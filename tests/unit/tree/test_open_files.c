@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_open_files.c - fs/tree/open_files.c: writers without a name, beside readers of the same
  * inode; whose close ends a writer. */
+#include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/tree/inodes.h"
 #include "fs/tree/open_files.h"
+#include "fs/tree/read_modes.h"
+#include "fs/tree/undo_words.h"
 #include "tests/unit/open_model.h"
 
 #include <fcntl.h>

@@ -2,7 +2,11 @@
 /* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names that are no slots, what
  * they keep alive, and when it counts. */
 #include "fs/edit/graft.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
 #include "fs/model/inode.h"
+#include "fs/tree/family.h"
+#include "fs/tree/name_locks.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
 #include "tests/unit/open_model.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_disk.c - fs/util/disk.c. Linked with --wrap for what filesystems say. */
 #include "fs/util/disk.h"
+#include "measure/lanes.h"
 #include "tests/unit/temp_dir.h"
 
 #include <linux/magic.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_parallel.c - fs/util/parallel.c: every piece is done once, whatever the pool does. */
 #include "fs/util/parallel.h"
+#include "fs/util/pool.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
