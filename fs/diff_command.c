@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_command.c - see diff_command.h. */
 #include "fs/diff_command.h"
+#include "fs/base/base.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
 #include "fs/lazy/memo.h"
+#include "fs/mount/options.h"
 #include "fs/offline_models.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/util/log.h"
+#include "fs/util/pool.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

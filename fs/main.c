@@ -44,13 +44,18 @@
 #include "fs/diff_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
+#include "fs/mount/models.h"
+#include "fs/mount/options.h"
 #include "fs/mount/sandbox.h"
+#include "fs/mount/unmount_status.h"
 #include "fs/pack_command.h"
 #include "fs/recipe_command.h"
 #include "fs/report_command.h"
 #include "fs/show_command.h"
 #include "fs/storage/remote_http.h"
+#include "fs/util/log.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -3,7 +3,10 @@
 #include "fs/pack_command.h"
 #include "fs/files/assembly.h"
 #include "fs/mount/models.h"
+#include "fs/mount/options.h"
 #include "fs/offline_models.h"
+#include "fs/util/log.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <pthread.h>

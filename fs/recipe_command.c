@@ -2,8 +2,12 @@
 /* recipe_command.c - see recipe_command.h. */
 #include "fs/recipe_command.h"
 #include "fs/base/base.h"
+#include "fs/model/model.h"
+#include "fs/mount/options.h"
+#include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
 #include "fs/util/log.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdio.h>

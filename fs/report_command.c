@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* report_command.c - see report_command.h. */
 #include "fs/report_command.h"
+#include "fs/lazy/figures.h"
 #include "fs/report/models_json.h"
 #include "fs/report/report.h"
+#include "fs/report/report_json.h"
 #include "fs/report/table_merge.h"
+#include "fs/report/table_parse.h"
 #include "fs/util/io.h"
 #include "fs/util/log.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 /* adapter.c - see adapter.h. */
 #include "adapter.h"
 #include "bytes.h"
+#include "pair.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dequant.c - see dequant.h: the table of decoders, and the plain types. */
+#include "dequant.h"
 #include "dequant_internal.h"
+#include "types.h"
 
 #include <assert.h>
 #include <stddef.h>

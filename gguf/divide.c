@@ -2,6 +2,9 @@
 /* divide.c - see divide.h. */
 #include "divide.h"
 #include "bytes.h"
+#include "error.h"
+#include "reader.h"
+#include "shard.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,9 @@
 /* file_names.c - see file_names.h. */
 #include "file_names.h"
 #include "anatomy.h"
+#include "arena.h"
 #include "names.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

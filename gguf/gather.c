@@ -2,9 +2,12 @@
 /* gather.c - see gather.h. */
 #include "gather.h"
 #include "arena.h"
+#include "error.h"
 #include "join_internal.h"
 #include "names.h"
 #include "organ.h"
+#include "reader.h"
+#include "shard.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* join.c - see join.h. */
-#include "join_internal.h"
 #include "bytes.h"
+#include "error.h"
+#include "join_internal.h"
+#include "reader.h"
+#include "shard.h"
 
 #include <errno.h>
 #include <stdlib.h>

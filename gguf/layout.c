@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - see layout.h. */
-#include "layout_internal.h"
 #include "bytes.h"
+#include "error.h"
+#include "layout_internal.h"
 #include "names.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_header.c - the header of an assembled GGUF: counts, metadata and infos. */
-#include "layout_internal.h"
 #include "bytes.h"
+#include "error.h"
+#include "layout_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - see names.h. Open addressing with linear probing, at most half full. */
 #include "names.h"
-#include "bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 /* organ.c - see organ.h. */
 #include "organ.h"
 #include "bytes.h"
+#include "cursor.h"
+#include "error.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

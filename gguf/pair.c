@@ -2,6 +2,8 @@
 /* pair.c - see pair.h. */
 #include "pair.h"
 #include "dequant.h"
+#include "error.h"
+#include "organ.h"
 
 #include <errno.h>
 #include <string.h>

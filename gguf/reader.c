@@ -10,10 +10,12 @@
  *
  * Lengths and ne are u64, in version 1 u32. Each length is compared with the bytes left before
  * anything is read or allocated for it. The tensor table is reader_tensors.c. */
-#include "reader_internal.h"
 #include "arena.h"
 #include "bytes.h"
+#include "error.h"
 #include "names.h"
+#include "reader.h"
+#include "reader_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,9 +3,12 @@
  *
  * Accepted beyond what llama.cpp loads, because the bytes are there and can be shown and repaired:
  * tensors out of file order, gaps, tensors that share bytes, names of any length, unknown types. */
-#include "reader_internal.h"
 #include "bytes.h"
+#include "error.h"
 #include "names.h"
+#include "reader.h"
+#include "reader_internal.h"
+#include "types.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* shard.c - see shard.h. */
 #include "shard.h"
 #include "bytes.h"
+#include "reader.h"
 
 bool gguf_split(const struct gguf *gguf, struct split *split)
 {

@@ -5,6 +5,7 @@
 #include "fourier.h"
 
 #include "complex_lanes.h"
+#include "dft.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

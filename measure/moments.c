@@ -2,6 +2,7 @@
 /* moments.c - see moments.h. The loops work on LANES sums at a time: the compiler may not reorder a
  * sum of doubles, so what can be added side by side has to be written side by side. */
 #include "moments.h"
+#include "sample.h"
 
 #include <float.h>
 #include <math.h>

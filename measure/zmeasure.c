@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* zmeasure.c - see zmeasure.h. */
-#include "zmeasure_internal.h"
+#include "distribution.h"
+#include "moments.h"
 #include "radix.h"
+#include "sample.h"
 #include "score.h"
+#include "zmeasure.h"
+#include "zmeasure_internal.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* asking.c - see asking.h. */
 #include "mount-helpers/asking.h"
+#include "fs/util/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,7 @@
  *
  * Of fs/ they have how mountinfo is read (mountinfo), how files are (io), and what can be shown
  * (utf8). They load no library beside libc. */
+#include "mount-helpers/arguments.h"
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"
 

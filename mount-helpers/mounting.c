@@ -2,6 +2,7 @@
 /* mounting.c - see mounting.h. */
 #include "mount-helpers/mounting.h"
 #include "fs/util/url.h"
+#include "mount-helpers/arguments.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* unmounting.c - see unmounting.h. */
 #include "fs/util/io.h"
+#include "fs/util/mountinfo.h"
+#include "mount-helpers/arguments.h"
 #include "mount-helpers/asking.h"
 #include "mount-helpers/outcome.h"
 #include "mount-helpers/taking_away.h"

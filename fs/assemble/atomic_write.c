@@ -2,8 +2,13 @@
 /* atomic_write.c - see atomic_write.h. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/view_writer.h"
+#include "fs/base/shards.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/disk.h"
 #include "fs/util/paths.h"
+#include "fs/util/progress.h"
+#include "gguf/error.h"
 
 #include <dirent.h>
 #include <errno.h>

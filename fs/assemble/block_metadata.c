@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* block_metadata.c - see block_metadata.h. */
 #include "fs/assemble/block_metadata.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
 #include "gguf/bytes.h"
+#include "gguf/error.h"
+#include "gguf/layout.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,6 +8,7 @@
 #include "fs/assemble/copy_range.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
+#include "fs/util/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,13 @@
 /* model_view.c - see model_view.h. */
 #include "fs/assemble/model_view.h"
 #include "fs/assemble/block_metadata.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "gguf/error.h"
 #include "gguf/layout.h"
 
 #include <errno.h>

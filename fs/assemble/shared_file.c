@@ -3,7 +3,10 @@
 #include "fs/assemble/shared_file.h"
 #include "fs/assemble/copy_range.h"
 #include "fs/assemble/view_writer.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/progress.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* split_write.c - see split_write.h. */
 #include "fs/assemble/split_write.h"
+#include "fs/assemble/atomic_write.h"
+#include "fs/storage/view.h"
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

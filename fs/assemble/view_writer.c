@@ -2,7 +2,11 @@
 /* view_writer.c - see view_writer.h. */
 #include "fs/assemble/view_writer.h"
 #include "fs/assemble/copy_range.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
+#include "fs/util/progress.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,12 @@
 /* base.c - see base.h. */
 #include "fs/base/base.h"
 #include "fs/base/organ_files.h"
+#include "fs/base/shards.h"
+#include "fs/storage/backing.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
+#include "gguf/shard.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fingerprint.c - see fingerprint.h. */
 #include "fs/base/fingerprint.h"
+#include "fs/storage/backing.h"
 #include "gguf/bytes.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,9 +5,12 @@
 #include "fs/util/paths.h"
 #include "gguf/anatomy.h"
 #include "gguf/arena.h"
+#include "gguf/error.h"
 #include "gguf/file_names.h"
+#include "gguf/gather.h"
 #include "gguf/names.h"
 #include "gguf/organ.h"
+#include "gguf/reader.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* shards.c - see shards.h: which files are there, and which are the model's. */
+#include "fs/base/organ_files.h"
+#include "fs/base/shards.h"
 #include "fs/base/shards_internal.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/fd_cache.h"
+#include "fs/storage/remote_cache.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
+#include "gguf/gather.h"
 #include "gguf/names.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_join.c - see shards.h: how many there are, and the model that they are together. */
+#include "fs/base/shards.h"
 #include "fs/base/shards_internal.h"
+#include "fs/storage/backing.h"
 #include "fs/util/time_order.h"
+#include "gguf/error.h"
+#include "gguf/gather.h"
+#include "gguf/join.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

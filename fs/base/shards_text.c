@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* shards_text.c - see shards.h: in words. */
+#include "fs/base/organ_files.h"
+#include "fs/base/shards.h"
 #include "fs/base/shards_internal.h"
+#include "fs/util/log.h"
 #include "fs/util/plural.h"
+#include "gguf/gather.h"
 
 #include <inttypes.h>
 #include <stdio.h>

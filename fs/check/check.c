@@ -3,11 +3,21 @@
 #include "fs/check/check.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
+#include "fs/check/check_groups.h"
 #include "fs/check/check_merge.h"
 #include "fs/check/check_sets.h"
+#include "fs/check/check_traits.h"
+#include "fs/layer/donor.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/merge_force.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/plural.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* check_blocks.c - see check_blocks.h. */
 #include "fs/check/check_blocks.h"
-#include "fs/util/plural.h"
+#include "fs/check/check_groups.h"
+#include "fs/check/check_verdict.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

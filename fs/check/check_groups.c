@@ -3,10 +3,16 @@
 #include "fs/check/check_groups.h"
 #include "fs/assemble/model_view.h"
 #include "fs/check/check_traits.h"
+#include "fs/layer/donor.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
-#include "fs/model/organ_file.h"
+#include "fs/model/merge_force.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
+#include "gguf/anatomy.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,9 +2,14 @@
 /* check_host.c - see check_host.h. */
 #include "fs/check/check_host.h"
 #include "fs/check/check_blocks.h"
+#include "fs/check/check_groups.h"
+#include "fs/check/check_verdict.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"
 #include "fs/util/plural.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,10 +2,14 @@
 /* check_lineage.c - see check_lineage.h. Norms are positive throughout, so that those of strangers
  * have a high cosine too; where there are matrices, these decide. */
 #include "fs/check/check_lineage.h"
+#include "fs/check/check_verdict.h"
 #include "fs/tensor/sampling.h"
+#include "fs/util/halt.h"
 #include "fs/util/plural.h"
 #include "gguf/anatomy.h"
 #include "gguf/dequant.h"
+#include "gguf/reader.h"
+#include "measure/sample.h"
 
 #include <errno.h>
 #include <math.h>

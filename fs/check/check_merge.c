@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* check_merge.c - see check_merge.h. */
 #include "fs/check/check_merge.h"
+#include "fs/base/base.h"
 #include "fs/check/check_lineage.h"
-#include "fs/util/paths.h"
+#include "fs/check/check_verdict.h"
+#include "fs/merge/merge_note.h"
+#include "fs/model/merge_force.h"
+#include "fs/model/model.h"
 #include "fs/util/plural.h"
 
 #include <inttypes.h>

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* check_sets.c - see check_sets.h. */
 #include "fs/check/check_sets.h"
+#include "fs/check/check_groups.h"
 #include "fs/check/check_host.h"
+#include "fs/check/check_verdict.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/util/plural.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

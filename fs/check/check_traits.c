@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* check_traits.c - see check_traits.h: the comparing. Reading is check_traits_read.c. */
 #include "fs/check/check_traits.h"
+#include "fs/check/check_verdict.h"
 #include "gguf/anatomy.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* check_traits_read.c - see check_traits.h: the reading. */
 #include "fs/check/check_traits.h"
+#include "fs/util/halt.h"
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,10 @@
 #include "fs/check/warning.h"
 #include "fs/check/check.h"
 #include "fs/check/check_verdict.h"
+#include "fs/layer/donor.h"
 #include "fs/layer/layer_open.h"
+#include "fs/model/slots.h"
+#include "fs/storage/view.h"
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>

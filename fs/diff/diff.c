@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* diff.c - see diff.h. */
 #include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
 #include "fs/lazy/memo.h"
+#include "fs/tensor/tensor_difference.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/halt.h"
 #include "fs/util/parallel.h"
 
 #include <errno.h>

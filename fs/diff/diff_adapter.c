@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_adapter.c - see diff_adapter.h. */
 #include "fs/diff/diff_adapter.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_factors.h"
+#include "fs/diff/diff_low_rank.h"
+#include "fs/diff/diff_side.h"
 #include "fs/lazy/memo.h"
+#include "fs/metadata/metadata.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "gguf/adapter.h"
 
 #include <errno.h>

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_adapter_table.c - see diff_adapter_table.h. */
 #include "fs/diff/diff_adapter_table.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_factors.h"
+#include "fs/diff/diff_low_rank.h"
+#include "fs/diff/diff_side.h"
 #include "fs/diff/diff_table.h"
 #include "fs/lazy/memo.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/tensor_factors.h"
+#include "fs/util/halt.h"
 #include "fs/util/parallel.h"
-#include "fs/util/text_escape.h"
+#include "gguf/types.h"
+#include "measure/low_rank.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

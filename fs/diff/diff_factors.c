@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_factors.c - see diff_factors.h. */
 #include "fs/diff/diff_factors.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
 #include "fs/lazy/memo.h"
 #include "fs/tensor/tensor_factors.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/halt.h"
 #include "fs/util/parallel.h"
 #include "gguf/pair.h"
+#include "measure/low_rank.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_keys.c - see diff_keys.h. */
 #include "fs/diff/diff_keys.h"
+#include "fs/diff/diff_side.h"
+#include "fs/metadata/metadata.h"
+#include "fs/storage/view.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>

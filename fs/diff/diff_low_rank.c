@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_low_rank.c - see diff_low_rank.h. */
 #include "fs/diff/diff_low_rank.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
 #include "fs/tensor/sampling.h"
 #include "gguf/adapter.h"
 #include "gguf/dequant.h"
+#include "gguf/pair.h"
 
 #include <string.h>
 

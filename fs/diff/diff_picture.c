@@ -2,9 +2,14 @@
 /* diff_picture.c - see diff_picture.h. What is measured has its width, so that the length is always
  * the same. */
 #include "fs/diff/diff_picture.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
 #include "fs/diff/diff_table.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/tensor/tensor_difference.h"
+#include "fs/util/halt.h"
 #include "fs/util/text_escape.h"
+#include "gguf/anatomy.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 

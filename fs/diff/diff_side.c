@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_side.c - see diff_side.h. */
 #include "fs/diff/diff_side.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
 

@@ -2,10 +2,16 @@
 /* diff_summary.c - see diff_summary.h. What is measured has its width, so that the length is always
  * the same. */
 #include "fs/diff/diff_summary.h"
+#include "fs/diff/diff.h"
 #include "fs/diff/diff_keys.h"
+#include "fs/diff/diff_side.h"
 #include "fs/diff/diff_table.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/tensor/tensor_difference.h"
+#include "fs/util/halt.h"
 #include "fs/util/text_escape.h"
+#include "gguf/anatomy.h"
+#include "gguf/organ.h"
 
 #include <errno.h>
 #include <float.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_table.c - see diff_table.h. */
 #include "fs/diff/diff_table.h"
+#include "fs/diff/diff.h"
+#include "fs/diff/diff_side.h"
+#include "fs/storage/view.h"
+#include "fs/tensor/tensor_difference.h"
 #include "fs/util/text_escape.h"
+#include "gguf/anatomy.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <inttypes.h>

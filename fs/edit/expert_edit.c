@@ -2,9 +2,16 @@
 /* expert_edit.c - see expert_edit.h. */
 #include "fs/edit/expert_edit.h"
 #include "fs/edit/graft.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/donor.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/expert_slice.h"
 #include "fs/tensor/organ_views.h"
+#include "fs/util/log.h"
+#include "gguf/error.h"
 
 #include <ctype.h>
 #include <errno.h>

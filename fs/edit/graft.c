@@ -4,9 +4,16 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
+#include "fs/edit/journal.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/donor.h"
 #include "fs/layer/layer_commit.h"
+#include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/paths/write_source.h"
+#include "fs/storage/backing.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
-#include "fs/edit/graft.h"
 #include "fs/edit/adapter_edit.h"
+#include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
+#include "fs/edit/journal.h"
+#include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <limits.h>

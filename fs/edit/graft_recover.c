@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_recover.c - grafts that an earlier mount left in the layer. */
+#include "fs/base/base.h"
+#include "fs/base/shards.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/layer/donor.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_reference.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
 #include "fs/util/credentials.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* journal.c - see journal.h. */
 #include "fs/edit/journal.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/metadata/metadata.h"
+#include "fs/model/slots.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_edit.c - see merge_edit.h. */
 #include "fs/edit/merge_edit.h"
+#include "fs/base/shards.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_merge.h"
 #include "fs/layer/layer_open.h"
+#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_models.h"
+#include "fs/merge/merge_note.h"
+#include "fs/merge/merge_plan.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
+#include "fs/storage/backing.h"
 #include "fs/util/credentials.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
 #include "fs/util/time_order.h"
 #include "fs/util/url.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

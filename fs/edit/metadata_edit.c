@@ -2,10 +2,18 @@
 /* metadata_edit.c - see metadata_edit.h. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/journal.h"
+#include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_open.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata.h"
+#include "fs/metadata/value_parse.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/util/log.h"
+#include "gguf/error.h"
 #include "gguf/keys.h"
 
 #include <errno.h>

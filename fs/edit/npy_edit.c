@@ -2,12 +2,18 @@
 /* npy_edit.c - see npy_edit.h. */
 #include "fs/edit/npy_edit.h"
 #include "fs/edit/graft.h"
+#include "fs/edit/stage.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/codec.h"
 #include "fs/tensor/npy.h"
 #include "fs/tensor/npy_parse.h"
+#include "fs/util/log.h"
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
+#include "fs/model/model.h"
 
 int recover(struct model *model, const char *mountpoint, struct error *err)
 {

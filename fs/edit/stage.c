@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* stage.c - see stage.h. */
 #include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
+#include "fs/model/slots.h"
+#include "fs/paths/write_source.h"
+#include "fs/storage/view.h"
 #include "fs/util/io.h"
 
 #include <errno.h>

@@ -4,9 +4,12 @@
 #include "fs/edit/undo.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/journal.h"
-#include "fs/edit/metadata_edit.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_undo.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/model/slots.h"
+#include "fs/util/log.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>

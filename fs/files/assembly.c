@@ -4,12 +4,20 @@
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/model_view.h"
 #include "fs/assemble/split_write.h"
+#include "fs/base/shards.h"
 #include "fs/check/warning.h"
 #include "fs/edit/journal.h"
-#include "fs/model/organ_file.h"
+#include "fs/layer/layer.h"
+#include "fs/model/slots.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/plural.h"
+#include "fs/util/progress.h"
+#include "gguf/error.h"
 #include "gguf/printable.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,11 @@
  * all is the view's. */
 #include "fs/files/checksums.h"
 #include "fs/lazy/lazy_text.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_hashes.h"
 #include "fs/lazy/whole_text.h"
 #include "fs/model/adapters.h"
+#include "fs/model/model.h"
 #include "fs/util/text_escape.h"
 
 #include <errno.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* manifest.c - see manifest.h. Metadata values are json_value.c. */
 #include "fs/files/manifest.h"
+#include "fs/base/shards.h"
+#include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/metadata/json_value.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
+#include "fs/storage/backing.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
 #include "fs/metadata/json_value.h"
+#include "fs/model/model.h"
 #include "fs/report/card.h"
 #include "fs/report/theta_mean.h"
 #include "fs/util/plural.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* picture_cell.c - one tensor: its colour, its mark, its number, and the text under the pointer.
  * Nothing here may be longer or shorter for another z. */
+#include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
+#include "measure/zmeasure.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,7 @@
  * picture_grid_spread.c. Sorted, never searched, so that many tensors cost little. */
 #include "fs/files/picture_grid.h"
 #include "fs/util/paths.h"
+#include "measure/zmeasure.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* picture_layout.c - where everything stands. Blocks are the columns; where there are more than can
  * show a number, bands of them stand below each other. */
+#include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
 
 #include <errno.h>

@@ -11,6 +11,8 @@
  * no page, and locks nothing of the directory. */
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
+#include "fs/model/model.h"
+#include "fs/mount/mount.h"
 
 /* The kernel may not know the directory (ENOENT), and the mount may be gone (ENODEV). */
 static void notify(void *context, uint64_t ino)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.c - see ops.h: the whole surface, and what inodes look like from outside. */
 #include "fs/fuse/ops.h"
+#include "fs/edit/stage.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/mount/reply_buffers.h"
+#include "fs/tree/family.h"
 
 #include <string.h>
 

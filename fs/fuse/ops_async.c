@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_async.c - see ops.h. */
 #include "fs/fuse/ops.h"
+#include "fs/mount/mount.h"
+#include "fs/storage/read_threads.h"
+#include "fs/tree/inodes.h"
+#include "fs/util/pool.h"
 #include "fs/util/process.h"
 
 #include <errno.h>

@@ -3,6 +3,13 @@
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
 #include "fs/fuse/ops.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
+#include "fs/tree/name_locks.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
 #include "fs/fuse/ops.h"
+#include "fs/layer/layer.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/mount/reply_buffers.h"
 #include "fs/mount/shard_watch.h"
+#include "fs/tree/family.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_file.c - open files: read, copy. */
+#include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/reply_buffers.h"
+#include "fs/storage/page_trail.h"
+#include "fs/storage/read_threads.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
+#include "fs/tree/open_files.h"
 
 #include <errno.h>
 

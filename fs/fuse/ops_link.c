@@ -4,6 +4,12 @@
  * disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/fuse/ops.h"
+#include "fs/model/slots.h"
+#include "fs/mount/mount.h"
+#include "fs/storage/backing.h"
+#include "fs/tree/family.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_node.c - names and attributes: lookup, forget, getattr, setattr, statfs. */
+#include "fs/edit/stage.h"
+#include "fs/edit/symlinks.h"
 #include "fs/fuse/ops.h"
 #include "fs/model/adapters.h"
 #include "fs/model/merge_force.h"
+#include "fs/model/slots.h"
+#include "fs/mount/mount.h"
+#include "fs/storage/free_space.h"
+#include "fs/tree/family.h"
+#include "fs/tree/open_files.h"
+#include "fs/tree/write_opens.h"
+#include "fs/util/in_flight.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,18 @@
  * file; and a model.gguf with grafts of which a file can be made cheaply (shared_file.h). */
 #include "fs/assemble/shared_file.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/layer/layer.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/storage/view.h"
 #include "fs/storage/view_file.h"
+#include "fs/tree/family.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/open_files.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/undo_words.h"
+#include "fs/tree/write_opens.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

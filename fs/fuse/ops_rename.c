@@ -3,7 +3,15 @@
  * waits for the disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/slots.h"
+#include "fs/mount/mount.h"
+#include "fs/tree/family.h"
+#include "fs/tree/name_locks.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,11 @@
  *
  * A descriptor that is open for writing is a right that its process may hand on, as anywhere. */
 #include "fs/fuse/ops.h"
+#include "fs/mount/mount.h"
+#include "fs/tree/inodes.h"
+#include "fs/tree/open_files.h"
 #include "fs/util/credentials.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,12 @@
  * the log that says what to do instead, and what is taken and dropped, so that `cp -r`, rsync and
  * `rm -r` of whole trees do what they can and end well. */
 #include "fs/fuse/ops.h"
+#include "fs/mount/mount.h"
+#include "fs/tree/family.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <string.h>

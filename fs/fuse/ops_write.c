@@ -3,8 +3,28 @@
  * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
  * assembling wait for the disk, so they run in pools and reply from there. */
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/edit/symlinks.h"
+#include "fs/files/assembly.h"
 #include "fs/fuse/ops.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer.h"
+#include "fs/metadata/metadata.h"
+#include "fs/mount/mount.h"
+#include "fs/paths/write_source.h"
+#include "fs/storage/page_trail.h"
+#include "fs/storage/read_threads.h"
+#include "fs/tree/family.h"
+#include "fs/tree/file_name.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/open_files.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/undo_words.h"
 #include "fs/util/credentials.h"
+#include "fs/util/fifo_lock.h"
+#include "fs/util/in_flight.h"
+#include "fs/util/log.h"
+#include "fs/util/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

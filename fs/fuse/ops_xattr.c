@@ -6,8 +6,17 @@
  * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
  * for them at every file, and with this answer stops after the first. */
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_hashes.h"
 #include "fs/lazy/theta_text.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/reply_buffers.h"
+#include "fs/mount/unmount_status.h"
+#include "fs/tree/family.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

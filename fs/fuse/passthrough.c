@@ -2,6 +2,8 @@
 /* passthrough.c - see passthrough.h. Numbers and structures are those of the kernel's protocol
  * (include/uapi/linux/fuse.h, minor 40), which older headers do not have. */
 #include "fs/fuse/passthrough.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* donor.c - see donor.h. */
 #include "fs/layer/donor.h"
+#include "fs/base/fingerprint.h"
+#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* layer.c - see layer.h: the directory, whose it is and how long. */
-#include "fs/layer/layer_internal.h"
 #include "fs/base/fingerprint.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_order.h"
 #include "fs/layer/layer_trust.h"
+#include "fs/storage/backing.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

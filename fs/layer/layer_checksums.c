@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_checksums.c - see layer_checksums.h. */
 #include "fs/layer/layer_checksums.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/io.h"
 

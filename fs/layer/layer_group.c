@@ -3,6 +3,7 @@
 #include "fs/layer/layer_group.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/disk.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,11 +3,13 @@
 #include "fs/layer/layer_label.h"
 #include "fs/base/fingerprint.h"
 #include "fs/layer/layer_open.h"
+#include "fs/storage/backing.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 #include "gguf/printable.h"
 
 #include <errno.h>

@@ -3,7 +3,10 @@
 #include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_transaction.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/io.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

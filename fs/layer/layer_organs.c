@@ -5,8 +5,11 @@
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_origin.h"
 #include "fs/layer/layer_seen.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_origin.c - see layer_origin.h. */
 #include "fs/layer/layer_origin.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"

@@ -4,14 +4,16 @@
  *
  * A file that was copied has the fingerprint of the first one, but not its grafts: a user who keeps
  * a copy wants it as it is. A file that was moved is still the one that was grafted onto. */
-#include "fs/layer/layer_internal.h"
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_trust.h"
+#include "fs/storage/backing.h"
 #include "fs/util/time_order.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <dirent.h>
 #include <errno.h>

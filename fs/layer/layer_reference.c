@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_reference.c - see layer_reference.h. */
 #include "fs/layer/layer_reference.h"
+#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_seen.c - see layer_seen.h. */
 #include "fs/layer/layer_seen.h"
+#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
 

@@ -2,6 +2,7 @@
 /* layer_transaction.c - see layer_transaction.h. */
 #include "fs/layer/layer_transaction.h"
 #include "fs/util/disk.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
 

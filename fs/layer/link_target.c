@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* link_target.c - see link_target.h. */
 #include "fs/layer/link_target.h"
+#include "fs/layer/layer_reference.h"
+#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

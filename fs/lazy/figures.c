@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* figures.c - see figures.h. */
 #include "fs/lazy/figures.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer.h"
+#include "fs/lazy/memo.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "gguf/arena.h"
 
 #include <errno.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy_report.c - see lazy_report.h. */
 #include "fs/lazy/lazy_report.h"
+#include "fs/lazy/figures.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/util/halt.h"
 
 #include <errno.h>
 #include <stdlib.h>

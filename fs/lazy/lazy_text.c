@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* lazy_text.c - see lazy_text.h. */
 #include "fs/lazy/lazy_text.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/whole_text.h"
+#include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
 
 #include <errno.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* memo.c - see memo.h. */
 #include "fs/lazy/memo.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/pool.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <pthread.h>

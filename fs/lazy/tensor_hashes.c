@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_hashes.c - see tensor_hashes.h. */
 #include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/storage/view.h"
+#include "fs/util/halt.h"
 
 #include <errno.h>
 #include <stddef.h>

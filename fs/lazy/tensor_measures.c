@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_measures.c - see tensor_measures.h. */
 #include "fs/lazy/tensor_measures.h"
+#include "fs/lazy/memo.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
 #include "fs/tensor/sampling.h"
 
 #include <errno.h>

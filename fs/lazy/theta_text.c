@@ -3,6 +3,8 @@
  * magnitude have bounds, kurtosis and spacing are at most the number of values, and %.6g of a
  * positive double takes 12 bytes at most. */
 #include "fs/lazy/theta_text.h"
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* whole_text.c - see whole_text.h. */
 #include "fs/lazy/whole_text.h"
+#include "fs/storage/view.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/halt.h"
 
 #include <errno.h>
 #include <stdio_ext.h>

@@ -2,6 +2,7 @@
 /* merge_config.c - see merge_config.h: what a method needs, and what it has no use for. */
 #include "fs/merge/merge_config.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdio.h>

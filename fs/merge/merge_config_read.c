@@ -4,6 +4,7 @@
  * says about them is checked when all are known. */
 #include "fs/merge/merge_config_internal.h"
 #include "fs/util/array_grown.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_models.c - see merge_models.h. */
 #include "fs/merge/merge_models.h"
+#include "fs/base/base.h"
 #include "fs/base/organ_files.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <dirent.h>
 #include <errno.h>

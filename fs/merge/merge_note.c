@@ -3,6 +3,8 @@
 #include "fs/merge/merge_note.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 #include "gguf/types.h"
 
 #include <errno.h>

@@ -2,6 +2,9 @@
 /* merge_passes.c - see merge_passes.h. */
 #include "fs/merge/merge_passes.h"
 #include "fs/merge/merge_rows.h"
+#include "fs/merge/merge_tensor.h"
+#include "fs/storage/backing.h"
+#include "fs/tensor/organ_views.h"
 #include "fs/tensor/tensor_difference.h"
 #include "fs/util/cond_poll.h"
 

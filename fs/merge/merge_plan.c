@@ -2,9 +2,12 @@
 /* merge_plan.c - see merge_plan.h. A tensor of the result has its name, and with that its place,
  * from a leader: the form, where whole models are merged, else a source of the slice. Blocks of
  * slices are walked one after the other, so that each tensor is looked up once for each source. */
+#include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/util/array_grown.h"
 #include "gguf/arena.h"
+#include "gguf/names.h"
+#include "gguf/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

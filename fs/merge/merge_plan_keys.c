@@ -2,6 +2,8 @@
 /* merge_plan_keys.c - see merge_plan_internal.h: values of the metadata of two models beside each
  * other, as their files have them. */
 #include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan_models.c - see merge_plan_internal.h: the models of a plan, each opened and looked at
  * by itself. */
+#include "fs/base/fingerprint.h"
+#include "fs/base/shards.h"
+#include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
 #include "gguf/arena.h"
+#include "gguf/names.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

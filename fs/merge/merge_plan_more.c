@@ -2,6 +2,8 @@
 /* merge_plan_more.c - see merge_plan_internal.h: tensors that a model has and the result would not
  * have. They are counted first, as they hardly ever differ. */
 #include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
+#include "gguf/reader.h"
 
 /* Does the tensor count, of those that are compared there? */
 static bool is_counted(const struct plan_place *at, enum merge_outside outside,

@@ -2,7 +2,8 @@
 /* merge_plan_names.c - see merge_plan_internal.h: what the name of a tensor says of its place. */
 #include "fs/merge/merge_plan_internal.h"
 #include "gguf/anatomy.h"
-#include "gguf/dequant.h"
+#include "gguf/reader.h"
+#include "gguf/types.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan_tensor.c - see merge_plan_internal.h: one tensor of the result. */
+#include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "gguf/dequant.h"
 #include "gguf/organ.h"
+#include "gguf/reader.h"
 
 #include <string.h>
 

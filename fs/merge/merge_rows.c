@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_rows.c - see merge_rows.h. */
 #include "fs/merge/merge_rows.h"
+#include "fs/merge/merge_tensor.h"
 #include "fs/tensor/codec.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <stdlib.h>

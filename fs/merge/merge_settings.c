@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_settings.c - see merge_settings.h. */
 #include "fs/merge/merge_settings.h"
+#include "fs/merge/merge_config.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "fs/merge/merge_tensor.h"
 #include "fs/merge/merge_passes.h"
 #include "fs/merge/merge_rows.h"
+#include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
 

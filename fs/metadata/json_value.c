@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* json_value.c - see json_value.h. */
 #include "fs/metadata/json_value.h"
+#include "fs/metadata/value.h"
 #include "fs/util/utf8.h"
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "gguf/printable.h"
 
 #include <inttypes.h>

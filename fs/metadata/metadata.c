@@ -2,8 +2,11 @@
 /* metadata.c - see metadata.h. Values are metadata_entry.c. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/metadata/value_parse.h"
 #include "fs/util/array_grown.h"
 #include "gguf/arena.h"
+#include "gguf/error.h"
+#include "gguf/layout.h"
 #include "gguf/names.h"
 
 #include <errno.h>

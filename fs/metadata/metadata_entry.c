@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* metadata_entry.c - see metadata.h: one value, and its text as a view. */
 #include "fs/metadata/metadata.h"
+#include "fs/metadata/value_parse.h"
 #include "fs/metadata/value_text.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "gguf/bytes.h"
 
 #include <errno.h>

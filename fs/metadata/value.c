@@ -2,6 +2,8 @@
 /* value.c - see value.h. */
 #include "fs/metadata/value.h"
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

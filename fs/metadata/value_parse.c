@@ -4,6 +4,8 @@
 #include "fs/metadata/value_parse.h"
 #include "fs/util/utf8.h"
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

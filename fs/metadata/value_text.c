@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* value_text.c - see value_text.h. */
 #include "fs/metadata/value_text.h"
+#include "fs/metadata/value.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/utf8.h"
 #include "gguf/bytes.h"
+#include "gguf/cursor.h"
 #include "gguf/printable.h"
 
 #include <errno.h>

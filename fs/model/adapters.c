@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* adapters.c - see adapters.h: which adapters a model has, and their files. What they do to slots
  * is adapters_merge.c. */
-#include "fs/model/adapters_internal.h"
+#include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
+#include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
+#include "fs/tensor/matrix_cache.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <limits.h>

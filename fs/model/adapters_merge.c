@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters. */
+#include "fs/layer/donor.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
+#include "fs/tensor/lora_merge.h"
+#include "fs/util/log.h"
 #include "fs/util/time_order.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 #include "measure/lora.h"
 
 #include <errno.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_force.c - see merge_force.h. */
 #include "fs/model/merge_force.h"
+#include "fs/merge/merge_config.h"
+#include "fs/merge/merge_note.h"
+#include "fs/merge/merge_plan.h"
 #include "fs/model/inode.h"
+#include "fs/storage/backing.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

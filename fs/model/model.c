@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c - see model.h. */
 #include "fs/model/model.h"
+#include "fs/base/base.h"
+#include "fs/base/shards.h"
+#include "fs/layer/layer.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
-#include "fs/model/merge_force.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
+#include "fs/storage/backing.h"
 #include "fs/util/array_grown.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
+#include "gguf/arena.h"
+#include "gguf/error.h"
 #include "gguf/file_names.h"
 #include "gguf/names.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* organ_file.c - see organ_file.h. */
 #include "fs/model/organ_file.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"
+#include "gguf/reader.h"
 
 uint64_t organ_file_size(const struct model *model, uint32_t tensor, const struct content *content)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.c - see slots.h. */
 #include "fs/model/slots.h"
+#include "fs/layer/donor.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/storage/backing.h"
 #include "fs/util/array_grown.h"
+#include "gguf/anatomy.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,6 +2,7 @@
 /* config.c - see config.h. */
 #include "fs/mount/config.h"
 #include "fs/util/io.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

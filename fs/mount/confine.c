@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* confine.c - see confine.h. */
 #include "fs/mount/confine.h"
+#include "fs/layer/layer.h"
+#include "fs/model/model.h"
+#include "fs/mount/models.h"
+#include "fs/mount/options.h"
+#include "fs/util/landlock.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

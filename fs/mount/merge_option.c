@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_option.c - see merge_option.h. */
 #include "fs/mount/merge_option.h"
+#include "fs/base/base.h"
 #include "fs/edit/merge_edit.h"
+#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_models.h"
 #include "fs/mount/mount.h"
+#include "fs/mount/options.h"
 #include "fs/util/io.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

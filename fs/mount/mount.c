@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* mount.c - see mount.h. */
 #include "fs/mount/mount.h"
+#include "fs/edit/symlinks.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_hashes.h"
 #include "fs/model/inode.h"
+#include "fs/mount/options.h"
+#include "fs/mount/reply_buffers.h"
+#include "fs/paths/write_source.h"
+#include "fs/storage/read_threads.h"
+#include "fs/storage/remote_cache.h"
+#include "fs/tree/name_locks.h"
+#include "fs/tree/open_files.h"
+#include "fs/tree/read_modes.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/write_opens.h"
+#include "fs/util/fifo_lock.h"
+#include "fs/util/in_flight.h"
+#include "fs/util/pool.h"
+#include "fs/util/stop_flags.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 /* mountpoint.c - see mountpoint.h. */
 #include "fs/mount/mountpoint.h"
 #include "fs/util/mountinfo.h"
+#include "gguf/error.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,6 +6,8 @@
 #include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
+#include "measure/sample.h"
 
 #define FUSE_USE_VERSION 312
 #include <errno.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_option.c - see recipe_option.h. */
 #include "fs/mount/recipe_option.h"
+#include "fs/edit/symlinks.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/options.h"
+#include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_replay.h"
 #include "fs/util/io.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sandbox.c - see sandbox.h. */
 #include "fs/mount/sandbox.h"
+#include "fs/mount/options.h"
 #include "fs/util/capabilities.h"
+#include "fs/util/landlock.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_watch.c - see shard_watch.h. */
 #include "fs/mount/shard_watch.h"
+#include "fs/base/shards.h"
+#include "fs/edit/symlinks.h"
+#include "fs/files/assembly.h"
+#include "fs/lazy/memo.h"
+#include "fs/lazy/tensor_hashes.h"
+#include "fs/model/slots.h"
 #include "fs/mount/mount.h"
+#include "fs/util/log.h"
 #include "fs/util/time_order.h"
+#include "gguf/error.h"
 
 #include <time.h>
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* unmount.c - see unmount.h. A thread works, and this one waits for it and for signals. */
 #include "fs/mount/unmount.h"
+#include "fs/edit/symlinks.h"
+#include "fs/files/assembly.h"
+#include "fs/layer/layer.h"
+#include "fs/model/slots.h"
+#include "fs/mount/mount.h"
+#include "fs/mount/unmount_status.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <limits.h>

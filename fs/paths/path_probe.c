@@ -2,11 +2,17 @@
 /* path_probe.c - see path_probe.h. What the threads work on is theirs and the caller's together;
  * the last one to leave frees it. */
 #include "fs/paths/path_probe.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer_reference.h"
 #include "fs/layer/link_target.h"
+#include "fs/paths/path_resolve.h"
+#include "fs/paths/probe_threads.h"
+#include "fs/storage/backing.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/credentials.h"
 #include "fs/util/paths.h"
 #include "gguf/anatomy.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,7 @@
  * Outside of our mount the place is a descriptor that was opened without asking the filesystem for
  * more than the name (O_PATH); inside it is a text. */
 #include "fs/paths/path_resolve.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* proc_fds.c - see proc_fds.h. The formats are those of proc(5). */
 #include "fs/paths/proc_fds.h"
+#include "fs/paths/mount_table.h"
 #include "fs/util/mountinfo.h"
 
 #include <dirent.h>

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* write_source.c - see write_source.h. */
 #include "fs/paths/write_source.h"
+#include "fs/base/fingerprint.h"
+#include "fs/layer/donor.h"
+#include "fs/paths/mount_table.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/proc_fds.h"
+#include "fs/storage/backing.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/credentials.h"
 #include "fs/util/paths.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_ancestry.c - see recipe_ancestry.h. */
 #include "fs/recipe/recipe_ancestry.h"
+#include "fs/layer/donor.h"
+#include "fs/model/model.h"
+#include "fs/recipe/recipe.h"
+#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,15 @@
 /* recipe_apply.c - see recipe_replay_internal.h: the changes that a recipe says, made. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
+#include "fs/storage/view.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,12 +2,19 @@
 /* recipe_donors.c - see recipe_donors.h. Directories are listed once, and each file is read at most
  * once, whatever number of donors it could be. */
 #include "fs/recipe/recipe_donors.h"
+#include "fs/base/shards.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/symlinks.h"
 #include "fs/model/inode.h"
+#include "fs/recipe/recipe.h"
+#include "fs/recipe/recipe_ancestry.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_lineage.c - see recipe_lineage.h. */
 #include "fs/recipe/recipe_lineage.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/util/log.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

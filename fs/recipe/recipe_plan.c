@@ -3,10 +3,16 @@
  * anything is changed. */
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer_reference.h"
-#include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/recipe/recipe_donors.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/organ_views.h"
 #include "gguf/cursor.h"
 

@@ -4,6 +4,7 @@
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/yaml_reader.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

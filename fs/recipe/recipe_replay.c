@@ -2,14 +2,20 @@
 /* recipe_replay.c - see recipe_replay.h. */
 #include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
+#include "fs/layer/donor.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/metadata/key_filename.h"
-#include "fs/metadata/value_parse.h"
+#include "fs/model/slots.h"
+#include "fs/recipe/recipe_donors.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
 #include "fs/recipe/recipe_same.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/storage/backing.h"
 #include "fs/util/credentials.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 /* recipe_same.c - see recipe_same.h. */
 #include "fs/recipe/recipe_same.h"
 #include "fs/metadata/value_parse.h"
+#include "fs/recipe/recipe.h"
 #include "gguf/cursor.h"
 
 #include <stddef.h>

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_stage.c - see recipe_replay_internal.h: the bytes of copies, made again from their donors
  * or found in organ files, in the layer before anything is changed. */
+#include "fs/edit/stage.h"
+#include "fs/layer/donor.h"
+#include "fs/model/model.h"
+#include "fs/recipe/recipe_donors.h"
+#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/util/credentials.h"
 

@@ -2,13 +2,22 @@
 /* recipe_state.c - see recipe_state.h. */
 #include "fs/recipe/recipe_state.h"
 #include "fs/edit/journal.h"
+#include "fs/layer/donor.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_reference.h"
+#include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/slots.h"
+#include "fs/recipe/recipe.h"
+#include "fs/recipe/recipe_ancestry.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/util/hash_text.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdlib.h>

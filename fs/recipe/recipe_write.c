@@ -2,6 +2,7 @@
 /* recipe_write.c - see recipe.h: a recipe as YAML, by libyaml's emitter. */
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/paths.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* card.c - see card.h. The keys are those of llama.cpp (gguf-py, constants.py). */
 #include "fs/report/card.h"
+#include "fs/base/shards.h"
+#include "fs/lazy/figures.h"
 #include "fs/metadata/json_value.h"
+#include "fs/metadata/metadata.h"
+#include "fs/model/model.h"
 #include "fs/util/plural.h"
+#include "gguf/anatomy.h"
 #include "gguf/printable.h"
 
 #include <inttypes.h>

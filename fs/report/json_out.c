@@ -2,6 +2,7 @@
 /* json_out.c - see json_out.h. */
 #include "fs/report/json_out.h"
 #include "fs/metadata/json_value.h"
+#include "fs/report/theta_mean.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

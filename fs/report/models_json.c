@@ -3,6 +3,9 @@
  * measured, so where one name stands alone it is padded to the longest. */
 #include "fs/report/models_json.h"
 #include "fs/metadata/json_value.h"
+#include "fs/report/json_out.h"
+#include "fs/report/ranking.h"
+#include "fs/report/report_json.h"
 
 #include <errno.h>
 #include <inttypes.h>

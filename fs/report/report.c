@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - see report.h. Every number has its width, so that the length is always the same. */
 #include "fs/report/report.h"
+#include "fs/lazy/figures.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/report/card.h"
 #include "fs/report/theta_mean.h"

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.c - see report_json.h. */
 #include "fs/report/report_json.h"
+#include "fs/base/shards.h"
+#include "fs/layer/donor.h"
+#include "fs/lazy/figures.h"
+#include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
+#include "fs/model/model.h"
 #include "fs/report/card.h"
+#include "fs/report/json_out.h"
+#include "fs/report/theta_mean.h"
+#include "fs/storage/backing.h"
 #include "fs/util/time_text.h"
+#include "gguf/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>

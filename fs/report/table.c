@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - see table.h. */
 #include "fs/report/table.h"
+#include "fs/base/shards.h"
+#include "fs/lazy/memo.h"
+#include "fs/model/model.h"
 #include "fs/report/card.h"
 #include "fs/report/table_field.h"
+#include "fs/util/text_escape.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

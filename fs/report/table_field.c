@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table_field.c - see table_field.h. */
 #include "fs/report/table_field.h"
+#include "fs/util/text_escape.h"
 #include "gguf/types.h"
 
 #include <errno.h>

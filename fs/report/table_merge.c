@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* table_merge.c - see table_merge.h. */
 #include "fs/report/table_merge.h"
+#include "fs/lazy/figures.h"
+#include "fs/report/card.h"
+#include "fs/report/table_parse.h"
 #include "fs/util/array_grown.h"
 #include "gguf/arena.h"
+#include "gguf/error.h"
 #include "gguf/names.h"
 #include "gguf/printable.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <inttypes.h>

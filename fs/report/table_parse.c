@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* table_parse.c - see table_parse.h. */
 #include "fs/report/table_parse.h"
+#include "fs/model/model.h"
 #include "fs/report/table.h"
 #include "fs/report/table_field.h"
 #include "fs/util/array_grown.h"
+#include "gguf/error.h"
 #include "gguf/printable.h"
 
 #include <errno.h>

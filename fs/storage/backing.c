@@ -2,9 +2,15 @@
 /* backing.c - see backing.h: a backing's life, what is known of it without reading, reading, and
  * that the bytes are what they were. */
 #include "fs/storage/backing.h"
+#include "fs/storage/fd_cache.h"
+#include "fs/storage/page_cache.h"
+#include "fs/storage/remote_file.h"
+#include "fs/storage/zstd_seekable.h"
 #include "fs/util/io.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

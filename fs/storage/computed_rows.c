@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* computed_rows.c - see computed_rows.h. */
 #include "fs/storage/computed_rows.h"
+#include "fs/storage/backing.h"
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>

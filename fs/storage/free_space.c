@@ -2,6 +2,7 @@
 /* free_space.c - see free_space.h. The thread that asks and the owner hold it together; the last
  * one to leave frees it. */
 #include "fs/storage/free_space.h"
+#include "fs/storage/backing.h"
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>

@@ -5,6 +5,9 @@
  * reader is in, and what is ahead. The first one is closed, and its pages dropped, once the reader
  * is SLACK behind it. */
 #include "fs/storage/page_trail.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/page_cache.h"
+#include "fs/storage/view.h"
 
 #include <pthread.h>
 #include <stdlib.h>

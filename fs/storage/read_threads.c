@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read_threads.c - see read_threads.h. */
 #include "fs/storage/read_threads.h"
+#include "fs/util/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_file.c - see remote_file.h. */
 #include "fs/storage/remote_file.h"
+#include "fs/storage/remote_answer.h"
+#include "fs/storage/remote_cache.h"
 #include "fs/storage/remote_http.h"
-#include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <curl/curl.h>
 #include <errno.h>

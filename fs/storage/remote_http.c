@@ -2,9 +2,11 @@
 /* remote_http.c - see remote_http.h. A call drives its requests itself, on the thread of the
  * caller, with a multi handle of curl that keeps its connections for the next call. */
 #include "fs/storage/remote_http.h"
+#include "fs/storage/remote_answer.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"
+#include "gguf/error.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c - see view.h. */
 #include "fs/storage/view.h"
+#include "fs/storage/backing.h"
 
 #include <errno.h>
 #include <stdlib.h>

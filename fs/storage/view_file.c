@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view_file.c - see view_file.h. */
 #include "fs/storage/view_file.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "fs/util/array_grown.h"
 #include "fs/util/io.h"
 #include "gguf/bytes.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

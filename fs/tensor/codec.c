@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* codec.c - see codec.h. */
 #include "fs/tensor/codec.h"
+#include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "gguf/dequant.h"
+#include "gguf/types.h"
 #include "measure/quantise.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* expert_slice.c - see expert_slice.h. */
 #include "fs/tensor/expert_slice.h"
+#include "fs/storage/view.h"
 #include "gguf/anatomy.h"
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* lora_merge.c - see lora_merge.h. */
 #include "fs/tensor/lora_merge.h"
+#include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/matrix_cache.h"
 #include "measure/lora.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* matrix_cache.c - see matrix_cache.h. A list, the last one used first. */
 #include "fs/tensor/matrix_cache.h"
+#include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "gguf/types.h"
 

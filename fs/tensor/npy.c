@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* npy.c - see npy.h. */
 #include "fs/tensor/npy.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/organ_views.h"
 #include "gguf/dequant.h"
+#include "gguf/types.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* npy_parse.c - see npy_parse.h. */
 #include "fs/tensor/npy_parse.h"
+#include "gguf/cursor.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>

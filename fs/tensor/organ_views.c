@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* organ_views.c - see organ_views.h. */
 #include "fs/tensor/organ_views.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/expert_slice.h"
 #include "fs/tensor/npy.h"
 #include "fs/tensor/purified.h"

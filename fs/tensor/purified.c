@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* purified.c - see purified.h. */
 #include "fs/tensor/purified.h"
+#include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/organ_views.h"
 #include "gguf/dequant.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sampling.c - see sampling.h. */
 #include "fs/tensor/sampling.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/remote_file.h"
+#include "fs/tensor/organ_views.h"
 #include "gguf/dequant.h"
+#include "gguf/types.h"
 #include "measure/zstream.h"
 
 #include <errno.h>

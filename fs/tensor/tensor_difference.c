@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_difference.c - see tensor_difference.h. */
 #include "fs/tensor/tensor_difference.h"
+#include "fs/storage/backing.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tensor/sampling.h"
+#include "fs/util/halt.h"
 #include "gguf/dequant.h"
 #include "measure/difference.h"
+#include "measure/sample.h"
+#include "measure/zmeasure.h"
 
 #include <errno.h>
 #include <math.h>

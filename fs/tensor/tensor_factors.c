@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* tensor_factors.c - see tensor_factors.h. */
 #include "fs/tensor/tensor_factors.h"
+#include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/organ_views.h"
 #include "fs/tensor/sampling.h"
+#include "fs/util/halt.h"
+#include "gguf/types.h"
+#include "measure/low_rank.h"
 
 #include <errno.h>
 #include <stdlib.h>

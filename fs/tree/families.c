@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* families.c - the table of families, what several share, and names. */
+#include "fs/edit/stage.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>

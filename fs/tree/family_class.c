@@ -3,7 +3,12 @@
  * them, and scratch files. */
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <stdio.h>

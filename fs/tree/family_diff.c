@@ -3,7 +3,11 @@
  * those that symbolic links NAME.gguf lead to, the files that diffs.h makes. The links are scratch
  * files of the directory (scratch_files.h). */
 #include "fs/model/inode.h"
+#include "fs/tree/diffs.h"
+#include "fs/tree/family.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,13 @@
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/model/merge_force.h"
+#include "fs/storage/view.h"
 #include "fs/tensor/organ_views.h"
+#include "fs/tree/family.h"
+#include "fs/tree/generated.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "gguf/reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/tensor/expert_slice.h"
+#include "fs/tree/family.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>

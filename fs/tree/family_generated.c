@@ -3,12 +3,20 @@
  * empty ones: what is written to most of them is dropped. */
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/undo.h"
+#include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
+#include "fs/merge/merge_config.h"
 #include "fs/model/inode.h"
 #include "fs/model/merge_force.h"
+#include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_replay.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
+#include "fs/tree/generated.h"
 #include "fs/tree/tree.h"
 #include "fs/tree/undo_words.h"
+#include "fs/util/log.h"
 #include "fs/util/paths.h"
 
 #include <errno.h>

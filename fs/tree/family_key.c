@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* family_key.c - names in metadata: each is a key's, or of a scratch file (key_filename.h). */
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/inode.h"
+#include "fs/tree/family.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <stdio.h>

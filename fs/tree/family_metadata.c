@@ -2,8 +2,12 @@
 /* family_metadata.c - the directories of keys: metadata, and that of .base. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/inode.h"
+#include "fs/tree/family.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <stdio.h>

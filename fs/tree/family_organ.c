@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* family_organ.c - organs: files, or links; those of the base; the bytes written over one. */
 #include "fs/edit/graft.h"
+#include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/storage/backing.h"
+#include "fs/tree/family.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

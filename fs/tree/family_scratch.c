@@ -3,8 +3,13 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
+#include "fs/tree/name_locks.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>

@@ -3,6 +3,8 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/storage/view.h"
+#include "fs/tree/family.h"
 #include "fs/tree/tree.h"
 
 #include <stdio.h>

@@ -2,6 +2,9 @@
 /* generated.c - see generated.h. */
 #include "fs/tree/generated.h"
 #include "fs/model/inode.h"
+#include "fs/tree/inodes.h"
+#include "fs/util/log.h"
+#include "gguf/error.h"
 #include "gguf/gather.h"
 
 #include <errno.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* open_files.c - see open_files.h. */
 #include "fs/tree/open_files.h"
+#include "fs/edit/stage.h"
 #include "fs/paths/proc_fds.h"
+#include "fs/storage/page_trail.h"
+#include "fs/storage/view.h"
 #include "fs/tree/family.h"
+#include "fs/tree/read_modes.h"
+#include "fs/tree/undo_words.h"
 #include "fs/util/process.h"
 
 #include <pthread.h>

@@ -2,6 +2,9 @@
 /* scratch_files.c - see scratch_files.h. A list: there are as many as programs have files half
  * written. */
 #include "fs/tree/scratch_files.h"
+#include "fs/edit/stage.h"
+#include "fs/tree/file_name.h"
+#include "fs/tree/inodes.h"
 
 #include <errno.h>
 #include <limits.h>

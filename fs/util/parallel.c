@@ -2,6 +2,7 @@
 /* parallel.c - see parallel.h. A job of the pool that comes late finds nothing to do: it is never
  * waited for before it runs, so that no thread of the pool can wait for one behind it. */
 #include "fs/util/parallel.h"
+#include "fs/util/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* yaml_reader.c - see yaml_reader.h. */
 #include "fs/util/yaml_reader.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdarg.h>
