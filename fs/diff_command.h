@@ -3,7 +3,7 @@
 #ifndef FS_DIFF_COMMAND_H
 #define FS_DIFF_COMMAND_H
 
-#include "fs/mount/options.h"
+struct options;
 
 /* Print what differs between the two models that options names, which are as options_parse() fills
  * them for it: all or nothing. What is wrong is said in a line on stderr. Returns an exit

@@ -4,7 +4,7 @@
 #ifndef FS_MOUNT_FILES_H
 #define FS_MOUNT_FILES_H
 
-#include "fs/report/table_merge.h"
+#include "fs/report/table_parse.h"
 
 struct mount_files {
 	struct table table;

@@ -4,8 +4,9 @@
 #ifndef FS_OFFLINE_MODELS_H
 #define FS_OFFLINE_MODELS_H
 
-#include "fs/lazy/figures.h"
 #include "fs/mount/models.h"
+
+struct options;
 
 /* One of them. */
 struct offline_model {

@@ -4,7 +4,7 @@
 #ifndef FS_PACK_COMMAND_H
 #define FS_PACK_COMMAND_H
 
-#include "fs/mount/options.h"
+struct options;
 
 /* Write the one model that options names, with the grafts of its layer= where that is given, to
  * options->mountpoint, which is a name as .assemble takes it. What came of it is said

@@ -4,7 +4,7 @@
 #ifndef FS_RECIPE_COMMAND_H
 #define FS_RECIPE_COMMAND_H
 
-#include "fs/mount/options.h"
+struct options;
 
 /* Print the recipe in the one file, a GGUF, that options names, which are as options_parse() fills
  * them for it. What is wrong is said in a line on stderr, and nothing is printed. Returns an exit

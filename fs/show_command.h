@@ -5,7 +5,7 @@
 #ifndef FS_SHOW_COMMAND_H
 #define FS_SHOW_COMMAND_H
 
-#include "fs/mount/options.h"
+struct options;
 
 /* Show the model that options names, which are as options_parse() fills them for it: a GGUF, or in
  * a mount the directory of a model, one of its classes, or a root with several. What is wrong is

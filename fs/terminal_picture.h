@@ -4,8 +4,9 @@
 #ifndef FS_TERMINAL_PICTURE_H
 #define FS_TERMINAL_PICTURE_H
 
-#include "fs/lazy/figures.h"
-#include "fs/terminal_text.h"
+#include <stdio.h>
+
+struct terminal;
 
 /* All of it is borrowed, and may hold any bytes. */
 struct terminal_picture {

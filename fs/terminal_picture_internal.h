@@ -4,8 +4,12 @@
 #ifndef FS_TERMINAL_PICTURE_INTERNAL_H
 #define FS_TERMINAL_PICTURE_INTERNAL_H
 
-#include "fs/files/picture_grid.h"
-#include "fs/terminal_picture.h"
+#include <stddef.h>
+#include <stdio.h>
+
+struct picture_grid;
+struct terminal;
+struct terminal_picture;
 
 /* "a" to "z" by the number of the donor, '?' for one that is not known or has no letter left. */
 char terminal_picture_letter(size_t donor);

@@ -4,8 +4,7 @@
 #ifndef FS_TERMINAL_TEXT_H
 #define FS_TERMINAL_TEXT_H
 
-#include "fs/files/palette.h"
-
+#include <stdbool.h>
 #include <stdio.h>
 
 enum terminal_colours {

@@ -9,7 +9,13 @@
 #define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
-#include "fs/mount/mount.h"
+#include "fs/tree/read_modes.h"
+#include "fs/util/stop_flags.h"
+
+struct inode;
+struct mount;
+struct open_file;
+struct pool;
 
 extern const struct fuse_lowlevel_ops organfs_ops;
 

@@ -9,7 +9,12 @@
 #ifndef FS_FUSE_PASSTHROUGH_H
 #define FS_FUSE_PASSTHROUGH_H
 
+#define FUSE_USE_VERSION 312
 #include "fs/fuse/ops.h"
+
+#include <fuse_lowlevel.h>
+
+struct fuse_session;
 
 /* Before the session answers its first request. */
 void passthrough_prepare(struct mount *fs, struct fuse_session *session);

@@ -3,8 +3,8 @@
 #ifndef FS_FUSE_SESSION_H
 #define FS_FUSE_SESSION_H
 
-#include "fs/mount/models.h"
-#include "fs/mount/unmount_status.h"
+struct models;
+struct unmount_status;
 
 /* Mount the models, go into the background unless told otherwise, answer requests until the mount
  * is taken away or a signal comes, and assemble what was grafted (unmount.h); status, which is

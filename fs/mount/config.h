@@ -4,10 +4,10 @@
 #ifndef FS_MOUNT_CONFIG_H
 #define FS_MOUNT_CONFIG_H
 
-#include "gguf/error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+struct error;
 
 /* The system's file; it goes for every user. */
 #define CONFIG_SYSTEM "/etc/organfs.conf"

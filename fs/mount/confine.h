@@ -3,8 +3,9 @@
 #ifndef FS_MOUNT_CONFINE_H
 #define FS_MOUNT_CONFINE_H
 
-#include "fs/mount/models.h"
-#include "fs/util/landlock.h"
+struct error;
+struct landlock;
+struct models;
 
 /* Make the ruleset: what the models' layers are in, the directories that the unmount writes to, and
  * /dev/null can be written to, and all can be read; with ro nothing but /dev/null can be written

@@ -5,11 +5,10 @@
 #ifndef FS_MOUNT_MERGE_OPTION_H
 #define FS_MOUNT_MERGE_OPTION_H
 
-#include "gguf/error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
+struct error;
 struct mount;
 
 /* Zeros: there is none. */

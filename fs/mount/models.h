@@ -3,9 +3,11 @@
 #ifndef FS_MOUNT_MODELS_H
 #define FS_MOUNT_MODELS_H
 
-#include "fs/model/model.h"
 #include "fs/mount/merge_option.h"
-#include "fs/mount/options.h"
+
+#include <stdint.h>
+
+struct shards;
 
 struct models {
 	struct model **models; /* by their numbers; there is room for more */

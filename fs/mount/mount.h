@@ -3,24 +3,10 @@
 #ifndef FS_MOUNT_MOUNT_H
 #define FS_MOUNT_MOUNT_H
 
-#include "fs/edit/symlinks.h"
 #include "fs/mount/models.h"
-#include "fs/mount/options.h"
-#include "fs/mount/reply_buffers.h"
-#include "fs/mount/unmount_status.h"
-#include "fs/paths/write_source.h"
-#include "fs/storage/read_threads.h"
+#include "fs/storage/backing.h"
 #include "fs/tree/model_files.h"
-#include "fs/tree/models_root.h"
-#include "fs/tree/name_locks.h"
-#include "fs/tree/open_files.h"
-#include "fs/tree/read_modes.h"
-#include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
-#include "fs/tree/write_opens.h"
-#include "fs/util/fifo_lock.h"
-#include "fs/util/in_flight.h"
-#include "fs/util/stop_flags.h"
 
 struct mount {
 	/* Set by mount_new() and not changed afterwards. */

@@ -3,9 +3,9 @@
 #ifndef FS_MOUNT_MOUNTPOINT_H
 #define FS_MOUNT_MOUNTPOINT_H
 
-#include "gguf/error.h"
-
 #include <stdbool.h>
+
+struct error;
 
 /* Is the directory, an absolute path without links, free? Returns 0, or -errno with err set: EBUSY
  * organfs is mounted there, ENOTEMPTY there is something in it that the mount would hide. That is

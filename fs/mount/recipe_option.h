@@ -3,7 +3,7 @@
 #ifndef FS_MOUNT_RECIPE_OPTION_H
 #define FS_MOUNT_RECIPE_OPTION_H
 
-#include "fs/mount/mount.h"
+struct mount;
 
 /* Do the recipe that the options name, if they do. Returns 0, or -errno after lines on stderr; then
  * nothing is changed. */

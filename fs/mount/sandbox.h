@@ -12,9 +12,11 @@
 #ifndef FS_MOUNT_SANDBOX_H
 #define FS_MOUNT_SANDBOX_H
 
-#include "fs/mount/options.h"
-#include "fs/util/landlock.h"
-#include "fs/util/log.h"
+#include <stdbool.h>
+
+struct landlock;
+struct log;
+struct options;
 
 /* What a mount never needs, before it opens a model: there is no other thread yet. */
 void sandbox_begin_mount(void);

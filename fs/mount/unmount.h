@@ -3,8 +3,10 @@
 #ifndef FS_MOUNT_UNMOUNT_H
 #define FS_MOUNT_UNMOUNT_H
 
-#include "fs/mount/mount.h"
-#include "fs/mount/unmount_status.h"
+#include <stdbool.h>
+
+struct mount;
+struct unmount_status;
 
 /* Keep SIGHUP, SIGINT and SIGTERM for unmount_finish(), and for who takes them before: blocked from
  * now on, in this thread and those that it makes. */
