@@ -3,10 +3,14 @@
 #ifndef FS_FILES_ASSEMBLY_H
 #define FS_FILES_ASSEMBLY_H
 
-#include "fs/model/model.h"
-#include "fs/storage/view.h"
-
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct model;
+struct view;
 
 struct assembly; /* any thread may use it, but where something else is said */
 

@@ -4,8 +4,12 @@
 #ifndef FS_FILES_CHECKSUMS_H
 #define FS_FILES_CHECKSUMS_H
 
-#include "fs/lazy/tensor_hashes.h"
-#include "fs/storage/view.h"
+#include <stdatomic.h>
+
+struct model;
+struct snapshot;
+struct tensor_hashes;
+struct view;
 
 /* checksums.xxh128: the XXH128 of the organs in force, a line each, by class and in it as in its
  * table:

@@ -3,8 +3,9 @@
 #ifndef FS_FILES_GRAFTS_LIST_H
 #define FS_FILES_GRAFTS_LIST_H
 
-#include "fs/model/model.h"
-#include "fs/storage/view.h"
+struct model;
+struct snapshot;
+struct view;
 
 /* .grafts: one line a graft in force, in file order of the tensors, then one a metadata key that is
  * edited, removed or added, then one an adapter, in the order in which they are merged. Fields,

@@ -3,10 +3,12 @@
 #ifndef FS_FILES_MANIFEST_H
 #define FS_FILES_MANIFEST_H
 
-#include "fs/lazy/tensor_measures.h"
-#include "fs/storage/view.h"
-
 #include <stdio.h>
+
+struct memo;
+struct model;
+struct snapshot;
+struct view;
 
 /* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
  * see json_value.h. Tensors stand one a line, in file order, each with its Z-measure, which is made

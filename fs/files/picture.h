@@ -4,8 +4,9 @@
 #ifndef FS_FILES_PICTURE_H
 #define FS_FILES_PICTURE_H
 
-#include "fs/files/picture_grid.h"
 #include "fs/lazy/lazy_report.h"
+
+struct picture_grid;
 
 /* Of a mounted model, or of two side by side. */
 lazy_report_print_fn picture_print;

@@ -6,10 +6,12 @@
 #define FS_FILES_PICTURE_INTERNAL_H
 
 #include "fs/files/palette.h"
-#include "fs/files/picture.h"
 #include "fs/files/picture_grid.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+
+struct picture;
 
 /* Pixels. The text sizes are the smallest that are read without effort. */
 enum {

@@ -49,10 +49,11 @@
 #define FS_RECIPE_RECIPE_H
 
 #include "fs/base/fingerprint.h"
-#include "gguf/error.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+
+struct error;
 
 /* The longest text, in bytes. */
 #define RECIPE_MAX ((size_t)16 << 20)

@@ -4,10 +4,12 @@
 #ifndef FS_RECIPE_RECIPE_ANCESTRY_H
 #define FS_RECIPE_RECIPE_ANCESTRY_H
 
-#include "fs/model/model.h"
-#include "fs/recipe/recipe.h"
+#include "fs/base/fingerprint.h"
 
 #include <pthread.h>
+
+struct donor;
+struct recipe_source;
 
 /* What is carried is kept in another recipe up to this size in bytes, and up to so many recipes
  * within each other; what is larger is cut. */

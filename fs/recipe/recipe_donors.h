@@ -5,10 +5,13 @@
 #define FS_RECIPE_RECIPE_DONORS_H
 
 #include "fs/base/base.h"
-#include "fs/model/model.h"
-#include "fs/recipe/recipe_ancestry.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct recipe;
+struct recipe_source;
 
 /* Where to look, all of it borrowed. */
 struct recipe_places {

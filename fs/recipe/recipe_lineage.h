@@ -4,7 +4,9 @@
 #ifndef FS_RECIPE_RECIPE_LINEAGE_H
 #define FS_RECIPE_RECIPE_LINEAGE_H
 
-#include "fs/recipe/recipe_ancestry.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Of a model. Any thread may use it. */
 struct recipe_lineage {

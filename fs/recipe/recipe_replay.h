@@ -12,10 +12,11 @@
 #ifndef FS_RECIPE_RECIPE_REPLAY_H
 #define FS_RECIPE_RECIPE_REPLAY_H
 
-#include "fs/recipe/recipe_ancestry.h"
 #include "fs/recipe/recipe_donors.h"
 
 #include <sys/types.h>
+
+struct model;
 
 /* For whom a recipe is done, and with what. All is borrowed. */
 struct recipe_request {

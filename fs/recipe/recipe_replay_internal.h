@@ -5,7 +5,11 @@
 #define FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
 
 #include "fs/edit/graft.h"
-#include "fs/recipe/recipe_replay.h"
+#include "fs/recipe/recipe.h"
+#include "gguf/error.h"
+#include "gguf/organ.h"
+
+struct view;
 
 /* What is to fill a slot. */
 struct recipe_plan_graft {

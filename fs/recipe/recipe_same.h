@@ -3,7 +3,9 @@
 #ifndef FS_RECIPE_RECIPE_SAME_H
 #define FS_RECIPE_RECIPE_SAME_H
 
-#include "fs/recipe/recipe.h"
+#include <stdbool.h>
+
+struct recipe;
 
 /* Is a model, of which is is the recipe, as another recipe says? Their changes are the same in any
  * order, whatever their donors are called and wherever they lie: of a copy the bytes count, of what

@@ -3,8 +3,17 @@
 #ifndef FS_RECIPE_RECIPE_STATE_H
 #define FS_RECIPE_RECIPE_STATE_H
 
-#include "fs/model/model.h"
-#include "fs/recipe/recipe_ancestry.h"
+#include "fs/base/fingerprint.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+struct error;
+struct model;
+struct recipe;
+struct recipe_ancestry;
+struct snapshot;
+struct view;
 
 /* Fill recipe, to be released either way, with what a snapshot of the model holds. Reads from the
  * disks of layer and donors, without the commit lock. When *stop becomes true, which may be NULL,

@@ -6,8 +6,10 @@
 #define FS_TREE_DIFFS_H
 
 #include "fs/diff/diff_low_rank.h"
-#include "fs/tree/inodes.h"
-#include "fs/util/pool.h"
+
+#include <stdatomic.h>
+
+struct inode;
 
 /* Which file: those before DIFFS_LISTED, or an adapter of a rank from 1 to DIFF_RANK_MOST, or what
  * such a one keeps. */

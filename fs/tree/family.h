@@ -6,9 +6,13 @@
 #define FS_TREE_FAMILY_H
 
 #include "fs/tree/inodes.h"
+#include "gguf/organ.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+
+struct value_type;
 
 struct tree; /* tree.h */
 

@@ -7,7 +7,13 @@
 #ifndef FS_TREE_GENERATED_H
 #define FS_TREE_GENERATED_H
 
-#include "fs/tree/inodes.h"
+#include "gguf/anatomy.h"
+
+#include <time.h>
+
+struct error;
+struct inode;
+struct inodes;
 
 enum generated_kind {
 	GENERATED_MANIFEST,

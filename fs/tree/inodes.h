@@ -7,10 +7,13 @@
 #ifndef FS_TREE_INODES_H
 #define FS_TREE_INODES_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
-#include "fs/storage/view.h"
 #include "fs/tree/families.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct donor;
 
 struct inode {
 	uint64_t ino;

@@ -3,13 +3,9 @@
 #ifndef FS_TREE_MODEL_FILES_H
 #define FS_TREE_MODEL_FILES_H
 
-#include "fs/files/assembly.h"
-#include "fs/lazy/tensor_hashes.h"
-#include "fs/lazy/tensor_measures.h"
+#include "fs/model/model.h"
+#include "fs/recipe/recipe_ancestry.h"
 #include "fs/recipe/recipe_lineage.h"
-#include "fs/storage/free_space.h"
-#include "fs/tree/diffs.h"
-#include "fs/tree/generated.h"
 
 struct model_files {
 	struct model *model;

@@ -4,7 +4,13 @@
 #ifndef FS_TREE_MODELS_ROOT_H
 #define FS_TREE_MODELS_ROOT_H
 
-#include "fs/tree/model_files.h"
+#include <stdint.h>
+
+struct generated;
+struct inodes;
+struct log;
+struct model;
+struct model_files;
 
 struct models_root; /* any thread may use it */
 

@@ -5,14 +5,13 @@
 #ifndef FS_TREE_OPEN_FILES_H
 #define FS_TREE_OPEN_FILES_H
 
-#include "fs/storage/page_trail.h"
 #include "fs/tree/holders.h"
-#include "fs/tree/inodes.h"
-#include "fs/tree/read_modes.h"
-#include "fs/tree/undo_words.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
+
+struct inodes;
+struct read_modes;
 
 /* A writer without a name (write_opens.h) has to write through the inode that readers hold. Its
  * handle has a stage of its own all the same, which the kernel knows nothing of, and the readers'

@@ -12,10 +12,13 @@
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
-#include "fs/tree/file_name.h"
-#include "fs/tree/inodes.h"
-
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct file_name;
+struct inode;
+struct inodes;
 
 struct scratch_files; /* any thread may use it */
 struct scratch_file;

@@ -3,11 +3,14 @@
 #ifndef FS_TREE_TREE_H
 #define FS_TREE_TREE_H
 
-#include "fs/tree/family.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tree/inodes.h"
 #include "fs/tree/model_files.h"
 #include "fs/tree/models_root.h"
-#include "fs/tree/name_locks.h"
-#include "fs/tree/scratch_files.h"
+
+#include <sys/types.h>
+
+struct listed;
 
 /* Set once; all is borrowed from the mount. */
 struct tree {
