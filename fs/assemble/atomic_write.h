@@ -12,12 +12,14 @@
 #ifndef FS_ASSEMBLE_ATOMIC_WRITE_H
 #define FS_ASSEMBLE_ATOMIC_WRITE_H
 
-#include "fs/base/shards.h"
-#include "fs/storage/view.h"
-#include "fs/util/progress.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
+
+struct error;
+struct progress;
+struct view;
 
 /* The files that an assembly wrote: where they are, and whether they are there yet. Zeros are
  * none. */

@@ -5,8 +5,10 @@
 #ifndef FS_ASSEMBLE_BLOCK_METADATA_H
 #define FS_ASSEMBLE_BLOCK_METADATA_H
 
-#include "fs/model/model.h"
-#include "gguf/layout.h"
+struct error;
+struct layout_values;
+struct model;
+struct snapshot;
 
 /* Find the values to replace, for layout_build(), with the slots of that snapshot: none where the
  * base's blocks are there as they were, or do not agree with its metadata themselves. A block that

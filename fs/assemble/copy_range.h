@@ -6,9 +6,9 @@
 #ifndef FS_ASSEMBLE_COPY_RANGE_H
 #define FS_ASSEMBLE_COPY_RANGE_H
 
-#include "fs/util/progress.h"
-
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A file that is being filled from its beginning to its end. */
 struct copy_range {

@@ -3,8 +3,12 @@
 #ifndef FS_ASSEMBLE_MODEL_VIEW_H
 #define FS_ASSEMBLE_MODEL_VIEW_H
 
-#include "fs/model/model.h"
-#include "fs/storage/view.h"
+#include <stdbool.h>
+
+struct error;
+struct model;
+struct snapshot;
+struct view;
 
 /* The assembled model with the slots of that snapshot; where its blocks have gaps, with the
  * metadata of the base, or if strict not at all. NULL with err set: as layout_build() and

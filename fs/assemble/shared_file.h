@@ -5,7 +5,9 @@
 #ifndef FS_ASSEMBLE_SHARED_FILE_H
 #define FS_ASSEMBLE_SHARED_FILE_H
 
-#include "fs/storage/view.h"
+#include <stdatomic.h>
+
+struct view;
 
 /* An empty file for the view in that directory, where it costs little. That is: most of the view
  * lies in files of that filesystem, which shares blocks; nothing of it has to be computed, or

@@ -3,7 +3,13 @@
 #ifndef FS_ASSEMBLE_SPLIT_WRITE_H
 #define FS_ASSEMBLE_SPLIT_WRITE_H
 
-#include "fs/assemble/atomic_write.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct progress;
+struct view;
+struct write_target;
 
 /* What the name of shards ends in. */
 #define SPLIT_WRITE_NUMBERS "-%05d-of-%05d.gguf"

@@ -4,8 +4,9 @@
 #ifndef FS_ASSEMBLE_VIEW_WRITER_H
 #define FS_ASSEMBLE_VIEW_WRITER_H
 
-#include "fs/storage/view.h"
-#include "fs/util/progress.h"
+struct error;
+struct progress;
+struct view;
 
 /* Make the empty file fd, open for reading and writing, hold what the view does, without making it
  * durable. What can be shared is shared first; then there is room for the rest, or it is ENOSPC;

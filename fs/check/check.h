@@ -9,8 +9,11 @@
 #ifndef FS_CHECK_CHECK_H
 #define FS_CHECK_CHECK_H
 
-#include "fs/model/model.h"
-#include "fs/storage/view.h"
+#include <stdatomic.h>
+
+struct model;
+struct snapshot;
+struct view;
 
 /* *ending, which outlives the view, ends a read that works on it as an interrupt does. NULL: out of
  * memory. */

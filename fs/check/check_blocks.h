@@ -8,6 +8,10 @@
 
 #include "fs/check/check_host.h"
 
+#include <stdint.h>
+
+struct check_group;
+
 struct check_block {
 	uint32_t n;	/* tensors that are there */
 	uint32_t base;	/* and in the base */

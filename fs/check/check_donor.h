@@ -4,8 +4,14 @@
 #ifndef FS_CHECK_CHECK_DONOR_H
 #define FS_CHECK_CHECK_DONOR_H
 
-#include "fs/check/check_groups.h"
-#include "fs/check/check_traits.h"
+#include "fs/check/check_verdict.h"
+
+#include <stdbool.h>
+
+struct check_group;
+struct check_groups;
+struct halt;
+struct traits;
 
 /* The checks, in the order in which they are shown. */
 enum donor_check {

@@ -3,8 +3,14 @@
 #ifndef FS_CHECK_CHECK_GROUPS_H
 #define FS_CHECK_CHECK_GROUPS_H
 
-#include "fs/model/merge_force.h"
-#include "fs/storage/view.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gguf;
+struct snapshot;
+struct source;
+struct view;
 
 /* Higher block numbers are no model's. */
 #define BLOCKS_MAX 100000

@@ -4,8 +4,13 @@
 #ifndef FS_CHECK_CHECK_HOST_H
 #define FS_CHECK_CHECK_HOST_H
 
-#include "fs/check/check_groups.h"
-#include "fs/check/check_verdict.h"
+#include <stdbool.h>
+
+struct check_groups;
+struct finding;
+struct gguf;
+struct gguf_tensor;
+struct organ;
 
 /* Returns 0 or -ENOMEM. */
 typedef int check_host_fn(const struct check_groups *groups, const struct gguf *header,

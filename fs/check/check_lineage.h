@@ -4,11 +4,13 @@
 #ifndef FS_CHECK_CHECK_LINEAGE_H
 #define FS_CHECK_CHECK_LINEAGE_H
 
-#include "fs/check/check_verdict.h"
-#include "fs/storage/backing.h"
-#include "gguf/reader.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct finding;
+struct gguf_tensor;
+struct halt;
 
 /* Where the values of a tensor lie. The file is borrowed. */
 struct weights {

@@ -4,8 +4,10 @@
 #ifndef FS_CHECK_CHECK_MERGE_H
 #define FS_CHECK_CHECK_MERGE_H
 
-#include "fs/check/check_verdict.h"
-#include "fs/model/merge_force.h"
+struct finding;
+struct halt;
+struct merge_state;
+struct model;
 
 /* What is merged, and whether that can be read. */
 void check_merge_models(const struct merge_state *state, struct finding *finding);

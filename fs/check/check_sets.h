@@ -4,8 +4,12 @@
 #ifndef FS_CHECK_CHECK_SETS_H
 #define FS_CHECK_CHECK_SETS_H
 
-#include "fs/check/check_groups.h"
-#include "fs/check/check_verdict.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct check_group;
+struct check_groups;
+struct finding;
 
 /* Returns 0 or -ENOMEM. */
 typedef int check_sets_fn(const struct check_groups *groups, const struct check_group *group,

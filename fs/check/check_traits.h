@@ -4,10 +4,13 @@
 #ifndef FS_CHECK_CHECK_TRAITS_H
 #define FS_CHECK_CHECK_TRAITS_H
 
-#include "fs/check/check_verdict.h"
-#include "gguf/reader.h"
-
+#include <stdbool.h>
 #include <xxhash.h>
+
+struct finding;
+struct gguf;
+struct halt;
+struct source;
 
 enum trait {
 	TRAIT_EMBEDDING,

@@ -3,8 +3,6 @@
 #ifndef FS_CHECK_CHECK_VERDICT_H
 #define FS_CHECK_CHECK_VERDICT_H
 
-#include "fs/util/halt.h"
-
 /* From the best to the worst. */
 enum verdict {
 	VERDICT_OK,

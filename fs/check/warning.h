@@ -8,8 +8,8 @@
 #ifndef FS_CHECK_WARNING_H
 #define FS_CHECK_WARNING_H
 
-#include "fs/model/model.h"
-
+struct model;
+struct snapshot;
 struct warning;
 
 /* Begin to ask about the model in a snapshot, with the rights of the calling thread. The model is

@@ -9,9 +9,12 @@
 #ifndef FS_DIFF_DIFF_H
 #define FS_DIFF_DIFF_H
 
-#include "fs/diff/diff_side.h"
-#include "fs/tensor/tensor_difference.h"
-#include "fs/util/pool.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tensor_difference;
 
 struct diff_pair {
 	const struct diff_tensor *here, *there; /* NULL: there is none of that name */

@@ -10,8 +10,10 @@
 #ifndef FS_DIFF_DIFF_ADAPTER_H
 #define FS_DIFF_DIFF_ADAPTER_H
 
-#include "fs/diff/diff_factors.h"
-#include "fs/storage/view.h"
+#include <stdint.h>
+
+struct diff_factors;
+struct view;
 
 /* The file as a view, which takes a reference of its own. NULL with *rc set: -ENODATA no tensor of
  * the two could be changed by a pair, -EIO, -ENOMEM, -EOVERFLOW. */

@@ -14,8 +14,10 @@
 #ifndef FS_DIFF_DIFF_ADAPTER_TABLE_H
 #define FS_DIFF_DIFF_ADAPTER_TABLE_H
 
-#include "fs/diff/diff_factors.h"
-#include "fs/storage/view.h"
+#include <stdint.h>
+
+struct diff_factors;
+struct view;
 
 /* The table as a view, which takes a reference of its own. NULL: out of memory. */
 struct view *diff_adapter_table_view(struct diff_factors *factors, uint32_t rank);

@@ -9,7 +9,12 @@
 #ifndef FS_DIFF_DIFF_FACTORS_H
 #define FS_DIFF_DIFF_FACTORS_H
 
-#include "fs/diff/diff_low_rank.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct diff;
 
 /* The room for each other model: factors of rank 8 of about a hundred matrices of 8192 x 8192. */
 #define DIFF_FACTORS_ROOM ((size_t)64 << 20)

@@ -4,8 +4,6 @@
 #ifndef FS_DIFF_DIFF_KEYS_H
 #define FS_DIFF_DIFF_KEYS_H
 
-#include "fs/diff/diff_side.h"
-
 #include <stdio.h>
 
 struct diff_key_pair {

@@ -4,7 +4,12 @@
 #ifndef FS_DIFF_DIFF_LOW_RANK_H
 #define FS_DIFF_DIFF_LOW_RANK_H
 
-#include "fs/diff/diff.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct diff;
+struct diff_pair;
 
 /* The highest rank of an adapter. */
 #define DIFF_RANK_MOST 256u

@@ -4,8 +4,8 @@
 #ifndef FS_DIFF_DIFF_PICTURE_H
 #define FS_DIFF_DIFF_PICTURE_H
 
-#include "fs/diff/diff.h"
-#include "fs/storage/view.h"
+struct diff;
+struct view;
 
 /* The picture as a view, which takes a reference of its own. It has its length in bytes before
  * anything is measured. Blocks from DIFF_PICTURE_BLOCKS on are not drawn. NULL: out of memory. */

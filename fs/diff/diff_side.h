@@ -5,9 +5,13 @@
 #ifndef FS_DIFF_DIFF_SIDE_H
 #define FS_DIFF_DIFF_SIDE_H
 
-#include "fs/base/base.h"
-#include "fs/model/model.h"
 #include "fs/tensor/organ_views.h"
+#include "gguf/anatomy.h"
+
+struct backing;
+struct gguf;
+struct model;
+struct snapshot;
 
 struct diff_tensor {
 	/* The organ's name is the tensor's. file is NULL where it cannot be read: of a broken

@@ -6,8 +6,8 @@
 #ifndef FS_DIFF_DIFF_SUMMARY_H
 #define FS_DIFF_DIFF_SUMMARY_H
 
-#include "fs/diff/diff.h"
-#include "fs/storage/view.h"
+struct diff;
+struct view;
 
 /* The text as a view, which takes a reference of its own. It has its length in bytes before
  * anything is measured; but the metadata are compared now. NULL with *rc set: -EIO they cannot be

@@ -4,8 +4,11 @@
 #ifndef FS_DIFF_DIFF_TABLE_H
 #define FS_DIFF_DIFF_TABLE_H
 
-#include "fs/diff/diff.h"
-#include "fs/storage/view.h"
+#include <stdio.h>
+
+struct diff;
+struct diff_tensor;
+struct view;
 
 /* "class\tkind\tblock\ttensor\there\tthere\tsame\t..." of which the fields from "same" on are
  * measured. In names control bytes and '%' are percent-encoded; "-" is what there is none of.

@@ -4,8 +4,12 @@
 #ifndef FS_EDIT_ADAPTER_EDIT_H
 #define FS_EDIT_ADAPTER_EDIT_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/adapters.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct error;
+struct model;
+struct stage;
 
 /* adapters/FILE, which adapters_parse() takes for a link, leads to that target with the rights of
  * that user. One that leads nowhere now is kept as broken. Returns 0, or -EINVAL the model cannot

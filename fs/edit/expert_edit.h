@@ -4,8 +4,10 @@
 #ifndef FS_EDIT_EXPERT_EDIT_H
 #define FS_EDIT_EXPERT_EDIT_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
+#include <stdint.h>
+
+struct model;
+struct stage;
 
 /* Put what is staged in the place of one expert of the slot, if it is an organ of the same type and
  * shape. Returns 0, or -errno with a line in the log: EINVAL it does not fit, ESTALE the slot has

@@ -3,8 +3,17 @@
 #ifndef FS_EDIT_GRAFT_H
 #define FS_EDIT_GRAFT_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
+#include "gguf/anatomy.h"
+
+#include <sys/types.h>
+
+struct backing;
+struct content;
+struct donor;
+struct error;
+struct model;
+struct organ;
+struct stage;
 
 /* Fill the slot with what is staged, if it is an organ that fits. Returns 0, or -errno with a line
  * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */

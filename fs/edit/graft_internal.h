@@ -4,9 +4,10 @@
 #ifndef FS_EDIT_GRAFT_INTERNAL_H
 #define FS_EDIT_GRAFT_INTERNAL_H
 
-#include "fs/edit/journal.h"
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
+#include "fs/layer/layer.h"
+#include "gguf/error.h"
+
+struct origin;
 
 /* Longer names of tensors cannot be added. */
 #define ADDED_NAME_MAX 512

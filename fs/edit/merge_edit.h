@@ -9,7 +9,13 @@
 #ifndef FS_EDIT_MERGE_EDIT_H
 #define FS_EDIT_MERGE_EDIT_H
 
-#include "fs/model/merge_force.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
 
 /* A configuration of mergekit (merge_config.h), and for whom it is put in force. All is
  * borrowed. */

@@ -5,8 +5,11 @@
 #ifndef FS_EDIT_METADATA_EDIT_H
 #define FS_EDIT_METADATA_EDIT_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
+#include "fs/metadata/value.h"
+
+struct metadata_entry;
+struct model;
+struct stage;
 
 /* The key whose file has that name gets the value that is staged as text: of the type that is
  * wanted of the stage, else that the key has, else that the stage had elsewhere, else that the

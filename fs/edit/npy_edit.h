@@ -3,8 +3,10 @@
 #ifndef FS_EDIT_NPY_EDIT_H
 #define FS_EDIT_NPY_EDIT_H
 
-#include "fs/edit/stage.h"
-#include "fs/model/model.h"
+#include <stdint.h>
+
+struct model;
+struct stage;
 
 /* Fill the slot with the values of the NumPy file that is staged, if they have the slot's shape, as
  * the type that the slot has where that can be encoded, else as F16. What has the slot's own type

@@ -3,7 +3,8 @@
 #ifndef FS_EDIT_RECOVER_H
 #define FS_EDIT_RECOVER_H
 
-#include "fs/model/model.h"
+struct error;
+struct model;
 
 /* Take up the grafts in the layer of a model that was just opened, if it has one: what was begun is
  * finished or undone first, then metadata, grafts and adapters are put in force as they are there.

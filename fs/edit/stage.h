@@ -6,14 +6,16 @@
 #ifndef FS_EDIT_STAGE_H
 #define FS_EDIT_STAGE_H
 
-#include "fs/layer/layer.h"
 #include "fs/metadata/value.h"
-#include "fs/model/slots.h"
-#include "fs/paths/write_source.h"
-#include "fs/storage/view.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <time.h>
+
+struct layer;
+struct layer_seal;
+struct view;
+struct write_source;
 
 struct model;
 struct stage; /* any thread may use it */

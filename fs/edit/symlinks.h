@@ -10,7 +10,16 @@
 #ifndef FS_EDIT_SYMLINKS_H
 #define FS_EDIT_SYMLINKS_H
 
-#include "fs/model/model.h"
+#include "gguf/anatomy.h"
+
+#include <sys/types.h>
+
+struct backing;
+struct content;
+struct error;
+struct gguf;
+struct model;
+struct organ;
 
 /* Seconds that a request waits for what links lead to; much less where the last look had no answer
  * either. */

@@ -3,7 +3,7 @@
 #ifndef FS_EDIT_UNDO_H
 #define FS_EDIT_UNDO_H
 
-#include "fs/model/model.h"
+struct model;
 
 /* Undo what the lines of words say, which is cut to pieces:
  *

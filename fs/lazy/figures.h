@@ -4,9 +4,12 @@
 #ifndef FS_LAZY_FIGURES_H
 #define FS_LAZY_FIGURES_H
 
-#include "fs/lazy/tensor_measures.h"
 #include "gguf/anatomy.h"
-#include "measure/zmeasure.h"
+
+#include <stdatomic.h>
+
+struct memo;
+struct snapshot;
 
 /* What a mount has made of a tensor; each is a bit. */
 enum figure_change {

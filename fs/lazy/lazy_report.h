@@ -4,10 +4,11 @@
 #ifndef FS_LAZY_LAZY_REPORT_H
 #define FS_LAZY_LAZY_REPORT_H
 
-#include "fs/lazy/figures.h"
-#include "fs/storage/view.h"
-
 #include <stdio.h>
+
+struct figures;
+struct memo;
+struct view;
 
 /* Prints the text. Its length in bytes is the same whatever the z of the figures are, NULL too.
  * Returns 0 or -ENOMEM. */

@@ -6,11 +6,15 @@
 #ifndef FS_LAZY_LAZY_TEXT_H
 #define FS_LAZY_LAZY_TEXT_H
 
-#include "fs/lazy/tensor_hashes.h"
-#include "fs/lazy/tensor_measures.h"
-#include "fs/lazy/whole_text.h"
+#include "fs/model/slots.h"
 
 #include <stdio.h>
+
+struct memo;
+struct subject;
+struct tensor_hashes;
+struct view;
+struct whole_text;
 
 /* Prints one cell into text of n bytes, LAZY_TEXT_CELL_MAX at least, and returns its length. z is
  * NULL where the organ's type holds no values. The length is always the same. */

@@ -9,8 +9,12 @@
 #ifndef FS_LAZY_MEMO_H
 #define FS_LAZY_MEMO_H
 
-#include "fs/model/model.h"
-#include "fs/util/pool.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model;
+struct pool;
 
 struct memo; /* any thread may use it */
 

@@ -5,8 +5,13 @@
 #ifndef FS_LAZY_TENSOR_HASHES_H
 #define FS_LAZY_TENSOR_HASHES_H
 
-#include "fs/lazy/memo.h"
-#include "fs/util/halt.h"
+#include "fs/model/slots.h"
+#include "fs/util/hash_text.h"
+
+struct halt;
+struct model;
+struct pool;
+struct subject;
 
 /* A memo for each kind of hash; an organ that cannot be read gives -EIO. */
 struct tensor_hashes {

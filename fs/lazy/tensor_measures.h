@@ -4,7 +4,11 @@
 #ifndef FS_LAZY_TENSOR_MEASURES_H
 #define FS_LAZY_TENSOR_MEASURES_H
 
-#include "fs/lazy/memo.h"
+#include <stdint.h>
+
+struct memo;
+struct model;
+struct pool;
 
 /* For a model; samples as in sampling.h, pool as memo_new(). NULL: out of memory. */
 struct memo *tensor_measures_new(struct model *model, uint64_t samples, struct pool *pool);

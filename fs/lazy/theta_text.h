@@ -6,6 +6,9 @@
 #define FS_LAZY_THETA_TEXT_H
 
 #include "fs/lazy/lazy_text.h"
+#include "gguf/anatomy.h"
+
+struct model;
 
 /* "ok", "constant", ..., or "undecoded" for z NULL. */
 const char *theta_status(const struct zmeasure *z);

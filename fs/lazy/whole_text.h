@@ -7,10 +7,11 @@
 #ifndef FS_LAZY_WHOLE_TEXT_H
 #define FS_LAZY_WHOLE_TEXT_H
 
-#include "fs/storage/view.h"
-#include "fs/util/halt.h"
-
+#include <stdatomic.h>
 #include <stdio.h>
+
+struct halt;
+struct view;
 
 struct whole_text; /* any thread may use it */
 

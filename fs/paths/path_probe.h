@@ -4,13 +4,14 @@
 #ifndef FS_PATHS_PATH_PROBE_H
 #define FS_PATHS_PATH_PROBE_H
 
-#include "fs/layer/donor.h"
-#include "fs/paths/path_resolve.h"
-#include "fs/paths/probe_threads.h"
-#include "fs/storage/backing.h"
+#include "gguf/error.h"
 #include "gguf/organ.h"
 
+#include <sys/types.h>
 #include <time.h>
+
+struct path_resolve_mount;
+struct probe_threads;
 
 /* Where to look, and with whose rights. */
 struct path_probe {

@@ -4,11 +4,11 @@
 #ifndef FS_PATHS_PATH_RESOLVE_H
 #define FS_PATHS_PATH_RESOLVE_H
 
-#include "gguf/error.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+struct error;
 
 /* The mount that is never asked. */
 struct path_resolve_mount {

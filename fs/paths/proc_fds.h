@@ -4,12 +4,12 @@
 #ifndef FS_PATHS_PROC_FDS_H
 #define FS_PATHS_PROC_FDS_H
 
-#include "fs/paths/mount_table.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct mount_table;
 
 struct proc_fd {
 	char path[PATH_MAX]; /* absolute, as the daemon sees it */

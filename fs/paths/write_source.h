@@ -9,9 +9,10 @@
 #ifndef FS_PATHS_WRITE_SOURCE_H
 #define FS_PATHS_WRITE_SOURCE_H
 
-#include "fs/layer/donor.h"
-
+#include <stdint.h>
 #include <sys/types.h>
+
+struct donor;
 
 struct write_sources; /* of a mount; any thread may use it */
 struct write_source;  /* counted; any thread may use it */

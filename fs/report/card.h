@@ -3,10 +3,14 @@
 #ifndef FS_REPORT_CARD_H
 #define FS_REPORT_CARD_H
 
-#include "fs/lazy/figures.h"
-
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+struct figures;
+struct metadata_edits;
+struct model;
 
 #define CARD_TEXT_MAX 64 /* bytes of a text that is shown, with a NUL */
 

@@ -5,10 +5,11 @@
 #ifndef FS_REPORT_JSON_OUT_H
 #define FS_REPORT_JSON_OUT_H
 
-#include "fs/report/theta_mean.h"
-
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+
+struct theta_mean;
 
 /* Where the text goes. */
 struct json_out {

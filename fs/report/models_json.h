@@ -5,8 +5,11 @@
 #ifndef FS_REPORT_MODELS_JSON_H
 #define FS_REPORT_MODELS_JSON_H
 
-#include "fs/report/ranking.h"
-#include "fs/report/report_json.h"
+#include <stddef.h>
+#include <stdio.h>
+
+struct figures;
+struct ranked;
 
 /* Print the text of n models, of each its figures and what ranks it. Its length in bytes does not
  * depend on what is measured. Returns 0 or -ENOMEM. */

@@ -8,7 +8,8 @@
 #define FS_REPORT_REPORT_JSON_H
 
 #include "fs/lazy/lazy_report.h"
-#include "fs/report/json_out.h"
+
+struct json_out;
 
 /* Of the form of the text: it becomes another one when a member goes or means something else. */
 #define REPORT_JSON_FORMAT 1

@@ -18,8 +18,10 @@
 #ifndef FS_REPORT_TABLE_H
 #define FS_REPORT_TABLE_H
 
-#include "fs/lazy/tensor_measures.h"
-#include "fs/storage/view.h"
+struct memo;
+struct model;
+struct snapshot;
+struct view;
 
 #define TABLE_FORMAT	    1u
 #define TABLE_TENSOR_FIELDS 10 /* before those of THETA_EXACT */

@@ -5,7 +5,6 @@
 #define FS_REPORT_TABLE_FIELD_H
 
 #include "fs/lazy/theta_text.h"
-#include "fs/util/text_escape.h"
 
 /* What of a text is percent-encoded beside control characters. */
 #define TABLE_ENCODED "%"

@@ -11,8 +11,10 @@
 #define FS_REPORT_TABLE_MERGE_H
 
 #include "fs/report/ranking.h"
-#include "fs/report/table_parse.h"
 
+struct error;
+struct figures;
+struct table;
 struct table_merge;
 
 struct table_merge *table_merge_new(void); /* NULL: out of memory */

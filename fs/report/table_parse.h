@@ -5,7 +5,10 @@
 #define FS_REPORT_TABLE_PARSE_H
 
 #include "fs/report/card.h"
-#include "gguf/error.h"
+#include "gguf/anatomy.h"
+#include "measure/zmeasure.h"
+
+struct error;
 
 /* A line of a tensor. */
 struct table_row {
