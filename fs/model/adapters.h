@@ -16,9 +16,17 @@
 #ifndef FS_MODEL_ADAPTERS_H
 #define FS_MODEL_ADAPTERS_H
 
-#include "fs/model/model.h"
-
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct backing;
+struct error;
+struct gguf;
+struct model;
+struct organ;
 
 struct adapters; /* any thread may use it */
 

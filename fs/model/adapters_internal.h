@@ -4,7 +4,7 @@
 #define FS_MODEL_ADAPTERS_INTERNAL_H
 
 #include "fs/model/adapters.h"
-#include "fs/tensor/lora_merge.h"
+#include "fs/model/slots.h"
 #include "gguf/pair.h"
 
 /* So many names are known in the life of a mount; none is forgotten. */

@@ -12,6 +12,7 @@
 #define FS_MODEL_INODE_H
 
 #include "fs/model/model.h"
+#include "fs/model/slots.h"
 
 #define INODE_ROOT ((uint64_t)1)
 #define INODE_NEW  ((uint64_t)1 << 62)

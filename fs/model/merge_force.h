@@ -9,9 +9,15 @@
 #ifndef FS_MODEL_MERGE_FORCE_H
 #define FS_MODEL_MERGE_FORCE_H
 
-#include "fs/merge/merge_note.h"
-#include "fs/merge/merge_plan.h"
-#include "fs/model/model.h"
+#include "measure/merge.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct error;
+struct merge_plan;
+struct model;
 
 /* Of the merge that is in force. Does not change; counted. */
 struct merge_state {

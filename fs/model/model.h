@@ -4,14 +4,15 @@
 #ifndef FS_MODEL_MODEL_H
 #define FS_MODEL_MODEL_H
 
-#include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
-#include "fs/layer/layer.h"
-#include "fs/model/slots.h"
-#include "fs/util/log.h"
+#include "gguf/anatomy.h"
+#include "gguf/organ.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+struct content;
+struct snapshot;
 
 /* Where a tensor stands in the tree. Texts are borrowed from the model. */
 struct organ_place {

@@ -3,8 +3,10 @@
 #ifndef FS_MODEL_ORGAN_FILE_H
 #define FS_MODEL_ORGAN_FILE_H
 
-#include "fs/model/model.h"
 #include "fs/tensor/organ_views.h"
+
+struct content;
+struct model;
 
 /* What a slot holds: the base's for content NULL, else that graft, which is not nothing. */
 struct organ_location organ_file_locate(const struct model *model, uint32_t tensor,

@@ -12,9 +12,6 @@
 #define FS_MODEL_SLOTS_H
 
 #include "fs/base/fingerprint.h"
-#include "fs/layer/donor.h"
-#include "fs/metadata/metadata.h"
-#include "fs/storage/backing.h"
 #include "gguf/organ.h"
 #include "gguf/role.h"
 #include "measure/zmeasure.h"
@@ -22,6 +19,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 #include <xxhash.h>
 
