@@ -4,7 +4,9 @@
 #ifndef FS_BASE_BASE_H
 #define FS_BASE_BASE_H
 
-#include "fs/base/shards.h"
+#include <stdbool.h>
+
+struct error;
 
 struct base {
 	struct backing *file;

@@ -3,10 +3,11 @@
 #ifndef FS_BASE_FINGERPRINT_H
 #define FS_BASE_FINGERPRINT_H
 
-#include "fs/storage/backing.h"
-#include "gguf/reader.h"
-
 #include <stdbool.h>
+#include <stdint.h>
+
+struct backing;
+struct gguf;
 
 /* XXH128 of a base's header bytes, its size as u64, and the first and last 64 KiB of its tensor
  * data, as hexadecimal digits. Returns 0, -EIO or -ENOMEM. */

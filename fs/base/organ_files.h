@@ -10,9 +10,12 @@
 #ifndef FS_BASE_ORGAN_FILES_H
 #define FS_BASE_ORGAN_FILES_H
 
-#include "gguf/gather.h"
-
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct gguf;
 
 struct organ_file_entry {
 	const char *file;   /* "organs/blk_5_ffn_up.bin" */

@@ -12,12 +12,18 @@
 #ifndef FS_BASE_SHARDS_H
 #define FS_BASE_SHARDS_H
 
-#include "fs/storage/backing.h"
-#include "fs/util/log.h"
-#include "gguf/join.h"
-
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct backing;
+struct error;
+struct gguf;
+struct log;
+struct remote_cache;
+struct split;
 
 struct shards; /* counted; any thread may use it */
 

@@ -3,11 +3,11 @@
 #ifndef FS_BASE_SHARDS_INTERNAL_H
 #define FS_BASE_SHARDS_INTERNAL_H
 
-#include "fs/base/organ_files.h"
-#include "fs/base/shards.h"
+#include "gguf/shard.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 /* The first bytes of shard 0, for when that is gone. */
 struct shards_backing_head {

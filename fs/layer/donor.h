@@ -7,9 +7,12 @@
 #ifndef FS_LAYER_DONOR_H
 #define FS_LAYER_DONOR_H
 
-#include "fs/base/fingerprint.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+struct backing;
+struct error;
 
 struct donor; /* counted; immutable, any thread may use it */
 

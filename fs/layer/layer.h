@@ -27,13 +27,16 @@
 #ifndef FS_LAYER_LAYER_H
 #define FS_LAYER_LAYER_H
 
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_reference.h"
-#include "fs/storage/view.h"
+#include "fs/util/hash_text.h"
 #include "gguf/anatomy.h"
-#include "gguf/reader.h"
 
 #include <limits.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct view;
 
 struct layer; /* any thread may use it */
 

@@ -9,9 +9,12 @@
 #ifndef FS_LAYER_LAYER_ADAPTERS_H
 #define FS_LAYER_LAYER_ADAPTERS_H
 
-#include "fs/layer/layer.h"
-
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <time.h>
+
+struct error;
+struct layer;
 
 /* From now on adapters/ has a file of that name with that text; durable. It has that modification
  * time. Returns 0 or -errno. */

@@ -12,7 +12,10 @@
 #ifndef FS_LAYER_LAYER_CHECKSUMS_H
 #define FS_LAYER_LAYER_CHECKSUMS_H
 
-#include "fs/layer/layer_internal.h"
+#include "fs/util/hash_text.h"
+#include "gguf/anatomy.h"
+
+struct layer;
 
 #define LAYER_CHECKSUM_SUFFIX ".xxh128"
 

@@ -15,8 +15,6 @@
 #ifndef FS_LAYER_LAYER_GROUP_H
 #define FS_LAYER_LAYER_GROUP_H
 
-#include "fs/util/log.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>

@@ -15,8 +15,9 @@
 #ifndef FS_LAYER_LAYER_LABEL_H
 #define FS_LAYER_LAYER_LABEL_H
 
-#include "fs/storage/backing.h"
-#include "gguf/reader.h"
+struct backing;
+struct error;
+struct gguf;
 
 /* Does the label in that directory say that the layer is of this base? Returns 0, or -errno with
  * err set: ENOENT there is none, ENOTSUP of a newer version, ESTALE of another base, EBADMSG, EIO,

@@ -4,7 +4,11 @@
 #ifndef FS_LAYER_LAYER_MERGE_H
 #define FS_LAYER_LAYER_MERGE_H
 
-#include "fs/layer/layer.h"
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct layer;
 
 /* The longest text, in bytes. */
 #define LAYER_MERGE_MAX ((uint64_t)64 << 20)

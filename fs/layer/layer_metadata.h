@@ -10,10 +10,12 @@
 #ifndef FS_LAYER_LAYER_METADATA_H
 #define FS_LAYER_LAYER_METADATA_H
 
-#include "fs/layer/layer.h"
-#include "fs/storage/view.h"
-
 #include <time.h>
+
+struct backing;
+struct error;
+struct layer;
+struct view;
 
 /* What a file says of a key. Where a crash left several, the first of these counts. */
 enum layer_key { LAYER_KEY_REMOVED, LAYER_KEY_TYPED, LAYER_KEY_TEXT, LAYER_KEY_NOTHING };

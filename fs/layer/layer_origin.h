@@ -25,7 +25,10 @@
 #ifndef FS_LAYER_LAYER_ORIGIN_H
 #define FS_LAYER_LAYER_ORIGIN_H
 
-#include "fs/layer/layer_internal.h"
+#include <stdbool.h>
+
+struct layer;
+struct layer_origin;
 
 #define LAYER_ORIGIN_SUFFIX ".bin.from"
 

@@ -17,8 +17,9 @@
 #define FS_LAYER_LAYER_REFERENCE_H
 
 #include "fs/base/fingerprint.h"
-#include "fs/storage/backing.h"
 #include "gguf/organ.h"
+
+#include <stddef.h>
 
 enum layer_reference_of { REFERENCE_OF_UNKNOWN, REFERENCE_OF_BASE, REFERENCE_OF_ANOTHER };
 extern const char *const layer_reference_whose[REFERENCE_OF_ANOTHER + 1];

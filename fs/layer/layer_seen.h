@@ -12,7 +12,7 @@
 #ifndef FS_LAYER_LAYER_SEEN_H
 #define FS_LAYER_LAYER_SEEN_H
 
-#include "fs/layer/layer_internal.h"
+struct layer;
 
 #define LAYER_SEEN_SUFFIX ".bin.seen"
 

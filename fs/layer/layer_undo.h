@@ -11,9 +11,11 @@
 #ifndef FS_LAYER_LAYER_UNDO_H
 #define FS_LAYER_LAYER_UNDO_H
 
-#include "fs/layer/layer.h"
+#include "gguf/anatomy.h"
 
 #include <stdio.h>
+
+struct layer;
 
 /* A line of a note. */
 struct layer_undone {

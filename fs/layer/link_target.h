@@ -5,9 +5,13 @@
 #ifndef FS_LAYER_LINK_TARGET_H
 #define FS_LAYER_LINK_TARGET_H
 
-#include "fs/layer/layer_reference.h"
-
 #include <pthread.h>
+#include <stdint.h>
+
+struct backing;
+struct error;
+struct layer_reference;
+struct organ;
 
 /* The GGUFs that were read for that, so that each is read once for many links; any thread may use
  * it. All zeros but for the lock there are none. */

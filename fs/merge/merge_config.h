@@ -31,8 +31,9 @@
 #ifndef FS_MERGE_MERGE_CONFIG_H
 #define FS_MERGE_MERGE_CONFIG_H
 
-#include "gguf/error.h"
 #include "measure/merge.h"
+
+struct error;
 
 /* The longest text, in bytes, and the most of each list. */
 #define MERGE_CONFIG_MAX	  ((size_t)1 << 20)

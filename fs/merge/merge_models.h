@@ -3,7 +3,11 @@
 #ifndef FS_MERGE_MERGE_MODELS_H
 #define FS_MERGE_MERGE_MODELS_H
 
-#include "fs/base/base.h"
+#include <stdbool.h>
+
+struct base;
+struct error;
+struct remote_cache;
 
 /* Does it look like a name on Hugging Face, "mistralai/Mistral-7B-v0.1", with "@REVISION" or
  * without? A path may look so too. */

@@ -15,8 +15,9 @@
 #define FS_MERGE_MERGE_NOTE_H
 
 #include "fs/base/fingerprint.h"
-#include "gguf/error.h"
 #include "gguf/organ.h"
+
+#include <stddef.h>
 
 struct merge_note_model {
 	char *written, *path;

@@ -8,9 +8,12 @@
 #ifndef FS_MERGE_MERGE_PASSES_H
 #define FS_MERGE_MERGE_PASSES_H
 
-#include "fs/merge/merge_tensor.h"
+#include "measure/merge.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+struct merge_data;
 
 struct merge_passes {
 	/* What is found, which does not change after that. */

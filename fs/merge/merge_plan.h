@@ -10,8 +10,11 @@
 
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
-#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_tensor.h"
+
+#include <stdatomic.h>
+
+struct merge_config;
 
 /* A model that a configuration names, once for each name that is written. */
 struct merge_model {

@@ -4,12 +4,15 @@
 #ifndef FS_MERGE_MERGE_PLAN_INTERNAL_H
 #define FS_MERGE_MERGE_PLAN_INTERNAL_H
 
-#include "fs/merge/merge_plan.h"
+#include "fs/merge/merge_config.h"
 #include "fs/merge/merge_settings.h"
-#include "gguf/names.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>
+
+struct gguf_tensor;
+struct merge_plan_tensor;
 
 /* "blk.N." with an N from there on names no block. So many a result has at most, too. */
 #define PLAN_BLOCKS_MAX ((uint64_t)65536)

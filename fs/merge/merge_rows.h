@@ -4,7 +4,9 @@
 #ifndef FS_MERGE_MERGE_ROWS_H
 #define FS_MERGE_MERGE_ROWS_H
 
-#include "fs/merge/merge_tensor.h"
+#include "measure/merge.h"
+
+#include <stdatomic.h>
 
 struct merge_rows {
 	const struct merge_tensor *tensor; /* borrowed */

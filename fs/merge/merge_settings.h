@@ -11,7 +11,10 @@
 #ifndef FS_MERGE_MERGE_SETTINGS_H
 #define FS_MERGE_MERGE_SETTINGS_H
 
-#include "fs/merge/merge_config.h"
+#include "measure/merge.h"
+
+struct error;
+struct merge_config;
 
 /* Long enough for the names that Hugging Face gives to what GGUF has. */
 #define MERGE_NAME_MAX 256

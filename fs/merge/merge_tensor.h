@@ -13,7 +13,6 @@
 #ifndef FS_MERGE_MERGE_TENSOR_H
 #define FS_MERGE_MERGE_TENSOR_H
 
-#include "fs/storage/backing.h"
 #include "gguf/types.h"
 #include "measure/merge.h"
 

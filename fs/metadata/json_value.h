@@ -5,12 +5,14 @@
 #ifndef FS_METADATA_JSON_VALUE_H
 #define FS_METADATA_JSON_VALUE_H
 
-#include "fs/metadata/value.h"
+#include "gguf/reader.h"
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+struct value;
 
 void json_add_unsigned(cJSON *object, const char *key, uint64_t value);
 

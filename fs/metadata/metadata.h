@@ -9,14 +9,16 @@
 #ifndef FS_METADATA_METADATA_H
 #define FS_METADATA_METADATA_H
 
-#include "fs/metadata/value_parse.h"
-#include "fs/storage/backing.h"
-#include "fs/storage/view.h"
-#include "gguf/layout.h"
+#include "fs/metadata/value.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
+
+struct backing;
+struct layout_values;
+struct value_bytes;
+struct view;
 
 /* The value of a key. Counted; immutable, any thread may use it. */
 struct metadata_entry;

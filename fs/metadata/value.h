@@ -3,8 +3,6 @@
 #ifndef FS_METADATA_VALUE_H
 #define FS_METADATA_VALUE_H
 
-#include "gguf/cursor.h"
-#include "gguf/error.h"
 #include "gguf/reader.h"
 
 struct value_type {

@@ -12,9 +12,10 @@
 #ifndef FS_METADATA_VALUE_TEXT_H
 #define FS_METADATA_VALUE_TEXT_H
 
-#include "fs/metadata/value.h"
-
+#include <stdint.h>
 #include <sys/types.h>
+
+struct value;
 
 struct value_text; /* immutable; any thread may use it */
 

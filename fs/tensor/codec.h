@@ -4,8 +4,11 @@
 #ifndef FS_TENSOR_CODEC_H
 #define FS_TENSOR_CODEC_H
 
-#include "fs/storage/backing.h"
-#include "gguf/types.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct backing;
 
 /* A backing of the values of a tensor, float32 in the processor's order, decoded block by block
  * when they are read. The tensor's blocks begin at offset of file, of which it takes a reference;

@@ -6,6 +6,8 @@
 
 #include "fs/tensor/organ_views.h"
 
+#include <stddef.h>
+
 /* So many experts can be told apart. */
 #define EXPERT_SLICE_EXPERTS_MAX 65535u
 

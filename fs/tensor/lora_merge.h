@@ -5,8 +5,9 @@
 #ifndef FS_TENSOR_LORA_MERGE_H
 #define FS_TENSOR_LORA_MERGE_H
 
-#include "fs/tensor/matrix_cache.h"
 #include "gguf/types.h"
+
+struct matrix_cache;
 
 /* A tensor's data: where it lies, and of what type. */
 struct lora_merge_data {

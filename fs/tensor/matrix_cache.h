@@ -4,7 +4,10 @@
 #ifndef FS_TENSOR_MATRIX_CACHE_H
 #define FS_TENSOR_MATRIX_CACHE_H
 
-#include "fs/storage/backing.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct backing;
 
 struct matrix_cache; /* counted; any thread may use it */
 

@@ -9,7 +9,12 @@
 #ifndef FS_TENSOR_NPY_H
 #define FS_TENSOR_NPY_H
 
-#include "fs/tensor/organ_views.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct organ;
+struct organ_location;
+struct view;
 
 /* Does the type hold values that are known? */
 bool npy_supports(uint32_t type);

@@ -8,10 +8,12 @@
 #ifndef FS_TENSOR_NPY_PARSE_H
 #define FS_TENSOR_NPY_PARSE_H
 
-#include "gguf/error.h"
-#include "gguf/reader.h"
+#include "gguf/types.h"
 
 #include <stdbool.h>
+
+struct error;
+struct source;
 
 struct npy_array {
 	uint32_t type; /* whose blocks the values are: '<u2' is taken for BF16 */

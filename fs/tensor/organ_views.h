@@ -4,8 +4,9 @@
 #ifndef FS_TENSOR_ORGAN_VIEWS_H
 #define FS_TENSOR_ORGAN_VIEWS_H
 
-#include "fs/storage/view.h"
 #include "gguf/organ.h"
+
+struct view;
 
 /* An organ, and where its data lie. All is borrowed. */
 struct organ_location {

@@ -7,7 +7,10 @@
 #ifndef FS_TENSOR_PURIFIED_H
 #define FS_TENSOR_PURIFIED_H
 
-#include "fs/tensor/organ_views.h"
+#include "gguf/organ.h"
+
+struct organ_location;
+struct view;
 
 #define PURIFIED_ROW_MAX ((uint64_t)1 << 20)
 

@@ -4,9 +4,13 @@
 #ifndef FS_TENSOR_SAMPLING_H
 #define FS_TENSOR_SAMPLING_H
 
-#include "fs/tensor/organ_views.h"
-#include "measure/sample.h"
-#include "measure/zmeasure.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct organ_location;
+struct zmeasure;
 
 /* In place of a number of values: look at all of them. */
 #define SAMPLES_ALL ((uint64_t)0)

@@ -4,8 +4,11 @@
 #ifndef FS_TENSOR_TENSOR_DIFFERENCE_H
 #define FS_TENSOR_TENSOR_DIFFERENCE_H
 
-#include "fs/tensor/sampling.h"
-#include "fs/util/halt.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct halt;
+struct organ_location;
 
 enum tensor_difference_status {
 	DIFFERENCE_OK,

@@ -4,9 +4,12 @@
 #ifndef FS_TENSOR_TENSOR_FACTORS_H
 #define FS_TENSOR_TENSOR_FACTORS_H
 
-#include "fs/tensor/organ_views.h"
-#include "fs/util/halt.h"
-#include "measure/low_rank.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct halt;
+struct low_rank;
 
 struct tensor_factors {
 	/* Of one shape, and of types that dequant_supported(). */
