@@ -12,18 +12,20 @@
 #ifndef FS_STORAGE_BACKING_H
 #define FS_STORAGE_BACKING_H
 
-#include "fs/storage/fd_cache.h"
-#include "fs/storage/page_cache.h"
-#include "fs/storage/remote_file.h"
-#include "fs/storage/zstd_seekable.h"
 #include "fs/util/hash_text.h"
-#include "fs/util/log.h"
 #include "gguf/cursor.h"
-#include "gguf/error.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+
+struct error;
+struct fd_cache;
+struct log;
+struct page_range;
+struct remote_cache;
+struct remote_piece;
+struct zstd_cache;
 
 struct backing; /* counted; immutable, any thread may use it */
 

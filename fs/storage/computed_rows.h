@@ -5,7 +5,11 @@
 #ifndef FS_STORAGE_COMPUTED_ROWS_H
 #define FS_STORAGE_COMPUTED_ROWS_H
 
-#include "fs/storage/backing.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct backing;
 
 struct computed_rows_source {
 	uint64_t n;    /* rows */

@@ -4,9 +4,9 @@
 #ifndef FS_STORAGE_FREE_SPACE_H
 #define FS_STORAGE_FREE_SPACE_H
 
-#include "fs/storage/backing.h"
-
 #include <sys/statvfs.h>
+
+struct backing;
 
 /* A filesystem that takes longer is not waited for. */
 #define FREE_SPACE_TIMEOUT_MS 500

@@ -9,7 +9,12 @@
 #ifndef FS_STORAGE_PAGE_TRAIL_H
 #define FS_STORAGE_PAGE_TRAIL_H
 
-#include "fs/storage/view.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct backing;
+struct view;
 
 struct page_trail; /* counted; any thread may use it */
 

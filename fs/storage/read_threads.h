@@ -15,10 +15,10 @@
 #ifndef FS_STORAGE_READ_THREADS_H
 #define FS_STORAGE_READ_THREADS_H
 
-#include "fs/util/pool.h"
-
 #include <stdbool.h>
 #include <sys/types.h>
+
+struct pool;
 
 #define READ_THREADS_MAX 8
 

@@ -8,11 +8,13 @@
 #ifndef FS_STORAGE_REMOTE_FILE_H
 #define FS_STORAGE_REMOTE_FILE_H
 
-#include "fs/storage/remote_cache.h"
-#include "gguf/error.h"
-
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
+
+struct error;
+struct remote_cache;
 
 struct remote_file; /* any thread may use it */
 

@@ -11,13 +11,13 @@
 #ifndef FS_STORAGE_REMOTE_HTTP_H
 #define FS_STORAGE_REMOTE_HTTP_H
 
-#include "fs/storage/remote_answer.h"
-#include "gguf/error.h"
-
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct error;
+struct remote_answer;
 
 /* So many requests of one call are under way at a time, and so many such calls. */
 #define REMOTE_PARALLEL 8

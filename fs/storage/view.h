@@ -5,7 +5,7 @@
 #ifndef FS_STORAGE_VIEW_H
 #define FS_STORAGE_VIEW_H
 
-#include "fs/storage/backing.h"
+#include "gguf/cursor.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

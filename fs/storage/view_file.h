@@ -3,7 +3,10 @@
 #ifndef FS_STORAGE_VIEW_FILE_H
 #define FS_STORAGE_VIEW_FILE_H
 
-#include "fs/storage/view.h"
+#include <stdbool.h>
+
+struct backing;
+struct view;
 
 /* The plain file that holds just what the view shows, from its first byte to its last: one that is
  * what it was when it was opened, whose hash was looked at where it has to have one. Bytes that the

@@ -14,10 +14,11 @@
 #ifndef FS_STORAGE_ZSTD_SEEKABLE_H
 #define FS_STORAGE_ZSTD_SEEKABLE_H
 
-#include "gguf/error.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct error;
 
 #define ZSTD_SEEKABLE_TABLE_MAGIC   0x184D2A5Eu
 #define ZSTD_SEEKABLE_FOOTER_MAGIC  0x8F92EAB1u

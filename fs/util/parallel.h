@@ -4,9 +4,9 @@
 #ifndef FS_UTIL_PARALLEL_H
 #define FS_UTIL_PARALLEL_H
 
-#include "fs/util/pool.h"
-
 #include <stddef.h>
+
+struct pool;
 
 /* Call run(context, i) for each i below n, in their order, on this thread and on at most helpers of
  * the pool, which may be NULL. Threads of the pool that are busy are not waited for: the work is

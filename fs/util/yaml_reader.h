@@ -6,9 +6,8 @@
 #ifndef FS_UTIL_YAML_READER_H
 #define FS_UTIL_YAML_READER_H
 
-#include "gguf/error.h"
-
 #include <stdbool.h>
+#include <stdint.h>
 #include <yaml.h>
 
 struct yaml_reader {
