@@ -6,7 +6,9 @@
 #ifndef GGUF_ADAPTER_H
 #define GGUF_ADAPTER_H
 
-#include "pair.h"
+#include "organ.h"
+
+#include <stddef.h>
 
 #define ADAPTER_ALIGNMENT 32u
 

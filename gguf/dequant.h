@@ -6,7 +6,8 @@
 #ifndef GGUF_DEQUANT_H
 #define GGUF_DEQUANT_H
 
-#include "types.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Are there values in blocks of this type? Not in those of unknown types, and not in Q8_1, which
  * holds activations. */

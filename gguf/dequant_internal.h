@@ -4,7 +4,6 @@
 #define GGUF_DEQUANT_INTERNAL_H
 
 #include "bytes.h"
-#include "dequant.h"
 
 /* Decodes n blocks. The decoders declare both pointers restrict: only then do compilers make
  * vectors of their loops at -O2. */

@@ -7,7 +7,11 @@
 #ifndef GGUF_DIVIDE_H
 #define GGUF_DIVIDE_H
 
-#include "shard.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct gguf;
 
 enum divide_kind {
 	DIVIDE_MEMORY, /* bytes of the part's header, from offset */

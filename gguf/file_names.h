@@ -3,8 +3,8 @@
 #ifndef GGUF_FILE_NAMES_H
 #define GGUF_FILE_NAMES_H
 
-#include "arena.h"
-#include "reader.h"
+struct arena;
+struct gguf;
 
 /* Give every tensor, by its number, the short form of its name (anatomy.h), or its exact one where
  * the short form is another's too. The texts are the arena's. Returns 0 or -ENOMEM. */

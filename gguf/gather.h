@@ -9,7 +9,13 @@
 #ifndef GGUF_GATHER_H
 #define GGUF_GATHER_H
 
-#include "join.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct gguf;
+struct join;
+struct source;
 
 #define HEADER_FILE "header.gguf"
 

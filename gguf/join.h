@@ -4,7 +4,12 @@
 #ifndef GGUF_JOIN_H
 #define GGUF_JOIN_H
 
-#include "shard.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct gguf;
+struct source;
 
 enum join_kind {
 	JOIN_MEMORY, /* bytes of join->header, from offset */

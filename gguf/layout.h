@@ -5,7 +5,7 @@
 #ifndef GGUF_LAYOUT_H
 #define GGUF_LAYOUT_H
 
-#include "organ.h"
+#include "reader.h"
 
 enum piece_kind {
 	PIECE_BASE,   /* bytes of the base, from offset */

@@ -4,6 +4,7 @@
 #define GGUF_LAYOUT_INTERNAL_H
 
 #include "layout.h"
+#include "organ.h"
 
 struct plan {
 	const struct gguf *base;

@@ -7,7 +7,11 @@
 #ifndef GGUF_ORGAN_H
 #define GGUF_ORGAN_H
 
-#include "reader.h"
+#include "types.h"
+
+struct error;
+struct gguf_tensor;
+struct source;
 
 /* What an organ file holds, or a tensor as an organ file. */
 struct organ {

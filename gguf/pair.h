@@ -12,7 +12,12 @@
 #ifndef GGUF_PAIR_H
 #define GGUF_PAIR_H
 
-#include "organ.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct organ;
 
 enum pair_half { PAIR_A, PAIR_B, PAIR_NONE };
 

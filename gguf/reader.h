@@ -5,11 +5,13 @@
 #ifndef GGUF_READER_H
 #define GGUF_READER_H
 
-#include "cursor.h"
-#include "error.h"
 #include "types.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct source;
 
 /* The types a metadata value can have, with the ids of the file. */
 enum kv_type {

@@ -3,7 +3,9 @@
 #ifndef GGUF_READER_INTERNAL_H
 #define GGUF_READER_INTERNAL_H
 
-#include "reader.h"
+#include "cursor.h"
+
+#include <stdbool.h>
 
 struct parse {
 	struct cursor in;

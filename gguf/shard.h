@@ -7,7 +7,13 @@
 #ifndef GGUF_SHARD_H
 #define GGUF_SHARD_H
 
-#include "reader.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gguf;
+struct gguf_tensor;
+struct kv;
 
 /* Magic, version and both counts, from version 2 on; version 1 was never split. */
 #define SHARD_PREAMBLE ((size_t)24)

@@ -3,7 +3,8 @@
 #ifndef MEASURE_FOURIER_H
 #define MEASURE_FOURIER_H
 
-#include "dft.h"
+#include <kiss_fft.h>
+#include <stddef.h>
 
 /* For one length. Not for two threads at once. */
 struct fourier;

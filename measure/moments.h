@@ -8,9 +8,9 @@
 #ifndef MEASURE_MOMENTS_H
 #define MEASURE_MOMENTS_H
 
-#include "sample.h"
-
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Scales of one piece: 2^0 to 2^8. */
 #define HAAR_LEVELS 9

@@ -4,9 +4,12 @@
 #ifndef MEASURE_ZMEASURE_INTERNAL_H
 #define MEASURE_ZMEASURE_INTERNAL_H
 
-#include "distribution.h"
-#include "moments.h"
-#include "zmeasure.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct distribution;
+struct moments;
+struct zmeasure;
 
 /* Begin a result with what the first pass of the moments found. True: there is no more to it. */
 bool zmeasure_settle(struct zmeasure *result, const struct moments *moments, uint64_t elements);

@@ -27,6 +27,7 @@
 
 #include "distribution.h"
 #include "moments.h"
+#include "sample.h"
 #include "zmeasure.h"
 
 #define ZSTREAM_UPPER (1u << 19)

@@ -13,7 +13,10 @@
 #ifndef MOUNT_HELPERS_ASKING_H
 #define MOUNT_HELPERS_ASKING_H
 
-#include "fs/util/mountinfo.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct mountinfo;
 
 #define ASKING_NAME_MAX 64
 

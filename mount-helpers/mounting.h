@@ -6,7 +6,7 @@
 #ifndef MOUNT_HELPERS_MOUNTING_H
 #define MOUNT_HELPERS_MOUNTING_H
 
-#include "mount-helpers/arguments.h"
+struct mount_arguments;
 
 /* Mount as the arguments say; path is this program's. name begins what is said on stderr. May give
  * up this process's rights, environment and namespace of mounts. Returns the exit status. */

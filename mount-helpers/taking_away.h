@@ -8,7 +8,9 @@
 #ifndef MOUNT_HELPERS_TAKING_AWAY_H
 #define MOUNT_HELPERS_TAKING_AWAY_H
 
-#include "fs/util/mountinfo.h"
+#include <stdbool.h>
+
+struct mountinfo;
 
 /* flags: those of umount2(2). remounts: where it is busy, it becomes read-only (mount_setattr(2)),
  * and 1 is returned. Returns 0 or -errno: -ESTALE the path leads elsewhere by now, -ENOSYS Linux is

@@ -16,7 +16,7 @@
 #ifndef MOUNT_HELPERS_UNMOUNTING_H
 #define MOUNT_HELPERS_UNMOUNTING_H
 
-#include "mount-helpers/arguments.h"
+struct unmount_arguments;
 
 /* Unmount all mount points, one after another. name is this program's, and begins what is said on
  * stderr. Returns the exit status, of several the bits of each. */
