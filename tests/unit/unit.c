@@ -2,6 +2,30 @@
 /* unit.c - see unit.h. */
 #include "tests/unit/unit.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+static const char *limited;
+
+/* On standard output, for standard error may be a file of the case. */
+static void end_by_limit(int number)
+{
+	static const char text[] = ": the case did not end in time\n";
+
+	(void)number;
+	if (write(STDOUT_FILENO, limited, strlen(limited)) > 0 &&
+	    write(STDOUT_FILENO, text, strlen(text)) > 0)
+		_exit(1);
+	_exit(2);
+}
+
+void unit_limit(const char *file)
+{
+	limited = file;
+	signal(SIGALRM, end_by_limit);
+	alarm(UNIT_SECONDS);
+}
+
 size_t to_size(uint64_t n)
 {
 	assert_true(n <= SIZE_MAX);

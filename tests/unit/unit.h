@@ -24,18 +24,33 @@
 /* What is in memory here has a size that fits. */
 size_t to_size(uint64_t n);
 
+/* No case takes so long, on an emulator either: one that does waits for ever. */
+#define UNIT_SECONDS 180
+
+/* Before each case: the program ends, and says which file it is of, when UNIT_SECONDS are over. The
+ * last line that cmocka printed names the case. A process that the case forks has no such limit. */
+void unit_limit(const char *file);
+
 /* The last line of a test file: the program that runs its cases, each with setup before it and
  * teardown after it. A case is a function with the signature static void NAME(void **state), a
  * helper has another: tests/unit/cases.awk lists the cases as UNIT_CASES(setup, teardown), which
  * make gives to the compiler before the file.
  * build/plain/tests/unit/FOLDER/test_X 'pattern' runs the matching cases. */
-#define UNIT_MAIN(setup, teardown)                                                 \
-	int main(int argc, char **argv)                                            \
-	{                                                                          \
-		const struct CMUnitTest cases[] = { UNIT_CASES(setup, teardown) }; \
-                                                                                   \
-		cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);                 \
-		return cmocka_run_group_tests_name(__FILE__, cases, NULL, NULL);   \
+#define UNIT_MAIN(setup, teardown)                                                      \
+	static int unit_setup(void **state)                                             \
+	{                                                                               \
+		int (*const unit_first)(void **) = setup;                               \
+                                                                                        \
+		unit_limit(__FILE__);                                                   \
+		return unit_first ? unit_first(state) : 0;                              \
+	}                                                                               \
+                                                                                        \
+	int main(int argc, char **argv)                                                 \
+	{                                                                               \
+		const struct CMUnitTest cases[] = { UNIT_CASES(unit_setup, teardown) }; \
+                                                                                        \
+		cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);                      \
+		return cmocka_run_group_tests_name(__FILE__, cases, NULL, NULL);        \
 	}
 
 /* The number is at least low and at most high; a negative one is larger than every other. cmocka's

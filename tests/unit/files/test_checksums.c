@@ -325,7 +325,6 @@ static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
 	o = open_model(state, "base.gguf");
 	hashes = new_digests(o.model);
 	view = lines_now(o.model, hashes, NULL);
-	alarm(60);
 	for (int i = 0; i < 4; i++) {
 		readers[i] = (struct reader){ .view = view };
 		must(pthread_create(&threads[i], NULL, read_the_last, &readers[i]) == 0);
@@ -335,7 +334,6 @@ static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
 		pthread_join(threads[i], NULL);
 		assert_int_equal(readers[i].result, -EINTR);
 	}
-	alarm(0);
 	close_hashed(&o, hashes, view);
 }
 

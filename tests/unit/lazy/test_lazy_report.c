@@ -290,7 +290,6 @@ static void several_readers_read_the_same_text(void **state)
 	char *expected = expected_text(o.model);
 	struct reader readers[8];
 
-	alarm(60);
 	printed = 0;
 	for (size_t i = 0; i < ARRAY_LENGTH(readers); i++) {
 		readers[i].view = view;
@@ -301,7 +300,6 @@ static void several_readers_read_the_same_text(void **state)
 		assert_string_equal(readers[i].text, expected);
 		free(readers[i].text);
 	}
-	alarm(0);
 	assert_int_equal(printed, 1);
 	assert_int_equal(memo_count(measures), SMALL_TENSORS);
 	free(expected);

@@ -136,12 +136,10 @@ static void a_content_is_measured_once_however_many_ask(void **state)
 		subjects[i] = base_of(i);
 		expected[i] = z_of_slot(o.model, i);
 	}
-	alarm(60);
 	for (size_t i = 0; i < THREADS; i++)
 		must(pthread_create(&threads[i], NULL, ask_for_all, &crowd) == 0);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	alarm(0);
 	assert_int_equal(crowd.wrong, 0);
 	assert_int_equal(memo_count(crowd.measures), MANY);
 	pthread_barrier_destroy(&crowd.start);
@@ -346,7 +344,6 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 	struct zmeasure z;
 	pthread_t thread;
 
-	alarm(60);
 	for (int i = 0; i < 2; i++) {
 		stop = false;
 		must(pthread_create(&thread, NULL, stop_soon, &stop) == 0);
@@ -355,7 +352,6 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 		assert_true(stop);
 	}
 	memo_free(measures);
-	alarm(0);
 	close_model(&o);
 }
 
@@ -374,7 +370,6 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 	struct zmeasure z;
 	pthread_t thread;
 
-	alarm(60);
 	must(pthread_create(&thread, NULL, stop_readings_soon, measures) == 0);
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
 	pthread_join(thread, NULL);
@@ -383,7 +378,6 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 	assert_int_equal(memo_prepare(measures, &subject, 1, NULL), -EINTR);
 	assert_int_equal(memo_count(measures), 0);
 	memo_free(measures);
-	alarm(0);
 	close_model(&o);
 }
 
@@ -491,7 +485,6 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 	o = open_model(state, "base.gguf");
 	crowd.n = collect(o.model, subjects, expected);
 	pthread_barrier_init(&crowd.start, NULL, THREADS + 1);
-	alarm(60);
 	for (int round = 0; round < 5; round++) {
 		crowd.measures = new_readings(o.model);
 		crowd.next_seed = 0;
@@ -512,7 +505,6 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 		assert_int_equal(memo_count(crowd.measures), crowd.n);
 		memo_free(crowd.measures);
 	}
-	alarm(0);
 	for (size_t i = 0; i < crowd.n; i++)
 		if (subjects[i].content) {
 			assert_int_equal(subjects[i].content->refs, 2);
@@ -535,7 +527,6 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 
 	must(subjects);
 	subjects[CROWDED - 1] = last;
-	alarm(60);
 	for (int round = 0; round < 20; round++) {
 		struct memo *measures = new_readings(o.model);
 
@@ -544,7 +535,6 @@ static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
 		assert_int_equal(memo_count(measures), 2);
 		memo_free(measures);
 	}
-	alarm(0);
 	free(subjects);
 	close_model(&o);
 }

@@ -180,11 +180,9 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, get_matrix, &waiting), 0);
 	while (!disk.asked)
 		usleep(1000);
-	alarm(20);
 	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, 0, &rc));
 	assert_int_equal(rc, 0);
 	matrix_cache_drop_file(waiting.matrices, slow);
-	alarm(0);
 	disk.answers = true;
 	pthread_join(thread, NULL);
 	matrix_cache_unref(waiting.matrices);
