@@ -167,6 +167,8 @@ $B/tests/unit/paths/test_path_probe: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap
 # A curl that lacks options, and a clock that hurries.
 $B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt \
 	-Wl,--wrap=clock_gettime
+# Threads that wait until they are woken.
+$B/tests/unit/storage/test_remote_cache: UNIT_LDFLAGS += -Wl,--wrap=cond_poll_wait
 # A stage that cannot be read.
 $B/tests/unit/layer/test_layer_seal: UNIT_LDFLAGS += -Wl,--wrap=pread64
 # Time that passes while nothing is asked.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* http_server.c - see http_server.h. */
 #include "tests/unit/http_server.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/zstd_file.h"
 
 #include <inttypes.h>
@@ -39,13 +40,12 @@ struct http_server http_server_start(void **state)
 	must(server.process >= 0);
 	if (server.process == 0)
 		run_python(state);
-	for (unsigned i = 0; i < 1000 && !server.port; i++) {
+	while (!server.port) {
 		if (waitpid(server.process, &status, WNOHANG) != 0)
 			skip();
-		usleep(20000);
+		tick();
 		server.port = read_port(state);
 	}
-	must(server.port);
 	return server;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* resident.c - see resident.h. */
 #include "tests/unit/resident.h"
+#include "tests/unit/tasks.h"
 
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -88,7 +89,7 @@ size_t resident_in(const char *path)
 
 void await_pages(const char *path, size_t n)
 {
-	for (unsigned i = 0; i < 1000 && resident_in(path) < n; i++)
-		usleep(10000);
+	while (resident_in(path) < n)
+		tick();
 	assert_int_equal(resident_in(path), n);
 }

@@ -5,6 +5,7 @@
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fs/util/progress.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
 
 #include <limits.h>
@@ -457,11 +458,16 @@ static void a_change_shows(void **state)
 	const struct path path = note(state, &written, "file");
 	const struct timespec then[2] = { written.files[0].stat.st_mtim,
 					  written.files[0].stat.st_mtim };
-	int fd;
+	const int fd = open(path.text, O_WRONLY);
+	struct stat now;
 
-	usleep(20000);
-	fd = open(path.text, O_WRONLY);
-	must(fd >= 0 && pwrite(fd, "M", 1, 0) == 1 && futimens(fd, then) == 0);
+	/* Until the filesystem's clock has gone on. */
+	do {
+		tick();
+		must(fd >= 0 && pwrite(fd, "M", 1, 0) == 1 && futimens(fd, then) == 0);
+		must(fstat(fd, &now) == 0);
+	} while (now.st_ctim.tv_sec == written.files[0].stat.st_ctim.tv_sec &&
+		 now.st_ctim.tv_nsec == written.files[0].stat.st_ctim.tv_nsec);
 	close(fd);
 	assert_false(written_files_exist(&written));
 	written_files_release(&written);

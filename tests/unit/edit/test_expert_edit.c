@@ -8,8 +8,7 @@
 #include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"
 #include "tests/unit/open_model.h"
-
-#include <pthread.h>
+#include "tests/unit/tasks.h"
 
 #define COUNT 4u
 #define SLICE (8u * 3u * 4u)
@@ -224,16 +223,15 @@ static void *put_expert_1(void *argument)
 /* Puts expert 1, and as that waits to be put in force the slot comes to hold content. */
 static int put_beside(struct opened *o, struct content *content)
 {
-	const struct timespec moment = { .tv_nsec = 50000000 };
 	struct putting putting = { o, 1 };
-	pthread_t thread;
+	struct task task;
 
 	journal_begin(o->model);
-	must(pthread_create(&thread, NULL, put_expert_1, &putting) == 0);
-	nanosleep(&moment, NULL);
+	task_begin(&task, put_expert_1, &putting);
+	assert_true(task_sleeps(&task));
 	slots_set(o->model->slots, STACK, content);
 	journal_end(o->model);
-	must(pthread_join(thread, NULL) == 0);
+	task_end(&task);
 	return putting.rc;
 }
 

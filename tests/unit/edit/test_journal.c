@@ -2,6 +2,7 @@
 /* test_journal.c - fs/edit/journal.c: grafts of other slots may wait for the disk together, and
  * nothing else changes the layer meanwhile. */
 #include "fs/edit/journal.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
 
 struct scene {
@@ -59,87 +60,59 @@ static void *graft_other(void *argument)
 	return NULL;
 }
 
-static bool comes_to_be(atomic_int *count, int wanted)
-{
-	for (unsigned i = 0; i < 2000 && atomic_load(count) != wanted; i++)
-		usleep(5000);
-	return atomic_load(count) == wanted;
-}
-
-static pthread_t start(void *(*run)(void *argument), struct scene *scene)
-{
-	pthread_t thread;
-
-	must(pthread_create(&thread, NULL, run, scene) == 0);
-	return thread;
-}
-
 static void grafts_of_other_slots_need_not_wait(void **state)
 {
 	struct journal_graft first;
-	pthread_t same, other;
+	struct task same, other;
 	struct scene s;
 
 	(void)state;
 	open_scene(&s);
 	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
 	journal_wait(&s.model, &first);
-	same = start(graft_same, &s);
-	other = start(graft_other, &s);
-	assert_true(comes_to_be(&s.other, 1));
-	usleep(50000);
+	task_begin(&same, graft_same, &s);
+	assert_true(task_sleeps(&same));
+	task_begin(&other, graft_other, &s);
+	task_end(&other);
+	assert_int_equal(atomic_load(&s.other), 1);
 	assert_int_equal(atomic_load(&s.same), 0);
 	journal_resume(&s.model, &first);
 	journal_end(&s.model);
-	assert_true(comes_to_be(&s.same, 1));
-	pthread_join(same, NULL);
-	pthread_join(other, NULL);
+	task_end(&same);
+	assert_int_equal(atomic_load(&s.same), 1);
 	close_scene(&s);
-}
-
-static bool waits_alone(struct scene *scene)
-{
-	unsigned alone = 0;
-
-	for (unsigned i = 0; i < 2000 && !alone; i++) {
-		usleep(5000);
-		pthread_mutex_lock(&scene->model.journal.commit);
-		alone = scene->model.journal.alone;
-		pthread_mutex_unlock(&scene->model.journal.commit);
-	}
-	return alone != 0;
 }
 
 /* And grafts that come meanwhile come after it. */
 static void other_changes_wait_until_no_graft_is_on_its_way(void **state)
 {
 	struct journal_graft first;
-	pthread_t alone, other;
+	struct task alone, other;
 	struct scene s;
 
 	(void)state;
 	open_scene(&s);
 	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
 	journal_wait(&s.model, &first);
-	alone = start(be_alone, &s);
-	assert_true(waits_alone(&s));
-	other = start(graft_other, &s);
-	usleep(50000);
+	task_begin(&alone, be_alone, &s);
+	assert_true(task_sleeps(&alone));
+	task_begin(&other, graft_other, &s);
+	assert_true(task_sleeps(&other));
 	assert_int_equal(atomic_load(&s.alone), 0);
 	assert_int_equal(atomic_load(&s.other), 0);
 	journal_resume(&s.model, &first);
 	journal_end(&s.model);
-	assert_true(comes_to_be(&s.alone, 1));
-	assert_true(comes_to_be(&s.other, 1));
-	pthread_join(alone, NULL);
-	pthread_join(other, NULL);
+	task_end(&alone);
+	task_end(&other);
+	assert_int_equal(atomic_load(&s.alone), 1);
+	assert_int_equal(atomic_load(&s.other), 1);
 	close_scene(&s);
 }
 
 static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
 {
 	struct journal_graft first;
-	pthread_t other;
+	struct task other;
 	struct scene s;
 
 	(void)state;
@@ -149,13 +122,13 @@ static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
 	pthread_mutex_lock(&s.model.journal.commit);
 	s.model.journal.noted = true;
 	pthread_mutex_unlock(&s.model.journal.commit);
-	other = start(graft_other, &s);
-	usleep(50000);
+	task_begin(&other, graft_other, &s);
+	assert_true(task_sleeps(&other));
 	assert_int_equal(atomic_load(&s.other), 0);
 	journal_resume(&s.model, &first);
 	journal_end(&s.model);
-	assert_true(comes_to_be(&s.other, 1));
-	pthread_join(other, NULL);
+	task_end(&other);
+	assert_int_equal(atomic_load(&s.other), 1);
 	close_scene(&s);
 }
 

@@ -11,10 +11,9 @@
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
+#include "tests/unit/tasks.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 /* All tensors doubled. */
@@ -351,10 +350,9 @@ static void a_generation_begins_with_its_merge(void **state)
 {
 	struct scene *scene = open_scene(state);
 	struct model *model = scene->o.model;
-	const struct timespec moment = { .tv_nsec = 100000000 };
 	struct publishing publishing = { .model = model };
 	struct error err = { 0 };
-	pthread_t thread;
+	struct task task;
 	uint64_t before;
 
 	assert_int_equal(merge(state, scene, doubled), 0);
@@ -362,11 +360,11 @@ static void a_generation_begins_with_its_merge(void **state)
 	must(publishing.ready);
 	before = model_generation(model);
 	pthread_mutex_lock(&model->names);
-	must(pthread_create(&thread, NULL, publish, &publishing) == 0);
-	nanosleep(&moment, NULL);
+	task_begin(&task, publish, &publishing);
+	assert_true(task_sleeps(&task));
 	assert_int_equal(model_generation(model), before);
 	pthread_mutex_unlock(&model->names);
-	must(pthread_join(thread, NULL) == 0);
+	task_end(&task);
 	assert_true(model_generation(model) > before);
 	close_scene(scene);
 }

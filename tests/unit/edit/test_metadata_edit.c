@@ -11,8 +11,7 @@
 #include "fs/model/inode.h"
 #include "gguf/layout.h"
 #include "tests/unit/open_model.h"
-
-#include <pthread.h>
+#include "tests/unit/tasks.h"
 
 /* Keys: name (string), count (u32), list (array of u16), general.alignment. */
 static struct opened open_keys(void **state)
@@ -257,21 +256,19 @@ static void *put_nine(void *argument)
 static void a_type_that_changes_while_a_value_waits_is_that_of_the_value(void **state)
 {
 	static const struct value_type u64 = { KV_U64, 0 };
-	const struct timespec moment = { .tv_nsec = 50000000 }, time = { .tv_sec = 1 };
+	const struct timespec time = { .tv_sec = 1 };
 	struct value_bytes bytes = { calloc(1, 8), 8, 1 };
 	struct opened o = open_keys(state);
-	pthread_t thread;
-	void *done;
+	struct task task;
 
 	/* It has parsed the text, and waits. */
 	journal_begin(o.model);
-	must(pthread_create(&thread, NULL, put_nine, o.model) == 0);
-	nanosleep(&moment, NULL);
+	task_begin(&task, put_nine, o.model);
+	assert_true(task_sleeps(&task));
 	metadata_set(o.model->metadata, number(o.model, "count"),
 		     metadata_entry_new(inode_new(o.model), u64, 8, &bytes, &time));
 	journal_end(o.model);
-	must(pthread_join(thread, &done) == 0);
-	assert_non_null(done);
+	assert_non_null(task_end(&task));
 	assert_string_equal(now(o.model, "count"), "uint64 9\n");
 	reopen(state, &o);
 	assert_string_equal(now(o.model, "count"), "uint64 9\n");

@@ -3,6 +3,7 @@
  * not open shows which directories it was asked of. */
 #include "fs/layer/layer_group.h"
 #include "fs/util/log.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
 
 #include <sys/wait.h>
@@ -141,11 +142,10 @@ static bool has_failed(struct layer_group *group)
 	return failed;
 }
 
-static bool wait_until(bool (*is)(struct layer_group *group), struct layer_group *group)
+static void wait_until(bool (*is)(struct layer_group *group), struct layer_group *group)
 {
-	for (unsigned i = 0; i < 2000 && !is(group); i++)
-		usleep(5000);
-	return is(group);
+	while (!is(group))
+		tick();
 }
 
 static void what_is_left_to_later_becomes_durable_by_itself(void **state)
@@ -156,7 +156,7 @@ static void what_is_left_to_later_becomes_durable_by_itself(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
 		assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
-		assert_true(wait_until(is_synced, &s.group));
+		wait_until(is_synced, &s.group);
 	}
 	close_scene(&s);
 }
@@ -183,14 +183,14 @@ static void the_next_that_waits_is_told_that_it_failed(void **state)
 	open_scene(state, &s);
 	fsync_fails(1);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
-	assert_true(wait_until(has_failed, &s.group));
+	wait_until(has_failed, &s.group);
 	assert_true(fsync_failed());
 	assert_int_equal(layer_group_flush(&s.group, true), -EIO);
 	assert_int_equal(layer_group_flush(&s.group, true), 0);
 	/* And a removal, which then does not wait for later. */
 	fsync_fails(1);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
-	assert_true(wait_until(has_failed, &s.group));
+	wait_until(has_failed, &s.group);
 	assert_true(fsync_failed());
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), -EIO);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
@@ -212,7 +212,7 @@ static void while_the_disk_fails_nothing_is_left_to_later(void **state)
 	}
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
-	assert_true(wait_until(is_synced, &s.group));
+	wait_until(is_synced, &s.group);
 	close_scene(&s);
 }
 
@@ -246,7 +246,7 @@ static void where_no_order_is_kept_one_directory_is_left_to_later(void **state)
 	const int other = open_scene_of_two(state, &s);
 
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
-	assert_true(wait_until(is_synced, &s.group));
+	wait_until(is_synced, &s.group);
 	/* Another one waits, for both. */
 	hold_back(&s.group);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, false), 0);
@@ -278,7 +278,7 @@ static void a_child_ends_with_what_was_at_rest(void **state)
 	child = fork();
 	must(child >= 0);
 	if (child == 0) {
-		alarm(20);
+		alarm(UNIT_SECONDS);
 		if (layer_group_sync_later(&s.group, s.dir, true) < 0)
 			_exit(1);
 		layer_group_destroy(&s.group);
@@ -287,7 +287,7 @@ static void a_child_ends_with_what_was_at_rest(void **state)
 	must(waitpid(child, &status, 0) == child);
 	assert_int_equal(status, 0);
 	assert_int_equal(layer_group_sync_later(&s.group, s.dir, true), 0);
-	assert_true(wait_until(is_synced, &s.group));
+	wait_until(is_synced, &s.group);
 	close_scene(&s);
 }
 

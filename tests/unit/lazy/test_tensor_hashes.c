@@ -4,9 +4,7 @@
 #include "fs/lazy/memo.h"
 #include "fs/util/halt.h"
 #include "tests/unit/hashes.h"
-
-#include <pthread.h>
-#include <time.h>
+#include "tests/unit/tasks.h"
 
 static void a_digest_is_the_hash_of_the_file_or_of_its_data(void **state)
 {
@@ -105,9 +103,7 @@ static void what_cannot_be_read_has_none_until_it_can(void **state)
 
 static void *stop_soon(void *flag)
 {
-	const struct timespec time = { 0, 50000000L };
-
-	nanosleep(&time, NULL);
+	await_work();
 	atomic_store((atomic_bool *)flag, true);
 	return NULL;
 }

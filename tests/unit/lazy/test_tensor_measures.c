@@ -5,10 +5,8 @@
 #include "fs/model/slots.h"
 #include "measure/sample.h"
 #include "tests/unit/measures.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/zinputs.h"
-
-#include <pthread.h>
-#include <time.h>
 
 static struct subject base_of(uint32_t tensor)
 {
@@ -19,13 +17,6 @@ static struct subject base_of(uint32_t tensor)
 static struct subject slot_of(struct model *model, uint32_t tensor)
 {
 	return (struct subject){ tensor, slots_get(model->slots, tensor) };
-}
-
-static void sleep_ms(long ms)
-{
-	const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
-
-	nanosleep(&time, NULL);
 }
 
 static void nothing_is_measured_before_somebody_asks(void **state)
@@ -329,7 +320,7 @@ static struct opened open_long(void **state)
 
 static void *stop_soon(void *argument)
 {
-	sleep_ms(50);
+	await_work();
 	atomic_store((atomic_bool *)argument, true);
 	return NULL;
 }
@@ -357,7 +348,7 @@ static void a_job_that_nobody_waits_for_gives_up_without_a_trace(void **state)
 
 static void *stop_readings_soon(void *argument)
 {
-	sleep_ms(50);
+	await_work();
 	memo_stop(argument);
 	return NULL;
 }

@@ -14,6 +14,7 @@
 #include "fs/recipe/recipe_state.h"
 #include "fs/storage/backing.h"
 #include "tests/unit/open_model.h"
+#include "tests/unit/tasks.h"
 
 /* A recipe, what the model is with it, and where its donors are. */
 struct scene {
@@ -246,19 +247,12 @@ static void meanwhile_no_other_thread_changes_the_model(void **state)
 	close_scene(&scene);
 }
 
-/* A thread that wants the model whole. */
-struct looker {
-	struct model *model;
-	atomic_bool done;
-};
-
-static void *look(void *context)
+/* As a thread that wants the model whole. */
+static void *look(void *model)
 {
-	struct looker *looker = context;
 	struct snapshot snapshot;
 
-	must(journal_snapshot(looker->model, &snapshot) == 0);
-	atomic_store(&looker->done, true);
+	must(journal_snapshot(model, &snapshot) == 0);
 	snapshot_release(&snapshot);
 	return NULL;
 }
@@ -266,23 +260,20 @@ static void *look(void *context)
 static void what_is_assembled_is_no_half_of_a_recipe(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct looker looker = { .model = scene.o.model };
-	pthread_t thread;
+	struct task looker;
 
 	journal_begin(scene.o.model);
 	journal_begin_publish(scene.o.model);
 	journal_end(scene.o.model);
-	must(pthread_create(&thread, NULL, look, &looker) == 0);
-	usleep(50000);
-	assert_false(atomic_load(&looker.done));
+	task_begin(&looker, look, scene.o.model);
+	assert_true(task_sleeps(&looker));
 	journal_begin(scene.o.model);
 	journal_end_publish(scene.o.model);
 	journal_end(scene.o.model);
-	must(pthread_join(thread, NULL) == 0);
-	assert_true(atomic_load(&looker.done));
+	task_end(&looker);
 	/* Where nothing is published, a thread that holds the lock is not waited for. */
 	journal_begin(scene.o.model);
-	look(&looker);
+	look(scene.o.model);
 	journal_end(scene.o.model);
 	close_scene(&scene);
 }

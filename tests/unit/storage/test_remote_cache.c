@@ -2,10 +2,8 @@
 /* test_remote_cache.c - fs/storage/remote_cache.c: blocks are there once, for a while, and a thread
  * that waits for one that fails does not wait for ever. */
 #include "fs/storage/remote_cache.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
-
-#include <pthread.h>
-#include <unistd.h>
 
 static struct remote_cache *cache_setup(void)
 {
@@ -111,6 +109,16 @@ static void what_is_kept_stays(void **state)
 	remote_cache_unref(cache);
 }
 
+/* Threads that have begun to wait; each waits until it is woken, not for a moment only. */
+static atomic_int waiting;
+void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+
+void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+	atomic_fetch_add(&waiting, 1);
+	pthread_cond_wait(condition, lock);
+}
+
 struct waiter {
 	struct remote_cache *cache;
 	int rc;
@@ -120,31 +128,30 @@ static void *wait_for(void *context)
 {
 	struct waiter *waiter = context;
 
-	while (remote_cache_peek(waiter->cache, 0, 7) == REMOTE_FETCHED && waiter->rc == 0)
-		waiter->rc = remote_cache_wait(waiter->cache, 0, 7);
+	waiter->rc = remote_cache_wait(waiter->cache, 0, 7);
 	return NULL;
 }
 
 /* Two threads wait for a block that comes to this end. */
 static void assert_waiters(int rc, int expected)
 {
-	struct waiter waiters[2] = { { cache_setup(), 0 } };
-	struct remote_cache *cache = waiters[0].cache;
+	struct remote_cache *cache = cache_setup();
+	struct waiter waiters[2] = { { cache, 1 }, { cache, 1 } };
 	struct remote_block *block;
-	pthread_t threads[2];
+	struct task tasks[2];
 	size_t n = 1;
 
-	waiters[1] = waiters[0];
+	atomic_store(&waiting, 0);
 	assert_int_equal(remote_cache_get(cache, 0, 7, &n, &block), REMOTE_ABSENT);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, wait_for, &waiters[i]), 0);
-	usleep(50000);
+		task_begin(&tasks[i], wait_for, &waiters[i]);
+	while (atomic_load(&waiting) < 2)
+		tick();
 	remote_cache_fail(cache, 0, 7, 1, rc);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	/* One that had not begun to wait finds nothing. */
-	assert_true(waiters[0].rc == expected || waiters[0].rc == 0);
-	assert_true(waiters[0].rc == expected || waiters[1].rc == expected);
+	for (int i = 0; i < 2; i++) {
+		task_end(&tasks[i]);
+		assert_int_equal(waiters[i].rc, expected);
+	}
 	assert_int_equal(remote_cache_peek(cache, 0, 7), REMOTE_ABSENT);
 	remote_cache_unref(cache);
 }

@@ -3,9 +3,8 @@
 #include "fs/storage/backing.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/types.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/zstd_file.h"
-
-#include <pthread.h>
 
 static struct backing *file_of(void **state, const float *values, size_t n)
 {
@@ -138,7 +137,7 @@ static int read_slowly(void *context, unsigned flags, void *bytes, size_t n, uin
 	(void)stop;
 	memset(bytes, 0, n);
 	for (disk->asked = true; !disk->answers;)
-		usleep(1000);
+		tick();
 	return 0;
 }
 
@@ -172,19 +171,19 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	struct backing *slow = backing_from_ops(&parts, "slow", backing_stat(file));
 	struct waiting waiting = { .matrices = matrix_cache_new() };
 	struct matrix_key at = { .file = file, .type = GGML_F32, .rows = 1, .length = 2 };
-	pthread_t thread;
+	struct task task;
 	int rc;
 
 	waiting.at = at;
 	waiting.at.file = slow;
-	assert_int_equal(pthread_create(&thread, NULL, get_matrix, &waiting), 0);
+	task_begin(&task, get_matrix, &waiting);
 	while (!disk.asked)
-		usleep(1000);
+		tick();
 	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, 0, &rc));
 	assert_int_equal(rc, 0);
 	matrix_cache_drop_file(waiting.matrices, slow);
 	disk.answers = true;
-	pthread_join(thread, NULL);
+	task_end(&task);
 	matrix_cache_unref(waiting.matrices);
 	backing_unref(slow);
 	backing_unref(file);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* test_name_locks.c - fs/tree/name_locks.c: of each name one thread at a time. */
 #include "fs/tree/name_locks.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 enum { HERE = 20, THERE = 21 };
 
@@ -17,8 +16,7 @@ static struct name_lock lock_of(uint64_t directory, const char *first, const cha
 struct waiter {
 	struct name_locks *locks;
 	struct name_lock lock;
-	atomic_bool has;
-	pthread_t thread;
+	struct task task;
 };
 
 static void *take(void *argument)
@@ -26,23 +24,7 @@ static void *take(void *argument)
 	struct waiter *waiter = argument;
 
 	name_locks_take(waiter->locks, &waiter->lock);
-	atomic_store(&waiter->has, true);
 	return NULL;
-}
-
-static void begin(struct waiter *waiter, struct name_locks *locks, struct name_lock lock)
-{
-	waiter->locks = locks;
-	waiter->lock = lock;
-	atomic_init(&waiter->has, false);
-	assert_int_equal(pthread_create(&waiter->thread, NULL, take, waiter), 0);
-}
-
-static void end(struct waiter *waiter)
-{
-	pthread_join(waiter->thread, NULL);
-	assert_true(atomic_load(&waiter->has));
-	name_locks_release(waiter->locks, &waiter->lock);
 }
 
 static void other_names_are_taken_at_once(void **state)
@@ -70,18 +52,19 @@ static void a_name_is_waited_for_wherever_it_stands(void **state)
 	static const char a[] = "a", b[] = "b";
 	static const char *const pairs[][2] = { { a, NULL }, { b, NULL }, { "x", a }, { b, "x" } };
 	struct name_locks *locks = name_locks_new();
-	struct waiter waiters[ARRAY_LENGTH(pairs)];
 	struct name_lock held = lock_of(HERE, "a", "b");
 
 	(void)state;
 	assert_non_null(locks);
 	for (size_t i = 0; i < ARRAY_LENGTH(pairs); i++) {
+		struct waiter waiter = { locks, lock_of(HERE, pairs[i][0], pairs[i][1]), { 0 } };
+
 		name_locks_take(locks, &held);
-		begin(&waiters[i], locks, lock_of(HERE, pairs[i][0], pairs[i][1]));
-		usleep(20000);
-		assert_false(atomic_load(&waiters[i].has));
+		task_begin(&waiter.task, take, &waiter);
+		assert_true(task_sleeps(&waiter.task));
 		name_locks_release(locks, &held);
-		end(&waiters[i]);
+		task_end(&waiter.task);
+		name_locks_release(locks, &waiter.lock);
 	}
 	name_locks_free(locks);
 }

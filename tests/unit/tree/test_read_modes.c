@@ -2,10 +2,8 @@
 /* test_read_modes.c - fs/tree/read_modes.c: the first open() decides, the others follow it, and
  * what the kernel has is given back with the last. */
 #include "fs/tree/read_modes.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
-
-#include <pthread.h>
-#include <time.h>
 
 /* A kernel that gives numbers out, from 1. */
 struct kernel {
@@ -47,13 +45,12 @@ static void free_kernel(struct kernel *kernel)
 
 static int find(void *context, const atomic_bool *stop, enum read_way *way)
 {
-	const struct timespec tick = { .tv_nsec = 1000000 };
 	struct kernel *kernel = context;
 
 	(void)stop;
 	atomic_fetch_add(&kernel->asked, 1);
 	while (atomic_load(&kernel->wait))
-		nanosleep(&tick, NULL);
+		tick();
 	*way = kernel->way;
 	if (kernel->error || kernel->way == READ_BY_DAEMON)
 		return kernel->error;
@@ -179,19 +176,11 @@ static void *wait_for_it(void *argument)
 	return NULL;
 }
 
-static void wait_until_asked(struct kernel *kernel)
-{
-	const struct timespec tick = { .tv_nsec = 1000000 };
-
-	while (atomic_load(&kernel->asked) == 0)
-		nanosleep(&tick, NULL);
-}
-
 static void others_wait_for_the_decision_unless_they_are_stopped(void **state)
 {
 	struct kernel *kernel = new_kernel();
 	struct waiting waiting[3];
-	pthread_t threads[3];
+	struct task tasks[3];
 
 	(void)state;
 	atomic_store(&kernel->wait, true);
@@ -200,15 +189,17 @@ static void others_wait_for_the_decision_unless_they_are_stopped(void **state)
 		waiting[i].mode = read_modes_enter(kernel->modes, 7);
 		waiting[i].result = 99;
 		atomic_init(&waiting[i].stop, i == 2);
-		pthread_create(&threads[i], NULL, wait_for_it, &waiting[i]);
-		if (i == 0)
-			wait_until_asked(kernel);
+		task_begin(&tasks[i], wait_for_it, &waiting[i]);
+		while (atomic_load(&kernel->asked) == 0)
+			tick();
 	}
-	pthread_join(threads[2], NULL);
+	task_end(&tasks[2]);
 	assert_int_equal(waiting[2].result, -EINTR);
+	assert_true(task_sleeps(&tasks[1]));
+	assert_int_equal(kernel->asked, 1);
 	atomic_store(&kernel->wait, false);
-	pthread_join(threads[0], NULL);
-	pthread_join(threads[1], NULL);
+	task_end(&tasks[0]);
+	task_end(&tasks[1]);
 	assert_int_equal(waiting[0].result, 1);
 	assert_int_equal(waiting[1].result, 1);
 	assert_int_equal(kernel->asked, 1);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_background.c - fs/util/background.c: when a command returns. */
 #include "fs/util/background.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
+
+static pid_t command;
 
 /* The exit status of a process that goes into the background and runs that there. */
 static int status_of(void (*run)(void **state, int waiting), void **state)
@@ -14,8 +16,10 @@ static int status_of(void (*run)(void **state, int waiting), void **state)
 	int status = -1;
 
 	if (process == 0) {
-		const int waiting = background_begin();
+		int waiting;
 
+		command = getpid();
+		waiting = background_begin();
 		if (waiting >= 0)
 			run(state, waiting);
 		_exit(waiting < 0 ? 9 : 3);
@@ -25,27 +29,26 @@ static int status_of(void (*run)(void **state, int waiting), void **state)
 	return WEXITSTATUS(status);
 }
 
-static void pause_a_moment(void)
-{
-	const struct timespec moment = { .tv_nsec = 100000000 };
-
-	nanosleep(&moment, NULL);
-}
-
 static void wait_until_exists(void **state, const char *name)
 {
-	for (int tries = 0; tries < 50 && !exists(in_temp(state, name).text); tries++)
-		pause_a_moment();
-	assert_true(exists(in_temp(state, name).text));
+	while (!exists(in_temp(state, name).text))
+		tick();
+}
+
+/* False: the command has returned before. */
+static bool command_waits(void)
+{
+	while (getppid() == command && task_state(command) != 'S')
+		tick();
+	return getppid() == command;
 }
 
 static void be_ready(void **state, int waiting)
 {
 	char directory[PATH_MAX];
 
-	pause_a_moment();
-	if (getcwd(directory, sizeof(directory)) && strcmp(directory, "/") == 0 &&
-	    getsid(0) == getpid())
+	if (command_waits() && getcwd(directory, sizeof(directory)) &&
+	    strcmp(directory, "/") == 0 && getsid(0) == getpid())
 		write_text(in_temp(state, "there").text, "");
 	background_ready(waiting);
 }
@@ -60,7 +63,7 @@ static void give_up(void **state, int waiting)
 {
 	(void)state;
 	(void)waiting;
-	pause_a_moment();
+	command_waits();
 }
 
 static void a_child_that_ends_before_is_a_failure(void **state)
@@ -87,7 +90,7 @@ static void what_is_printed_goes_nowhere(void **state)
 /* Ends at the second signal. */
 static void be_at_work(void **state, int waiting)
 {
-	const struct timespec limit = { .tv_sec = 10 };
+	const struct timespec limit = { .tv_sec = UNIT_SECONDS };
 	sigset_t term;
 
 	(void)waiting;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fifo_lock.c - fs/util/fifo_lock.c: one at a time, and nobody has to wait who does not want
- * to. */
+/* test_fifo_lock.c - fs/util/fifo_lock.c: one at a time, in the order in which they came, and
+ * nobody has to wait who does not want to. */
 #include "fs/util/fifo_lock.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
-
-#include <pthread.h>
-#include <unistd.h>
 
 static void it_is_free_again_when_it_is_given_back(void **state)
 {
@@ -22,10 +20,10 @@ static void it_is_free_again_when_it_is_given_back(void **state)
 
 struct visitor {
 	struct fifo_lock *fifo_lock;
-	atomic_bool cancel;
+	atomic_bool cancel, leave;
 	atomic_int *inside, *served;
-	int rc;
-	pthread_t thread;
+	int rc, turn;
+	struct task task;
 };
 
 static void *visit(void *argument)
@@ -37,8 +35,10 @@ static void *visit(void *argument)
 		return NULL;
 	if (atomic_fetch_add(visitor->inside, 1) != 0)
 		visitor->rc = -1;
-	usleep(1000);
+	visitor->turn = atomic_load(visitor->served);
 	atomic_fetch_add(visitor->served, 1);
+	while (!atomic_load(&visitor->leave))
+		tick();
 	atomic_fetch_sub(visitor->inside, 1);
 	fifo_lock_release(visitor->fifo_lock);
 	return NULL;
@@ -52,6 +52,7 @@ static void the_others_wait_and_may_leave(void **state)
 	struct visitor visitors[VISITORS];
 	struct fifo_lock *fifo_lock = fifo_lock_new();
 	atomic_int inside = 0, served = 0;
+	int turn = 0;
 
 	(void)state;
 	assert_int_equal(fifo_lock_acquire(fifo_lock, NULL), 0);
@@ -59,11 +60,12 @@ static void the_others_wait_and_may_leave(void **state)
 		visitors[i] = (struct visitor){ .fifo_lock = fifo_lock,
 						.inside = &inside,
 						.served = &served };
-		assert_int_equal(pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]), 0);
+		task_begin(&visitors[i].task, visit, &visitors[i]);
+		assert_true(task_sleeps(&visitors[i].task));
 	}
 	for (int i = 0; i < VISITORS; i += 3) {
 		atomic_store(&visitors[i].cancel, true);
-		pthread_join(visitors[i].thread, NULL);
+		task_end(&visitors[i].task);
 		assert_int_equal(visitors[i].rc, -EINTR);
 	}
 	assert_int_equal(served, 0);
@@ -71,7 +73,13 @@ static void the_others_wait_and_may_leave(void **state)
 	for (int i = 0; i < VISITORS; i++) {
 		if (i % 3 == 0)
 			continue;
-		pthread_join(visitors[i].thread, NULL);
+		while (atomic_load(&served) <= turn)
+			tick();
+		assert_int_equal(visitors[i].turn, turn++);
+		for (int k = i + 1; k < VISITORS; k++)
+			assert_true(k % 3 == 0 || task_sleeps(&visitors[k].task));
+		atomic_store(&visitors[i].leave, true);
+		task_end(&visitors[i].task);
 		assert_int_equal(visitors[i].rc, 0);
 	}
 	assert_int_equal(fifo_lock_acquire(fifo_lock, NULL), 0);

@@ -1,46 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /* test_io.c - fs/util/io.c: all of what there is, however it comes. */
 #include "fs/util/io.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
 #include <signal.h>
-#include <sys/time.h>
+#include <unistd.h>
 
 static const char words[] = "all of it";
 
-static int pipe_in = -1;
-
-/* The third one is the end of the text. */
-static void on_alarm(int signal)
+static void go_on(int signal)
 {
-	static int calls;
-
 	(void)signal;
-	if (++calls < 3 || pipe_in < 0)
-		return;
-	if (write(pipe_in, words, strlen(words)) > 0)
-		close(pipe_in);
-	pipe_in = -1;
+}
+
+struct writer {
+	pthread_t reader;
+	int end; /* of a pipe */
+};
+
+/* Signal the reader, which is the first thread, three times before there is a text. */
+static void *write_words(void *argument)
+{
+	const struct writer *writer = argument;
+
+	for (int i = 0; i < 3; i++) {
+		while (task_state(getpid()) != 'S')
+			tick();
+		pthread_kill(writer->reader, SIGUSR1);
+	}
+	if (write(writer->end, words, strlen(words)) > 0)
+		close(writer->end);
+	return NULL;
 }
 
 static void a_signal_does_not_end_a_read(void **state)
 {
-	const struct sigaction action = { .sa_handler = on_alarm };
-	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } },
-			       never = { { 0, 0 }, { 0, 0 } };
+	const struct sigaction action = { .sa_handler = go_on };
+	struct writer writer = { .reader = pthread_self() };
 	struct sigaction before;
+	struct task task;
 	int ends[2];
 	size_t size;
 	char *text;
 
 	(void)state;
 	assert_int_equal(pipe(ends), 0);
-	pipe_in = ends[1];
-	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
-	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	writer.end = ends[1];
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	task_begin(&task, write_words, &writer);
 	text = io_read_all(ends[0], &size);
-	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	task_end(&task);
+	assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 	assert_non_null(text);
 	assert_int_equal(size, strlen(words));
 	assert_string_equal(text, words);

@@ -2,10 +2,8 @@
 /* test_parallel.c - fs/util/parallel.c: every piece is done once, whatever the pool does. */
 #include "fs/util/parallel.h"
 #include "fs/util/pool.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 #define PIECES 100
 
@@ -71,10 +69,8 @@ static void after_an_error_no_more_is_begun(void **state)
 
 static void keep_busy(void *argument)
 {
-	const struct timespec moment = { .tv_nsec = 1000000 };
-
 	while (atomic_load((atomic_bool *)argument))
-		nanosleep(&moment, NULL);
+		tick();
 }
 
 static int last_frees_the_pool(void *context, size_t i)

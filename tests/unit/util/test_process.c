@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* test_process.c - fs/util/process.c: threads of this process, and those of others. */
 #include "fs/util/process.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void *tell_thread(void *number)
+static void *wait_for_cancellation(void *argument)
 {
-	*(pid_t *)number = gettid();
 	pause();
-	return NULL;
+	return argument;
 }
 
 static void a_thread_is_of_its_process(void **state)
 {
-	pthread_t thread;
-	_Atomic pid_t number = 0;
+	struct task task;
 
 	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, tell_thread, (void *)&number), 0);
-	while (!number)
-		usleep(1000);
-	assert_int_equal(process_of(number), getpid());
+	task_begin(&task, wait_for_cancellation, NULL);
+	assert_true(task_sleeps(&task));
+	assert_int_equal(process_of(task.number), getpid());
 	assert_int_equal(process_of(getpid()), getpid());
-	assert_int_equal(pthread_cancel(thread), 0);
-	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(pthread_cancel(task.thread), 0);
+	task_end(&task);
 }
 
 static void a_child_is_there_while_it_lives(void **state)
@@ -57,21 +52,6 @@ static void what_cannot_be_seen_has_no_process(void **state)
 	assert_int_equal(process_of(-1), 0);
 }
 
-static void await_state(pid_t child, char state)
-{
-	char path[64], text[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
-	while (!strchr(text, ')') || strchr(text, ')')[2] != state) {
-		FILE *file = fopen(path, "re");
-
-		assert_non_null(file);
-		assert_non_null(fgets(text, sizeof(text), file));
-		fclose(file);
-		usleep(1000);
-	}
-}
-
 static void handle(int number)
 {
 	(void)number;
@@ -96,7 +76,8 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 		kill(getpid(), SIGSTOP);
 		_exit(0);
 	}
-	await_state(child, 'T');
+	while (task_state(child) != 'T')
+		tick();
 	assert_false(process_is_signalled(child));
 	/* While it is stopped these wait. */
 	kill(child, SIGTSTP);
