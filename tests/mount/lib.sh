@@ -262,24 +262,28 @@ no_leak() {
 		late "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
-# What the daemon of $MNT has worked, in ticks.
-work() {
-	awk '{ print $14 + $15 }' "/proc/${DAEMON[$MNT]}/stat"
+# Bytes that the daemon of $MNT has read, those of its requests included.
+bytes_read() {
+	local bytes
+	read -r _ bytes <"/proc/${DAEMON[$MNT]}/io"
+	echo "$bytes"
 }
 
-# Known as soon as it has worked for more than 5 ticks; that it has not, after 0.3 s.
-is_working() {
-	local before
-	before=$(work)
-	for _ in {1..6}; do
-		sleep 0.05
-		[ "$(work)" -le $((before + 5)) ] || return 0
-	done
-	return 1
+has_read() {
+	[ "$(bytes_read)" -gt "$1" ]
 }
 
+# The daemon works through a tensor: it reads 16 MiB from now on, which no request has and no
+# thread reads at once.
+comes_to_work() {
+	until_true 60 has_read $(($(bytes_read) + (16 << 20)))
+}
+
+# A daemon that gets no processor does not sleep, so that it is not idle.
 is_idle() {
-	! is_working
+	local before pid=${DAEMON[$MNT]}
+	before=$(bytes_read)
+	sleeps "$pid" && sleeps "$pid" && ! has_read "$before"
 }
 
 # A command as from a terminal: the shell lets what runs behind its back ignore Ctrl-C.

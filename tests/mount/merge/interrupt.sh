@@ -27,13 +27,13 @@ interrupted() {
 	shift
 	at_terminal "$@" >"$TMP/out" 2>&1 &
 	pid=$!
-	until_true 20 is_working || late "$*: the tensor is not looked at: $(cat "$TMP/out")"
+	comes_to_work || late "$*: the tensor is not looked at: $(cat "$TMP/out")"
 	# While others get their answers.
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s "$signal" $pid
 	until_true 20 is_gone $pid || late "$signal does not end $*"
 	wait $pid 2>/dev/null || true
-	until_true 20 is_idle || late "the work goes on after $signal to $*"
+	until_true 60 is_idle || late "the work goes on after $signal to $*"
 }
 
 for signal in INT KILL; do
@@ -45,7 +45,7 @@ for _ in $(seq 40); do
 	cat "$large.bin" "$MNT/model.gguf" >/dev/null 2>&1 &
 	pid=$!
 done
-until_true 20 is_working || late 'the tensor is not looked at'
+comes_to_work || late 'the tensor is not looked at'
 in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 kill $pid
 until_true 20 is_gone $pid || late 'a cat does not end'

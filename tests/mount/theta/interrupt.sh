@@ -10,7 +10,7 @@ large=$MNT/organs/blk_0_ffn_up.theta
 for signal in INT TERM KILL; do
 	at_terminal cat "$large" >"$TMP/out" 2>&1 &
 	pid=$!
-	until_true 20 is_working || late 'nothing is measured'
+	comes_to_work || late 'nothing is measured'
 	# While others get their answers.
 	in_time 30 cat "$MNT/norm/output_norm.theta" "$MNT/norm/blk_0_attn_norm.theta" \
 		"$MNT/embed/output_norm.theta" >/dev/null 2>&1 || true
@@ -18,35 +18,34 @@ for signal in INT TERM KILL; do
 	kill -s $signal $pid
 	until_true 20 is_gone $pid || late "$signal does not end the cat"
 	wait $pid 2>/dev/null || true
-	until_true 20 is_idle || late "measuring goes on after $signal"
+	until_true 60 is_idle || late "measuring goes on after $signal"
 done
 # A report of all of them waits for that one too.
 cat "$MNT/.report.json" >"$TMP/out" 2>&1 &
 pid=$!
-until_true 20 is_working || late 'nothing is measured'
+comes_to_work || late 'nothing is measured'
 in_time 30 stat "$MNT/.report.json" >/dev/null || fail 'stat does not get through'
 kill $pid
 until_true 20 is_gone $pid || late 'the report cannot be interrupted'
 wait $pid 2>/dev/null || true
-until_true 20 is_idle || late 'measuring for the report goes on'
+until_true 60 is_idle || late 'measuring for the report goes on'
 # Two wait for the same: one leaves, the other goes on waiting.
 cat "$large" >/dev/null 2>&1 &
 first=$!
 cat "$large" >/dev/null 2>&1 &
 second=$!
-until_true 20 is_working || late 'nothing is measured'
+comes_to_work || late 'nothing is measured'
 kill $first
 wait $first 2>/dev/null || true
-sleep 0.3
-until_true 20 is_working || late 'one left and the work stopped for the other'
+comes_to_work || late 'one left and the work stopped for the other'
 kill $second
 wait $second 2>/dev/null || true
-until_true 20 is_idle || late 'measuring goes on'
+until_true 60 is_idle || late 'measuring goes on'
 # So many that they could take every thread; then the mount ends under them.
 for _ in $(seq 40); do
 	cat "$large" >/dev/null 2>&1 &
 done
-until_true 20 is_working || late 'nothing is measured'
+comes_to_work || late 'nothing is measured'
 in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 in_time 30 cat "$MNT/organs/blk_1_ffn_up.bin" | head -c 1000 >/dev/null
 kill -s TERM "${DAEMON[$MNT]}"

@@ -16,7 +16,7 @@ for signal in INT TERM KILL; do
 		# shellcheck disable=SC2086
 		at_terminal $reader >"$TMP/out" 2>&1 &
 		pid=$!
-		until_true 20 is_working || late "$reader: nothing is hashed"
+		comes_to_work || late "$reader: nothing is hashed"
 		# While others get their answers, θ too.
 		in_time 60 cat "$MNT"/norm/*.theta "$MNT/embed/output_norm.theta" >/dev/null ||
 			fail 'θ does not get through'
@@ -24,7 +24,7 @@ for signal in INT TERM KILL; do
 		kill -s $signal $pid
 		until_true 20 is_gone $pid || late "$signal does not end $reader"
 		wait $pid 2>/dev/null || true
-		until_true 20 is_idle || late "hashing goes on after $signal to $reader"
+		until_true 60 is_idle || late "hashing goes on after $signal to $reader"
 	done
 done
 # Two wait for the same: one leaves, the other goes on waiting.
@@ -33,14 +33,13 @@ for file in checksums.xxh128 .views/gguf-hash.xxh64; do
 	first=$!
 	cat "$MNT/$file" >/dev/null 2>&1 &
 	second=$!
-	until_true 20 is_working || late 'nothing is hashed'
+	comes_to_work || late 'nothing is hashed'
 	kill $first
 	wait $first 2>/dev/null || true
-	sleep 0.3
-	until_true 20 is_working || late 'one left and the work stopped for the other'
+	comes_to_work || late 'one left and the work stopped for the other'
 	kill $second
 	wait $second 2>/dev/null || true
-	until_true 20 is_idle || late 'hashing goes on'
+	until_true 60 is_idle || late 'hashing goes on'
 done
 # In chunks: an organ of 400 GB takes no memory.
 case $(nm "$ORGANFS" 2>/dev/null) in
@@ -55,7 +54,7 @@ for _ in $(seq 20); do
 	cat "$MNT/checksums.xxh128" >/dev/null 2>&1 &
 	cat "$MNT/.views/gguf-hash.xxh64" >/dev/null 2>&1 &
 done
-until_true 20 is_working || late 'nothing is hashed'
+comes_to_work || late 'nothing is hashed'
 in_time 60 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 in_time 60 cat "$MNT/organs/blk_1_ffn_up.bin" | head -c 1000 >/dev/null
 kill -s TERM "${DAEMON[$MNT]}"
