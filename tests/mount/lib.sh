@@ -128,6 +128,18 @@ is_gone() {
 	[[ ${stat:0:1} = [ZX] ]]
 }
 
+# wait_inside PID...: each of these processes waits, in a call, for what a mount answers.
+wait_inside() {
+	local pid where
+	for pid; do
+		where=$(cat "/proc/$pid/wchan" 2>/dev/null) || return 1
+		case $where in
+		request_wait_answer | fuse_lock_inode | folio_wait_bit* | wait_on_page_bit*) ;;
+		*) return 1 ;;
+		esac
+	done
+}
+
 # Returns at once; the daemon may be at work for longer.
 unmount() {
 	local mnt=${1:-$MNT}

@@ -34,21 +34,21 @@ for i in 1 2 3 4 5; do
 	cat "$MNT/organs/blk_${i}_ffn_gate.theta" >/dev/null 2>&1 &
 	readers+=($!)
 done
-sleep 0.5
+until_true 60 wait_inside "${readers[@]}" || late 'a reader does not wait'
 
 # Twice: while they wait, and when they were killed.
 others_go_on() {
 	local i
 	for i in 1 2 3; do
-		in_time 20 ls -lR "$MNT" >"$TMP/list.now" || fail "names wait, $1"
+		in_time 60 ls -lR "$MNT" >"$TMP/list.now" || fail "names wait, $1"
 		diff "$TMP/list" "$TMP/list.now" || fail "another list"
-		in_time 20 df "$MNT" >"$TMP/df.now" || fail "df waits, $1"
+		in_time 60 df "$MNT" >"$TMP/df.now" || fail "df waits, $1"
 		same "$TMP/df" "$TMP/df.now"
-		in_time 20 cat "$MNT/.grafts" "$MNT/.log" "$MNT/metadata/general.file_type" \
+		in_time 60 cat "$MNT/.grafts" "$MNT/.log" "$MNT/metadata/general.file_type" \
 			>/dev/null || fail "texts wait, $1"
-		in_time 20 getfattr -n user.organfs.type "$MNT/organs/blk_3_ffn_down.bin" \
+		in_time 60 getfattr -n user.organfs.type "$MNT/organs/blk_3_ffn_down.bin" \
 			>/dev/null 2>&1 || fail "attributes wait, $1"
-		in_time 20 dd if="$MNT/$graft" of="$TMP/is" iflag=direct bs=1M status=none ||
+		in_time 60 dd if="$MNT/$graft" of="$TMP/is" iflag=direct bs=1M status=none ||
 			fail "a graft waits, $1"
 		same "$TMP/is" "$TMP/1.bin"
 	done
@@ -60,7 +60,7 @@ for i in 1 2 3 4 5; do
 	ls -l "$MNT/.base/metadata" >/dev/null 2>&1 &
 	readers+=($!)
 done
-sleep 0.5
+until_true 60 wait_inside "${readers[@]}" || late 'a reader of metadata does not wait'
 others_go_on 'with readers of metadata'
 [ "$(threads)" -le 80 ] || fail "$(threads) threads"
 kill "${readers[@]}"
@@ -70,21 +70,23 @@ are_gone() {
 		is_gone "$pid" || return 1
 	done
 }
-until_true 20 are_gone || late "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
+until_true 60 are_gone || late "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
 # Again and again: what one reader leaves behind is bounded.
 for i in 1 2 3 4 5 6 7 8 9 10; do
-	timeout 0.2 dd if="$MNT/organs/blk_4_ffn_up.bin" of=/dev/null bs=64k iflag=direct \
-		2>/dev/null || true
+	dd if="$MNT/organs/blk_4_ffn_up.bin" of=/dev/null bs=64k iflag=direct 2>/dev/null &
+	until_true 60 wait_inside $! || late 'a reader does not wait'
+	kill $!
+	wait $! 2>/dev/null || true
 done
 [ "$(threads)" -le 80 ] || fail "$(threads) threads"
 
 kill -CONT "$server"
 "$GGUF" organ "$base" blk.2.ffn_down.weight "$TMP/2.bin"
-in_time 20 cat "$MNT/organs/blk_2_ffn_down.bin" >"$TMP/is" || fail 'no read after all'
+in_time 60 cat "$MNT/organs/blk_2_ffn_down.bin" >"$TMP/is" || fail 'no read after all'
 same "$TMP/is" "$TMP/2.bin"
-in_time 20 cat "$MNT/organs/blk_2_ffn_gate.theta" >/dev/null || fail 'no measure after all'
+in_time 60 cat "$MNT/organs/blk_2_ffn_gate.theta" >/dev/null || fail 'no measure after all'
 ! grep -q 'cannot be read' "$MNT/.log" || fail "$(cat "$MNT/.log")"
 unmount_and_wait
 fusermount3 -u "$TMP/server"
