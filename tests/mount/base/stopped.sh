@@ -6,7 +6,7 @@
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
-need perl
+need perl pkill
 serve_file=${ORGANFS%/*}/tests/tools/serve-file
 [ -x "$serve_file" ] || skip 'no serve-file'
 base=$(use stories260K)
@@ -26,7 +26,7 @@ use Fcntl;
 if ($ARGV[0] eq 'job') {
 	shift;
 	$SIG{CHLD} = sub { };
-	fork or do { sleep 1; exit };
+	fork or exec("sleep", 1000);
 }
 my ($what, $path, $text) = @ARGV;
 my ($n, $got);
@@ -63,7 +63,6 @@ def ring(number, frame):
 
 signal.signal(signal.SIGALRM, ring)
 file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
-signal.alarm(1)
 try:
     os.preadv(file, [memoryview(bytearray(1 << 20))], 0)
 except Alarm:
@@ -71,14 +70,26 @@ except Alarm:
 sys.exit('it was not interrupted')
 END
 alarmed=$!
-sleep 0.5
+until_true 60 wait_inside $reader $measurer $assembler $with_job $with_job2 $killed $alarmed ||
+	late 'a process does not wait'
+
+# The kernel has told of the signal, and the daemon has thought of it.
+is_told() {
+	local pid state
+	for pid in $reader $measurer $assembler $with_job $with_job2; do
+		read -r _ _ state _ <"/proc/$pid/stat"
+		[ "$state" = D ] || return 1
+	done
+	sleeps "${DAEMON[$MNT]}" && sleeps "${DAEMON[$MNT]}"
+}
 kill -STOP $reader $measurer $assembler $killed
-sleep 2
+pkill -x -P "$with_job,$with_job2" sleep
+kill -ALRM $alarmed
+until_true 60 is_told || late 'the signals do not arrive'
 kill -KILL $killed
 until_true 10 is_gone $killed || late 'who is stopped cannot be killed'
 wait $alarmed || fail 'a signal with a handler does not interrupt'
 kill -CONT $reader $measurer $assembler
-sleep 0.2
 kill -CONT "$server"
 wait $reader || fail "the reader has: $(cat "$TMP/said")"
 wait $measurer || fail "the reader of theta has: $(cat "$TMP/said.theta")"
