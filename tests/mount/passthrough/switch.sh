@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# plain: its limit is time
+# timeout: 300
 # Eight readers compare every byte, by read() and by maps, while grafts, undos and assemblies change
-# how model.gguf is read: each of them sees one state, whole.
+# how model.gguf is read: each of them sees one state, whole, however often it is passed through or
+# read from a snapshot.
 . "${0%/*}/../lib.sh"
 need_passthrough
 
@@ -18,13 +19,16 @@ cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
 same "$MNT/model.gguf" "$TMP/plain.gguf"
 
 python3 - "$MNT/model.gguf" "$TMP/plain.gguf" "$TMP/grafted.gguf" >"$TMP/ways" <<'END' &
-import collections, hashlib, mmap, os, sys, threading, time
+import collections, hashlib, mmap, os, sys, threading
 path, *states = sys.argv[1:]
 known = {hashlib.sha256(open(state, "rb").read()).digest() for state in states}
-until, ways, wrong = time.monotonic() + 12, collections.Counter(), []
+ways, wrong = collections.Counter(), []
+
+def seen():
+    return min(ways["passthrough"], ways["snapshot"]) >= 8
 
 def reader(maps):
-    while time.monotonic() < until and not wrong:
+    while not seen() and not wrong:
         try:
             with open(path, "rb", buffering=0) as file:
                 way = os.getxattr(file.fileno(), "user.organfs.read").decode()
@@ -60,7 +64,5 @@ while kill -0 $readers 2>/dev/null; do
 	sleep 0.1
 done
 wait $readers || fail "readers: $(cat "$TMP/ways")"
-grep -q '^passthrough=' "$TMP/ways" || fail "never passed through: $(cat "$TMP/ways")"
-grep -q '^snapshot=' "$TMP/ways" || fail "never a snapshot: $(cat "$TMP/ways")"
 unmount_and_wait
 umount "$TMP/disk"
