@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# plain: its limit is time
 # The time of a directory of grafts, which the kernel keeps, is that of the layer's directory as
 # soon as a change is confirmed: after a graft by each way in, a removal, .undo, a key and a touch.
 . "${0%/*}/../lib.sh"
