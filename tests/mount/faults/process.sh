@@ -26,9 +26,11 @@ cp "$TMP/1.bin" "$(slot 1)" &
 writer=$!
 cat "$(slot 2)" >"$TMP/is" &
 reader=$!
-timeout -k 1 0.3 cat "$(slot 3)" >/dev/null 2>&1 || true # is killed as it waits
-sleep 0.5
-! is_gone $writer || fail 'the writer did not wait'
+cat "$(slot 3)" >/dev/null 2>&1 &
+killed=$!
+until_true 60 wait_inside $writer $reader $killed || late 'a process does not wait'
+kill $killed
+until_true 60 is_gone $killed || late 'a reader that waits cannot be killed'
 kill -CONT "$pid"
 wait $writer || fail 'the writer failed'
 wait $reader || fail 'the reader failed'
