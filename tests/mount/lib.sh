@@ -93,6 +93,32 @@ mount_model() {
 	mountpoint -q "$mnt" || fail "not mounted: $(tail -n 3 "$LOGS/${mnt##*/}")"
 }
 
+# mount_held CALL [-o OPTIONS] MODEL [MOUNTPOINT]: mount_model with the daemon of tools/faults.c.
+# Each such CALL that begins after hold waits until release, or for one more hold, which lets the
+# calls that wait be made and holds those that begin later.
+mount_held() {
+	local call=$1 program=${ORGANFS%/*}/tests/tools/organfs-faults
+	[ -x "$program" ] || skip "$program is not built"
+	shift
+	rm -f "$TMP/held" "$TMP/arrived"
+	ORGANFS=$program ORGANFS_FAULT=$call:1:hold+:$TMP/held ORGANFS_FAULT_LOG=$TMP/arrived \
+		mount_model "$@"
+}
+
+hold() {
+	: >"$TMP/held.new"
+	mv "$TMP/held.new" "$TMP/held"
+}
+
+release() {
+	rm -f "$TMP/held"
+}
+
+# have_arrived N: so many calls have been held since mount_held.
+have_arrived() {
+	[ -e "$TMP/arrived" ] && [ "$(wc -l <"$TMP/arrived")" -ge "$1" ]
+}
+
 # Without a fork, unlike mountpoint(1).
 is_mounted_at() {
 	local mounts

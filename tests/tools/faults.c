@@ -7,8 +7,9 @@
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
  * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
- * ends there as in a power cut; or slow, slow+: the call takes 0.2 s longer. A failed call has not
- * been made, but a write to a full disk has written half. */
+ * ends there as in a power cut; or hold:FILE, hold+:FILE: the call is made once FILE, if it exists
+ * when the call arrives, is gone or another file. A failed call has not been made, but a write to a
+ * full disk has written half. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,21 +31,23 @@ struct plan {
 	char call[32];
 	unsigned long k;
 	int code; /* 0: kill */
-	bool for_good, slow;
+	bool for_good;
+	const char *file; /* of hold; NULL: another action */
 };
 
 static bool read_plan(struct plan *plan)
 {
 	const char *text = getenv("ORGANFS_FAULT");
 	char what[16];
+	int n;
 
-	if (!text || sscanf(text, "%31[^:]:%lu:%15s", plan->call, &plan->k, what) != 3)
+	if (!text || sscanf(text, "%31[^:]:%lu:%15[^:]%n", plan->call, &plan->k, what, &n) != 3)
 		return false;
 	plan->code = strncmp(what, "EIO", 3) == 0      ? EIO
 		     : strncmp(what, "ENOSPC", 6) == 0 ? ENOSPC
 						       : 0;
 	plan->for_good = strchr(what, '+') != NULL;
-	plan->slow = strncmp(what, "slow", 4) == 0;
+	plan->file = text[n] ? text + n + 1 : NULL;
 	return true;
 }
 
@@ -64,6 +67,22 @@ static void tell(const char *call)
 	syscall(SYS_close, fd);
 }
 
+int __real_fstatat64(int dir, const char *path, struct stat *stat, int flags);
+
+/* Wait until the file is gone or another one. errno stays. */
+static void hold(const char *call, const char *path)
+{
+	const int error = errno;
+	struct stat first, now;
+
+	if (__real_fstatat64(AT_FDCWD, path, &first, 0) == 0) {
+		tell(call);
+		while (__real_fstatat64(AT_FDCWD, path, &now, 0) == 0 && now.st_ino == first.st_ino)
+			usleep(2000);
+	}
+	errno = error;
+}
+
 /* Is this call of that kind to fail? Then errno says how. */
 static bool fails_of(const char *kind, const char *call)
 {
@@ -76,11 +95,11 @@ static bool fails_of(const char *kind, const char *call)
 	k = atomic_fetch_add(&calls, 1) + 1;
 	if (k < plan.k || (k > plan.k && !plan.for_good))
 		return false;
-	tell(call);
-	if (plan.slow) {
-		usleep(200000);
+	if (plan.file) {
+		hold(call, plan.file);
 		return false;
 	}
+	tell(call);
 	if (!plan.code)
 		kill(getpid(), SIGKILL);
 	errno = plan.code;

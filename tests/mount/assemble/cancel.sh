@@ -5,20 +5,9 @@
 # interrupted, whichever way the bytes come; so can one that waits for another's to end.
 . "${0%/*}/../lib.sh"
 
-faulty=${ORGANFS%/*}/tests/tools/organfs-faults
-[ -x "$faulty" ] || skip "$faulty is not built"
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 150M
 size=$(stat -c %s "$TMP/large.gguf")
 mkdir "$TMP/out"
-
-# slowly CALL MODEL: each such call takes its time, so that an assembly needs half a minute.
-slowly() {
-	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o noassemble "$2" "$MNT" \
-		>>"$LOGS/mnt" 2>&1 </dev/null &
-	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
-	mountpoint -q "$MNT" || fail "not mounted: $(tail -n 3 "$LOGS/mnt")"
-}
 
 # As from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
 assemble_to() {
@@ -35,30 +24,37 @@ under_way() {
 done_so_far() {
 	sed -n 's/^assembling: .* %, \([0-9]*\) of .*/\1/p' "$MNT/.assemble"
 }
+# Each of these two lets one piece be written.
 is_beyond() {
+	hold
 	[ "$(done_so_far)" -gt "$1" ]
 }
+has_ended() {
+	hold
+	! under_way
+}
 
-for way in pwrite64; do
-	slowly $way "$TMP/large.gguf"
-	for signal in INT TERM KILL; do
-		assemble_to "$TMP/out/new.gguf" &
-		writer=$!
-		until_true 30 under_way || late "no progress: $(cat "$MNT/.assemble")"
-		grep -q "new.gguf$" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
-		until_true 30 is_beyond "$(done_so_far)" || late 'no progress'
-		in_time 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
-		kill -s $signal $writer
-		wait $writer 2>/dev/null && fail "$way: the writer was not told"
-		until_true 30 eval '! under_way' || late "$way: it goes on"
-		assembly_says 'failed: .*new\.gguf: interrupted; the target is as it was'
-		equal "$(ls -A "$TMP/out")" '' 'what is left of it'
-	done
-	unmount_and_wait
+mount_held pwrite64 -o noassemble "$TMP/large.gguf"
+hold
+for signal in INT TERM KILL; do
+	assemble_to "$TMP/out/new.gguf" &
+	writer=$!
+	until_true 30 under_way || late "no progress: $(cat "$MNT/.assemble")"
+	grep -q "new.gguf$" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
+	until_true 30 is_beyond "$(done_so_far)" || late 'no progress'
+	in_time 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
+	kill -s $signal $writer
+	until_true 30 has_ended || late 'it goes on'
+	wait $writer 2>/dev/null && fail "the writer was not told"
+	assembly_says 'failed: .*new\.gguf: interrupted; the target is as it was'
+	equal "$(ls -A "$TMP/out")" '' 'what is left of it'
 done
+release
+unmount_and_wait
 
 # While one writes, another waits, and has had enough of it.
-slowly pwrite64 "$TMP/large.gguf"
+mount_held pwrite64 -o noassemble "$TMP/large.gguf"
+hold
 assemble_to "$TMP/out/first.gguf" &
 first=$!
 until_true 30 under_way || late 'no progress'
@@ -69,9 +65,10 @@ kill -s INT $second
 wait $second 2>/dev/null && fail 'the second writer was not told'
 under_way || fail 'the second writer had to wait for the first'
 kill $first
+until_true 30 has_ended || late 'it goes on'
 wait $first 2>/dev/null && fail 'the first writer was not told'
-until_true 30 eval '! under_way' || late 'it goes on'
 equal "$(ls -A "$TMP/out")" '' 'what is left'
+release
 unmount_and_wait
 rm "$TMP/large.gguf"
 

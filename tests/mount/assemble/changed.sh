@@ -5,8 +5,6 @@
 # one or the new one, whole, and after the next assembly nothing else is left.
 . "${0%/*}/../lib.sh"
 
-faulty=${ORGANFS%/*}/tests/tools/organfs-faults
-[ -x "$faulty" ] || skip "$faulty is not built"
 base=$TMP/large.gguf
 "$GGUF" synth "$base" --tensors 20 --vocab 10 --size 16M
 "$GGUF" organ "$base" blk.1.ffn_up.weight "$TMP/organ.bin"
@@ -15,29 +13,29 @@ mkdir "$TMP/out"
 layer=$TMP/layer
 target=$TMP/out/out.gguf
 
-# under CALL [OPTIONS]: mounted with a graft, every such call slow.
-under() {
+# Mounted with a graft.
+begin_mount() {
 	rm -rf "$layer"
-	ORGANFS_FAULT=$1:1:slow+ "$faulty" -f -o "layer=$layer${2:+,$2}" "$base" "$MNT" \
-		>>"$LOGS/mnt" 2>&1 </dev/null &
-	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
+	mount_held pwrite64 -o "layer=$layer" "$base"
 	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 	echo old >"$target"
 }
 
-half_way() {
+# Writes one piece more if not.
+is_half_way() {
+	hold
 	[ "$(stat -c %b "$TMP/out"/.organfs-*.part 2>/dev/null || echo 0)" -gt 0 ] &&
 		grep -q '^assembling: [1-9]' "$MNT/.assemble"
 }
 
 begin() {
+	hold
 	echo "$target" >"$MNT/.assemble" 2>/dev/null &
 	writer=$!
-	until_true 60 half_way || late "not under way: $(cat "$MNT/.assemble")"
+	until_true 60 is_half_way || late "not under way: $(cat "$MNT/.assemble")"
 }
 
-# The model as it should be, at a time when no disk is slow.
+# The model as it should be.
 mount_model -o "layer=$layer" "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/model.gguf" "$TMP/expected"
@@ -51,9 +49,10 @@ write_base() {
 }
 cp --sparse=always "$base" "$TMP/whole"
 for change in cut_base write_base; do
-	under pwrite64
+	begin_mount
 	begin
 	$change
+	release
 	wait $writer && fail "$change: the writer was not told"
 	assembly_says 'can no longer be read: it was changed on disk since it was mounted'
 	equal "$(cat "$target")" old "$change"
@@ -64,9 +63,10 @@ done
 
 # The daemon ends: by itself, when it has written what it had begun, or at once.
 for signal in TERM KILL; do
-	under pwrite64
+	begin_mount
 	begin
 	kill -s $signal "${DAEMON[$MNT]}"
+	release
 	wait "${DAEMON[$MNT]}" 2>/dev/null || true
 	wait $writer 2>/dev/null || true
 	unset "DAEMON[$MNT]"

@@ -7,8 +7,6 @@
 . "${0%/*}/../lib.sh"
 
 need xfs_io
-faulty=${ORGANFS%/*}/tests/tools/organfs-faults
-[ -x "$faulty" ] || skip "$faulty is not built"
 disk=$TMP/disk
 target=$disk/out.gguf
 "$GGUF" synth "$TMP/base.gguf" --tensors 30 --vocab 1000 --size 60M --fill
@@ -29,20 +27,11 @@ power_returns() {
 	mount -o $options "$TMP/$1.img" "$disk" || fail "$1 does not come back"
 }
 
-# with_base BASE [CALL]: mounted with the graft, that call slow, which tells when it begins.
+# with_base BASE [CALL]: mounted with the graft; such calls can be held.
 with_base() {
-	rm -rf "$TMP/layer" "$TMP/began"
-	ORGANFS_FAULT=${2:-none}:${3:-1}:slow+ ORGANFS_FAULT_LOG=$TMP/began \
-		"$faulty" -f -o "noassemble,layer=$TMP/layer" "$1" "$MNT" \
-		>>"$LOGS/mnt" 2>&1 </dev/null &
-	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
+	rm -rf "$TMP/layer"
+	mount_held "${2:-none}" -o "noassemble,layer=$TMP/layer" "$1"
 	cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
-	rm -f "$TMP/began"
-}
-# begins K: the K-th of the slow calls has begun.
-begins() {
-	[ "$(wc -l 2>/dev/null <"$TMP/began" || echo 0)" -ge "$1" ]
 }
 end() {
 	fusermount3 -uz "$MNT"
@@ -67,10 +56,16 @@ for type in $types; do
 			echo old >"$target"
 			sync -f "$disk"
 			with_base "$base" $call
+			hold
 			echo "$target" >"$MNT/.assemble" 2>/dev/null &
 			writer=$!
-			until_true 20 eval 'begins ${at#*:} || is_gone $writer'
+			for ((i = 1; i <= ${at#*:}; i++)); do
+				[ $i = 1 ] || hold
+				until_true 60 eval 'have_arrived $i || is_gone $writer' ||
+					late "$call does not arrive"
+			done
 			cut_power $type
+			release
 			told=yes
 			wait $writer 2>/dev/null || told=no
 			end
