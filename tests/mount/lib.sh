@@ -146,6 +146,11 @@ daemon_of() {
 	echo "${said%% *}"
 }
 
+# Those of all its threads.
+children_of() {
+	cat "/proc/$1/task/"*/children | xargs
+}
+
 # A zombie counts as gone.
 is_gone() {
 	local stat

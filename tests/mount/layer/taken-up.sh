@@ -21,7 +21,7 @@ start() {
 	"$ORGANFS" ${1:+-o "$1"} "$2" "$MNT" >"$TMP/out" 2>"$said" </dev/null ||
 		fail "organfs $*: $(cat "$said")"
 	[ ! -s "$TMP/out" ] || fail "on standard output: $(cat "$TMP/out")"
-	DAEMON[$MNT]=$(pgrep -n -f -- "^$ORGANFS .*$MNT\$") || fail 'no daemon'
+	DAEMON[$MNT]=$(daemon_of "$MNT") || fail 'no daemon'
 }
 says() {
 	grep -Eq -- "$1" "$said" || fail "it does not say $1 but: $(cat "$said")"

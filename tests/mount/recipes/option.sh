@@ -45,7 +45,7 @@ same "$MNT/model.gguf" "$TMP/whole.gguf"
 equal "$(wc -l <"$MNT/.grafts")" 5
 umount_waits() {
 	local pid
-	pid=$(pgrep -n -f -- "^$ORGANFS .*$MNT\$")
+	pid=$(daemon_of "$MNT")
 	fusermount3 -u "$MNT"
 	until_true 20 is_gone "$pid"
 }

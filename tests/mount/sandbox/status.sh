@@ -26,7 +26,8 @@ if [ "$(id -u)" = 0 ]; then
 	done
 	equal "$(field CapInh)$(field CapAmb)" "$(printf '%032d' 0)" 'inheritable and ambient'
 fi
-umounter=$(pgrep -P "${DAEMON[$MNT]}") || fail 'no process to unmount'
+umounter=$(children_of "${DAEMON[$MNT]}")
+[ -n "$umounter" ] || fail 'no process to unmount'
 # It holds neither the mount nor a file, and has a name of its own.
 equal "$(ls "/proc/$umounter/fd" | wc -l)" 4 'descriptors of the process that unmounts'
 ! tr '\0' ' ' <"/proc/$umounter/cmdline" | grep -q "$MNT" || fail 'it is taken for the daemon'
@@ -39,7 +40,7 @@ until_true 10 is_gone "$umounter" || late 'the process that unmounts is left'
 
 # Nothing of it unmounts what another process mounts in the same place.
 mount_model "$base"
-umounter=$(pgrep -P "${DAEMON[$MNT]}")
+umounter=$(children_of "${DAEMON[$MNT]}")
 kill -STOP "${DAEMON[$MNT]}"
 fusermount3 -uz "$MNT"
 first=${DAEMON[$MNT]}
@@ -49,7 +50,7 @@ until_true 20 is_gone "$first" || late 'the first daemon stays'
 mountpoint -q "$MNT" || fail "another's mount is gone"
 
 # A daemon that is killed leaves nothing behind but its mount.
-umounter=$(pgrep -P "${DAEMON[$MNT]}")
+umounter=$(children_of "${DAEMON[$MNT]}")
 kill_daemon
 until_true 10 is_gone "$umounter" || late 'the process that unmounts outlives the daemon'
 

@@ -11,7 +11,7 @@ need_root
 base=$(use stories260K)
 mount_model "$base"
 pid=${DAEMON[$MNT]}
-umounter=$(pgrep -P "$pid")
+umounter=$(children_of "$pid")
 strace -f -qq -o "$TMP/calls" -p "$pid" -p "$umounter" -e trace=fsync,umount2,writev \
 	-e inject=fsync:delay_enter=500000 -e inject=umount2:delay_enter=6000000 \
 	2>>"$LOGS/strace" &

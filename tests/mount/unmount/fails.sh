@@ -51,7 +51,7 @@ no_litter "$XDG_STATE_HOME"
 
 # A daemon that is gone before: there is no process to wait for.
 "$ORGANFS" "$base" "$MNT" </dev/null
-kill -9 "$(pgrep -n -f -- "^$ORGANFS .*$MNT\$")"
+kill -9 "$(daemon_of "$MNT")"
 umount_says 0 'cannot be asked' umount "$MNT"
 
 # Where the mount is in another place too, nothing is written before that ends.

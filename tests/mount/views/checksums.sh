@@ -102,7 +102,7 @@ unmount_and_wait
 "$GGUF" hostile "$TMP/hostile"
 for file in "$TMP"/hostile/*.gguf; do
 	"$ORGANFS" -o ro "$file" "$MNT" 2>"$TMP/refused" || continue
-	DAEMON[$MNT]=$(pgrep -n -f -- "^$ORGANFS .*$MNT\$")
+	DAEMON[$MNT]=$(daemon_of "$MNT")
 	if [ -s "$MNT/checksums.xxh128" ]; then
 		(cd "$MNT" && xxhsum --strict -c checksums.xxh128) >"$TMP/said" 2>&1 ||
 			fail "$file: $(grep -v ': OK$' "$TMP/said")"
