@@ -436,6 +436,15 @@ full_speed() {
 	wait "$TRACER" 2>/dev/null || true
 }
 
+# A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
+# other than root trace nothing but descendants of the tracer.
+need_strace() {
+	local scope=0
+	strace -qq -o /dev/null true 2>/dev/null || skip 'no strace here'
+	[ ! -e /proc/sys/kernel/yama/ptrace_scope ] || read -r scope </proc/sys/kernel/yama/ptrace_scope
+	[ "$scope" = 0 ] || [ "$(id -u)" = 0 ] || skip "ptrace_scope is $scope"
+}
+
 # trace MOUNTPOINT [CALLS [INJECTED]], then done_tracing: $TMP/calls has a line for each call of
 # the daemon, of all but those that depend on how its threads meet, and n is their number. (Each
 # thread waits in a read(), and asks at its beginning who it is.)

@@ -7,7 +7,8 @@
 # for it is told. Counted, not timed.
 . "${0%/*}/../lib.sh"
 
-need python3 strace
+need python3
+need_strace
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
 disk=$TMP/disk
 mount_image ext4 200 "$disk"
@@ -23,7 +24,7 @@ os.fsync(os.open(sys.argv[1], os.O_RDONLY))' "$1"
 count() {
 	strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e "trace=$1" 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || skip "no strace here"
+	until_true 20 is_traced "${DAEMON[$MNT]}" || late "strace does not come"
 }
 
 uncount() {

@@ -6,7 +6,7 @@
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
-need strace
+need_strace
 model_on_disk 64M
 mount_model -o ro,passthrough=no "$base"
 mib=$((pages / 256 + 1))
@@ -22,7 +22,7 @@ calls() {
 	strace -f -c -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" \
 		-e trace=pread64,preadv2,fadvise64,fcntl,mmap 2>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || skip "no strace here: $(cat "$LOGS/strace")"
+	until_true 20 is_traced "${DAEMON[$MNT]}" || late "strace: $(cat "$LOGS/strace")"
 	cat "$MNT/model.gguf" >/dev/null
 	until_true 10 is_idle
 	full_speed

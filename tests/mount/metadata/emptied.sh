@@ -8,7 +8,7 @@
 base=$(use stories260K)
 mount_model "$base"
 key=$MNT/metadata/general.name
-need strace
+need_strace
 
 # The threads that the daemon has now take requests late. It makes more as it needs them, and those
 # may answer what comes later before.
@@ -23,7 +23,7 @@ are_traced() {
 strace -qq -o /dev/null "${tasks[@]/#/--attach=}" -e trace=read,readv,splice \
 	-e inject=read,readv,splice:delay_exit=20000 2>>"$LOGS/strace" &
 TRACER=$!
-until_true 20 are_traced || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+until_true 20 are_traced || late "strace: $(tail -n 1 "$LOGS/strace")"
 python3 - "$key" <<'END'
 import os, sys
 key, new = sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC

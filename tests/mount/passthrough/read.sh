@@ -4,7 +4,8 @@
 # are in memory once. What is not, or was changed, the daemon reads.
 . "${0%/*}/../lib.sh"
 need_passthrough
-need strace fincore
+need fincore
+need_strace
 
 base=$(use scribe-Q4_K_M)
 donor=$(use clerk-Q4_K_M)
@@ -15,7 +16,7 @@ preads_of() {
 	local tracer
 	strace -f -qq -e trace=pread64,preadv -o "$TMP/calls" -p "${DAEMON[$MNT]}" &
 	tracer=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || skip 'no strace here'
+	until_true 20 is_traced "${DAEMON[$MNT]}" || late 'strace does not come'
 	"$@" >/dev/null
 	kill "$tracer"
 	wait "$tracer" 2>/dev/null || true

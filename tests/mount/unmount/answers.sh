@@ -6,7 +6,7 @@
 # the layer could have it by then.
 . "${0%/*}/../lib.sh"
 
-need strace
+need_strace
 need_root
 base=$(use stories260K)
 mount_model "$base"
@@ -16,7 +16,7 @@ strace -f -qq -o "$TMP/calls" -p "$pid" -p "$umounter" -e trace=fsync,umount2,wr
 	-e inject=fsync:delay_enter=500000 -e inject=umount2:delay_enter=6000000 \
 	2>>"$LOGS/strace" &
 TRACER=$!
-until_true 20 is_traced "$pid" || skip "no strace here: $(tail -n 1 "$LOGS/strace")"
+until_true 20 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
 
 printf 'new' 2>/dev/null >"$MNT/metadata/general.name" &
 until_true 20 grep -q 'fsync(' "$TMP/calls" || late 'nothing is made durable'

@@ -4,7 +4,8 @@
 # learn nothing of the daemon's status.
 . "${0%/*}/../lib.sh"
 
-need setpriv strace
+need setpriv
+need_strace
 with_umount_helper
 # Users that fusermount3 can name, and a device that they may open.
 nobody=$(id -u nobody) group=$(id -g nobody)
@@ -149,7 +150,7 @@ DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
 strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
 	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
 TRACER=$!
-until_true 20 is_traced "${DAEMON[$mnt]}" || skip "no strace here: $(cat "$LOGS/strace")"
+until_true 20 is_traced "${DAEMON[$mnt]}" || late "strace: $(cat "$LOGS/strace")"
 umount_says 1 'nothing was written for 2 s' "${UMOUNT%/*}/tests/tools/impatient" "$mnt"
 absent "$out"
 full_speed
