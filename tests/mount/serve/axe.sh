@@ -8,7 +8,7 @@
 
 need chromium npm tar
 (cd "$TMP" && HOME=$TMP timeout 30 npm pack --silent --cache "$TMP/npm" --fetch-retries 0 \
-	axe-core@4 >"$TMP/packed" 2>&1 </dev/null &&
+	axe-core@4.10.3 >"$TMP/packed" 2>&1 </dev/null &&
 	tar -xf axe-core-*.tgz package/axe.min.js) || skip 'axe-core cannot be fetched'
 
 mkdir "$TMP/models"
