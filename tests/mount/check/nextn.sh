@@ -21,21 +21,21 @@ equal "$(verdict nextn)" '' 'without such a block'
 for class in skeleton organs norm embed; do
 	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"
 done
-says impossible nextn 'blk 5 would be ordinary: write 1 to metadata/llama.nextn_predict_layers'
-says ok blocks '6 from 0 on, as block_count says'
+says impossible nextn 'blk 5 .*write 1 to metadata/llama.nextn_predict_layers'
+says ok blocks '6 from 0'
 says ok complete 'no block'
 count_layers 1
-says ok nextn 'blk 5, as nextn_predict_layers says'
+says ok nextn 'blk 5, .*nextn_predict_layers'
 says ok unit '1 whole block'
-says ok dimensions 'does not say them; the shapes are those that this model has'
+says ok dimensions 'does not say'
 says ok parts 'does not apply'
-says ok tokenizer 'no embedding and no head was grafted'
+says ok tokenizer 'no embedding'
 says ok lineage 'does not apply'
 says ok spreads 'does not apply'
 says ok norms 'within 2 times'
-says ok role 'each plays the part'
+says ok role 'each'
 # What cannot be known.
-says unknown rope 'the donor does not say it'
+says unknown rope 'does not say'
 equal "$(verdict overall)" unknown
 python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'
 import sys
@@ -52,20 +52,20 @@ END
 
 # The wrong number, a number that is none, and a block that is not there or not the last.
 count_layers 2
-says impossible nextn 'says 2, and 1 block has nextn tensors'
+says impossible nextn 'says 2, and 1 block'
 count_layers 1
 for class in skeleton organs norm; do
 	for file in "$MNT/$class"/blk_4_*.bin; do
 		cp "$file" "${file/blk_4_/blk_6_}"
 	done
 done
-says impossible nextn 'have to be the last ones; of 7 they are 5'
+says impossible nextn 'of 7 they are 5'
 rm "$MNT"/*/blk_6_*.bin
 # What such a block lacks.
 rm "$MNT/norm/blk_5_nextn_hnorm.bin" "$MNT/organs/blk_5_ffn_down.bin"
-says impossible complete 'nextn blk 5 was added and lacks nextn_hnorm, ffn_down'
+says impossible complete 'blk 5 .*lacks nextn_hnorm, ffn_down'
 rm "$MNT"/*/blk_5_*.bin
-says impossible nextn 'says 1, and no block has nextn tensors'
+says impossible nextn 'says 1, and no block'
 rm "$key"
 equal "$(verdict nextn)" ''
 unmount_and_wait "$other"
@@ -73,7 +73,7 @@ unmount_and_wait "$other"
 # A key that says it as text says nothing to llama.cpp.
 "$GGUF" edit "$base" "$TMP/text.gguf" llama.nextn_predict_layers=string:1
 mount_model -o ro "$TMP/text.gguf" "$other"
-MNT=$other says impossible nextn 'is no number: set user.organfs.type to uint32'
+MNT=$other says impossible nextn 'no number: .*user.organfs.type to uint32'
 unmount_and_wait "$other"
 
 # Types of a fork travel as they are: copied, linked, by reference, assembled.
@@ -86,7 +86,7 @@ cp "$other"/organs/blk_5_ffn_[dg]*.bin "$MNT/organs/"
 for how in cp 'ln -s'; do
 	$how "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/"
 	count_layers 1
-	says unknown type 'type-139 of organs/blk_5_ffn_up.bin, which ggml does not know; a fork'
+	says unknown type 'type-139 of organs/blk_5_ffn_up.bin'
 	echo "$TMP/assembled.gguf" >"$MNT/.assemble"
 	python3 - "$TMP/assembled.gguf" "$TMP/fork.gguf" "${GGUF%/*}" <<'END'
 import sys
@@ -104,5 +104,5 @@ unmount_and_wait "$other"
 mount_model -o noassemble "$TMP/fork.gguf"
 cp "$MNT/organs/blk_5_ffn_up.bin" "$TMP/up.bin"
 cp "$TMP/up.bin" "$MNT/organs/blk_6_ffn_up.bin"
-says ok type "ggml does not know, as some of this model's"
+says ok type 'as some of this'
 unmount_and_wait

@@ -40,7 +40,7 @@ undo() {
 
 has_form
 says ok overall 'no graft'
-says ok blocks '6 from 0 on, as block_count says'
+says ok blocks '6 from 0'
 [ "$(wc -l <"$check")" -lt 10 ] || fail "$(cat "$check")"
 
 # The same lineage, whole networks: nothing against it.
@@ -50,28 +50,28 @@ says ok overall '18 grafts'
 says ok donor '18 grafts: blk 0-5 ffn_\*; from /.*/clerk-Q4_K_M.gguf'
 says ok architecture 'both are llama'
 says ok rope 'freq_base 10000'
-says ok lineage 'same base; cosine 0.9.* rule of thumb'
-says ok unit '6 whole attentions and feed-forward networks'
-says ok distance 'in the block that it was in'
+says ok lineage 'same base; cosine 0.9'
+says ok unit '6 whole'
+says ok distance 'in the block'
 says ok bytes "the donor's"
-says ok tokenizer 'the same 260 tokens'
-says ok norms 'within 2 times apart'
-says ok names 'the donor is "Clerk"'
+says ok tokenizer '260 tokens'
+says ok norms '2 times'
+says ok names '"Clerk"'
 undo
 
 # One of three, and in another block.
 cp "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 has_form
-says risky overall '1 graft, 0 removed, 0 keys edited'
-says risky unit 'ffn gate, up and down are not from one place in blk 0'
-says risky distance 'block 5 into block 0, 5 apart'
+says risky overall '1 graft, 0 removed, 0 keys'
+says risky unit 'ffn gate, up and down .* blk 0'
+says risky distance 'block 5 into block 0, 5'
 undo
 cp "$other/organs/blk_4_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
-says ok distance '4 apart, is the farthest; 0 are more'
+says ok distance '4 apart.* 0 '
 for part in gate down; do
 	cp "$other/organs/blk_4_ffn_$part.bin" "$MNT/organs/blk_0_ffn_$part.bin"
 done
-says ok unit '1 whole attention or feed-forward network, 0 whole blocks'
+says ok unit '1 whole .*0 whole'
 # Gate and up of one block, down of another.
 cp "$other/organs/blk_3_ffn_down.bin" "$MNT/organs/blk_0_ffn_down.bin"
 says risky unit 'blk 0'
@@ -83,9 +83,9 @@ for name in up gate; do
 done
 has_form
 says risky overall 'unknown'
-says unknown donor '2 grafts: blk 2 ffn_\*; it was not seen'
+says unknown donor '2 grafts: blk 2 ffn_\*; .*not seen'
 for name in architecture dimensions rope epsilon parts tokenizer norms; do
-	says unknown $name 'donor is not known'
+	says unknown $name 'not known'
 done
 says ok lineage 'same base'
 says risky unit 'blk 2'
@@ -99,7 +99,7 @@ cp "$other"/organs/blk_[01]_*.bin "$TMP/organs/"
 cp "$TMP"/organs/*.bin "$MNT/organs/"
 has_form
 says ok donor 'organ files: 6 grafts: blk 0-1 ffn_'
-says unknown rope 'an organ file does not tell'
+says unknown rope 'organ file'
 rm -r "$TMP/organs"
 undo
 
@@ -108,7 +108,7 @@ cp "$stranger/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 has_form
 says impossible overall '1 impossible|2 impossible|3 impossible'
 says impossible shape '64x172, the slot 256x512'
-says impossible dimensions 'embedding_length 64 in the donor, 256 here'
+says impossible dimensions 'embedding_length 64 .*256'
 says risky tokenizer 'another vocabulary'
 undo
 
@@ -136,25 +136,25 @@ rm "$MNT"/*/blk_3_*.bin
 says ok complete 'no block'
 says impossible blocks 'missing: 3'
 rm "$MNT"/*/blk_[45]_*.bin
-says ok blocks '3 from 0 on, as block_count says'
+says ok blocks '3 from 0'
 has_form
 undo
 
 # What was edited counts, not what the base says.
 cp "$other"/skeleton/blk_2_attn_*.bin "$MNT/skeleton/"
-says ok rope 'freq_base 10000, scaling none in both'
+says ok rope 'freq_base 10000, scaling none'
 key=$MNT/metadata/llama.rope.freq_base
 unedited=$(cat "$key")
 echo 1000000 >"$key"
 has_form
-says impossible rope 'freq_base 10000 in the donor, 1000000 here'
+says impossible rope 'freq_base 10000 .*1000000'
 says impossible overall '1 key edited'
 echo "$unedited" >"$key"
 echo 7 >"$MNT/metadata/llama.block_count"
 has_form
-says impossible blocks '6 from 0 on, but block_count says 7'
+says impossible blocks '6 from 0.* 7'
 cp "$MNT/.base/metadata/llama.block_count" "$MNT/metadata/"
-says ok blocks '6 from 0 on'
+says ok blocks '6 from 0'
 undo
 
 # The donor is gone, or not what it was.
@@ -163,10 +163,10 @@ unmount_and_wait "$other"
 says ok architecture llama
 printf 'x' | dd of="$donor" bs=1 seek=100000 conv=notrunc status=none
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin" # another state
-says unknown architecture 'another file has that name now, or it was written to'
+says unknown architecture 'another file'
 rm "$donor"
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
-says unknown lineage 'cannot be read: No such file'
+says unknown lineage 'No such file'
 has_form
 ! cp "$check" "$MNT/organs/blk_4_ffn_up.bin" 2>/dev/null || fail 'a check is no organ'
 # What is written to it is dropped.
