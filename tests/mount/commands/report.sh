@@ -78,7 +78,7 @@ same "$TMP/report" "$MNT/.theta"
 cp "$TMP/types.tsv" "$MNT/.table"
 same "$MNT/.table" "$TMP/grafted"
 unmount_and_wait
-expect_fail 'grafted:3: this is another model than the stories260K of .*stories260K.tsv' \
+expect_fail 'grafted:3: .*another model .*stories260K.tsv' \
 	"$ORGANFS" --report "$TMP/stories260K.tsv" "$TMP/grafted"
 
 # Shards in any order, and some more than once.
@@ -139,7 +139,7 @@ spoil() {
 head -c -1 "$t" >"$bad"
 refused ":$end" 'ends within this line' "$TMP/types.tsv" "$bad"
 head -n -1 "$t" >"$bad"
-refused ":$((end - 1))" 'ends within the table that begins in line 3' "$bad"
+refused ":$((end - 1))" 'ends within .*line 3' "$bad"
 head -c 5000 "$t" >"$bad"
 refused '' 'ends within this line' "$bad"
 : >"$bad"
@@ -157,15 +157,15 @@ refused ':20' 'no measures' "$bad"
 spoil '20s/\t *[0-9.]*\( *\t *[^\t]*\)\{14\}$/\t90.5\1/'
 refused ':20' '' "$bad"
 spoil '20s/F32/F 32/'
-refused ':20' 'no name of a file or of a type' "$bad"
+refused ':20' 'no name' "$bad"
 spoil '20s/\t64x[0-9]*\t/\t18446744073709551615x18446744073709551615\t/'
 refused ':20' 'no shape' "$bad"
 spoil '20s/^tensor\tstories260K/tensor\tother/'
 refused ':20' 'another model' "$bad"
 spoil '20s/^tensor/tensors/'
-refused ':20' 'no line of a table' "$bad"
+refused ':20' 'no line' "$bad"
 spoil '3s/^table\t1/table\t2/'
-refused ':3' 'has format 2, and this organfs knows only 1' "$bad"
+refused ':3' 'format 2, .*only 1' "$bad"
 spoil '3s/\t48\t48/\t48\t47/'
 refused ':3' 'more than its 47 tensors' "$bad"
 spoil '5s/$/%zz/'
@@ -173,7 +173,7 @@ refused ':5' 'no text' "$bad"
 spoil '6s/\t[0-9]*$/\t-3/'
 refused ':6' 'not two numbers' "$bad"
 spoil '20s/F32/Q8_0/'
-refused ':20' 'another model than the stories260K of .*the type or the shape' "$t" "$bad"
+refused ':20' 'another model .*shape' "$t" "$bad"
 refused '' 'No such file' "$TMP/none"
 mkdir "$TMP/directory"
 refused '' 'Is a directory' "$TMP/directory"

@@ -22,7 +22,7 @@ equal "$(wc -l <"$MNT/.grafts")" 5 'lines in .grafts'
 ! grep -q corrupt "$MNT/.log" || fail 'it was looked at before it was read'
 expect_fail 'input/output' dd if="$MNT/organs/blk_2_ffn_up.bin" of=/dev/null bs=10 count=1
 expect_fail 'input/output' cat "$MNT/organs/blk_2_ffn_up.bin"
-log_says "$TMP/layer/organs/blk_2_ffn_up.bin: cannot be read: it is corrupt: its XXH128 is"
+log_says "$TMP/layer/organs/blk_2_ffn_up.bin: cannot be read: .*corrupt: .*XXH128"
 equal "$(grep -c corrupt "$MNT/.log")" 1 'sentences about it'
 for block in 0 1 3 4; do
 	same "$MNT/organs/blk_${block}_ffn_up.bin" "$TMP/blk_${block}_ffn_up.bin"

@@ -41,12 +41,12 @@ refuses 'Hugging Face' <<<'merge_method: linear
 models: [{model: mistralai/Mistral-7B-v0.1, parameters: {weight: 1}}]'
 refuses 'there is no file "nothing"' <<<'merge_method: linear
 models: [{model: nothing, parameters: {weight: 1}}]'
-refuses 'the path leads into this mount' <<<"merge_method: linear
+refuses 'into this mount' <<<"merge_method: linear
 models: [{model: $MNT/model.gguf, parameters: {weight: 1}}]"
-refuses 'the path leads into this mount' <<<"merge_method: linear
+refuses 'into this mount' <<<"merge_method: linear
 models: [{model: 'file://$MNT/model.gguf', parameters: {weight: 1}}]"
 for inside in "$MNT" "$MNT/header.gguf" "$MNT/model-00001-of-00002.gguf"; do
-	refuses 'the path leads into this mount' <<<"merge_method: linear
+	refuses 'into this mount' <<<"merge_method: linear
 models: [{model: '$inside', parameters: {weight: 1}}]"
 done
 ln -s "$MNT/model.gguf" link.gguf

@@ -33,7 +33,7 @@ equal "$(cat "$MNT/.undo")" '# nothing is changed'
 grep -q '^ok	merge	linear of 2 models' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 grep -q '^ok	lineage	merge: clerk-Q4_K_M.gguf: same base' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"
-head -n 1 "$MNT/.recipe" | grep -q '^# there is no recipe: models are merged' || fail 'a recipe'
+head -n 1 "$MNT/.recipe" | grep -q '^# .*no recipe: .*merged' || fail 'a recipe'
 
 # Grafts, of the base's own tensor too, and removals.
 cp "$MNT/.base/$up.bin" "$MNT/$up.bin"
@@ -52,7 +52,7 @@ same m.yml "$MNT/.merge"
 unmount_and_wait
 mv "$donor" away.gguf
 mount_model -o noassemble "$base"
-log_says '\.merge: its tensors cannot be read: .*there is no file ".*/clerk-Q4_K_M.gguf"'
+log_says '\.merge: .*cannot be read: .*no file ".*/clerk-Q4_K_M.gguf"'
 expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
 expect_fail 'input/output error' cat "$MNT/model.gguf"
 same "$MNT/$up.bin" "$MNT/.base/$up.bin"
@@ -69,7 +69,7 @@ unmount_and_wait
 mv "$donor" away.gguf
 cp "$base" "$donor"
 mount_model -o noassemble "$base"
-log_says '\.merge: its tensors cannot be read: .*/clerk-Q4_K_M.gguf is another model now'
+log_says '\.merge: .*cannot be read: .*/clerk-Q4_K_M.gguf is another model'
 expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/.merge" same.yml
 same m.yml same.yml
@@ -132,8 +132,7 @@ expect_refusal "$base" "noassemble,layer=$TMP/layer"
 status=0
 "$ORGANFS" -o "ro,layer=$TMP/layer" "$base" "$MNT" 2>said || status=$?
 equal $status 1 "$(cat said)"
-grep -q "line [0-9]* is none of a merge; to go on without it remove $TMP/layer/MERGE" said ||
-	fail "$(cat said)"
+grep -q "line [0-9].*remove $TMP/layer/MERGE" said || fail "$(cat said)"
 mv kept "$TMP/layer/MERGE"
 mount_model -o "ro,layer=$TMP/layer" "$base"
 same "$MNT/organs/blk_0_ffn_up.bin" <("$GGUF" organ "$donor" blk.0.ffn_up.weight /dev/stdout)

@@ -45,7 +45,7 @@ grep -q '"llama.context_length": 4096' "$MNT/manifest.json" || fail 'manifest.js
 for text in junk -1 4294967296 1.5 '' '5 6' true; do
 	printf '%s\n' "$text" >"$TMP/text"
 	expect_fail 'invalid argument' cp "$TMP/text" "$m/llama.context_length"
-	log_says 'metadata/llama.context_length: refused.*the key keeps what it had'
+	log_says 'metadata/llama.context_length: refused'
 done
 expect_fail 'invalid argument' cp "$TMP/text" "$m/tokenizer.ggml.tokens"
 changed "${edits[@]}"
@@ -99,7 +99,7 @@ edits+=(my.number=uint32:7 'my.list=string[]:["a", "\udcff", "\u20ac"]')
 changed "${edits[@]}"
 setfattr -n user.organfs.type -v i64 "$m/my.number"
 expect_fail 'invalid argument' setfattr -n user.organfs.type -v bool "$m/general.architecture"
-log_says 'general.architecture: refused, for it is no bool'
+log_says 'general.architecture: refused.* bool'
 expect_fail 'invalid argument' setfattr -n user.organfs.type -v float33 "$m/my.number"
 setfattr -n user.organfs.type -v f32 "$m/llama.context_length"
 changed "${edits[@]}" my.number=int64:7 llama.context_length=float32:4096

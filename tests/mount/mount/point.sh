@@ -46,13 +46,13 @@ absent "$TMP/made"
 # One model at a time, with nonempty too, and the first mount goes on.
 mount_model -o noassemble "$base"
 for options in '' ro nonempty; do
-	refused 'a model is mounted there already' "$options"
-	refused 'a model is mounted there already' "$options" "$MNT-link"
+	refused 'mounted there already' "$options"
+	refused 'mounted there already' "$options" "$MNT-link"
 done
 # Not with a name that has to be escaped in mountinfo either.
 mkdir "$TMP/a b"
 mount_model -o ro "$base" "$TMP/a b"
-refused 'a model is mounted there already' nonempty "$TMP/a b"
+refused 'mounted there already' nonempty "$TMP/a b"
 unmount_and_wait "$TMP/a b"
 # A directory in a mount is a directory with something in it.
 refused 'not empty' '' "$MNT/organs"
@@ -105,7 +105,7 @@ for model in "$TMP/disk/one.gguf" "$TMP/disk"; do
 	"$ORGANFS" "$model" "$MNT" >"$said" 2>&1 </dev/null || fail "$(cat "$said")"
 	equal "$(wc -l <"$said")" 1 "lines of $(cat "$said")"
 	for file in "$said" "$MNT/.log"; do
-		grep -Eq "one: nothing can be written beside the base, in $TMP/disk: Read-only" \
+		grep -Eq "one: .*$TMP/disk: Read-only" \
 			"$file" || fail "$file: $(cat "$file")"
 	done
 	fusermount3 -u "$MNT"
@@ -113,7 +113,7 @@ for model in "$TMP/disk/one.gguf" "$TMP/disk"; do
 done
 # What is to be written there is refused.
 for output in one.gguf:/out.gguf one.gguf:/x-%05d-of-%05d.gguf\ split=1M :; do
-	expect_fail "nothing can be written in $TMP/disk/?: Read-only" \
+	expect_fail "$TMP/disk/?: Read-only" \
 		"$ORGANFS" -o "output=$TMP/disk${output#*:}" "$TMP/disk/${output%%:*}" "$MNT"
 	mounts 0
 done

@@ -28,7 +28,7 @@ assert os.fstat(fd).st_size == len(base)
 assert os.pread(fd, len(base), 0) == base
 END
 exec 4<&-
-log_says 'model.gguf: what is written to it is dropped'
+log_says 'model.gguf: .*dropped'
 
 # A writer that is there first: the others read beside it.
 exec 5>"$MNT/model.gguf"
@@ -80,6 +80,6 @@ for _ in range(500):
 assert os.getxattr(sys.argv[1], "user.organfs.read") == b"daemon"
 assert len(open(sys.argv[1], "rb").read()) == os.stat(sys.argv[1]).st_size
 END
-log_says 'no name, while the kernel reads the file by itself'
+log_says 'no name, .*kernel reads'
 umount "$TMP/donor"
 unmount_and_wait

@@ -86,7 +86,7 @@ mount_model -o noassemble,layer="$TMP/layer" "$TMP/second/base.gguf"
 same "$MNT/model.gguf" "$TMP/first.gguf"
 cp "$MNT/.recipe" "$TMP/now.yml"
 cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
-log_says 'the model is as it says already'
+log_says 'as it says already'
 same "$MNT/.recipe" "$TMP/now.yml"
 
 # On a model that is changed it is refused.
@@ -96,6 +96,6 @@ rm "$MNT/organs/blk_4_ffn_down.bin"
 if cp "$TMP/beside/recipe.yml" "$MNT/.recipe"; then
 	fail 'it was taken by a model that is changed'
 fi
-grep -q 'the model is changed already' "$MNT/.log" || fail "$(cat "$MNT/.log")"
+grep -q 'changed already' "$MNT/.log" || fail "$(cat "$MNT/.log")"
 equal "$(cut -f 1,2 "$MNT/.grafts")" "$(printf 'organs/blk_4_ffn_down.bin\tremoved')"
 unmount_and_wait "$MNT"

@@ -74,7 +74,7 @@ echo name >"$TMP/copy/metadata/general.name"
 cp "$TMP/copy/.recipe" "$TMP/tuned.yml"
 equal "$(print "$TMP/tuned.yml")" "$(print "$TMP/recipe.yml")"
 expect_fail 'Invalid argument' cp "$TMP/tuned.yml" "$at/.recipe"
-log_says 'it is for another base, tuned.gguf'
+log_says 'another base, tuned.gguf'
 equal "$(cat "$at/.grafts")" ''
 unmount_and_wait "$TMP/copy"
 unmount_and_wait "$MNT"

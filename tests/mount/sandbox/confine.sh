@@ -32,7 +32,7 @@ log_says "elsewhere/x.gguf: .*Permission denied.*confine.*writes"
 no_litter "$TMP/elsewhere"
 # It looks into no process that is not confined as it is.
 expect_fail 'Invalid argument' bash -c "cd $TMP/models; echo relative.gguf >'$MNT/.assemble'"
-log_says 'give a name that begins with /'
+log_says 'begins with /'
 echo "$TMP/models/whole.gguf" >"$MNT/.assemble"
 assembly_says '^assembled: '
 cp "$MNT/model.gguf" "$TMP/expected"

@@ -51,7 +51,7 @@ status 404 "${URL}organs/nothing.bin"
 # What is refused is said, and changes nothing.
 before=$(checksum "$MNT/model.gguf")
 status 422 -T /etc/passwd "$up"
-answer_says '^organs/blk_2_ffn_up.bin: graft refused: .*the slot keeps what it had$'
+answer_says '^organs/blk_2_ffn_up.bin: graft refused: '
 status 422 -T /dev/null "$up"
 status 422 -T "$TMP/donated/norm/blk_2_ffn_norm.bin" "$up"
 answer_says shape

@@ -177,7 +177,7 @@ equal "$(grep ^adapters "$MNT/.grafts" | cut -f 1-4)" $'adapters/style.gguf\tada
 status 422 -X PUT -d much "${URL}adapters/style.scale"
 answer_says 'adapters/style.scale: refused'
 status 422 "${json[@]}" -d clerk.gguf "${URL}adapters/"
-answer_says 'it is no LoRA adapter'
+answer_says 'no LoRA adapter'
 status 405 -d style.gguf "${URL}organs/"
 # Nothing else is linked, and what a link leads to is not given out.
 refused_link() {

@@ -37,7 +37,7 @@ unmount_and_wait
 afresh
 mv "$(name 2)" "$m/other.gguf"
 mount_model -o ro "$m/other.gguf"
-log_says 'other.gguf: is not named as a shard of 3 is'
+log_says 'other.gguf: .*not named as a shard'
 equal "$(ls "$MNT"/*/*.bin | wc -l)" "$("$GGUF" organs "$m/other.gguf" | wc -l)"
 lacks '2 of its 3 shards'
 mount_model -o ro "$(name 1)"
@@ -47,7 +47,7 @@ lacks 'x-00002-of-00003.gguf'
 afresh
 cp "$(name 2)" "$(name 3)"
 mount_model -o ro "$(name 3)"
-log_says 'x-00003-of-00003.gguf: passed over: it says that it is shard 2, as another file does'
+log_says 'x-00003-of-00003.gguf: passed over: .*shard 2, as another'
 lacks 'x-00003-of-00003.gguf \(it says'
 
 # Of other models: split into another number, with another number of tensors, no shard, no GGUF.
@@ -55,16 +55,16 @@ afresh
 "$GGUF" split "$one" "$m/y" 4
 cp "$m/y-00002-of-00004.gguf" "$(name 2)"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: it is of another model: one with 4 shards'
+log_says 'passed over: .*with 4 shards'
 lacks 'x-00002-of-00003.gguf'
 "$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$m/z" 3
 cp "$m/z-00002-of-00003.gguf" "$(name 2)"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: it is of another model: one with 57 tensors, not 48'
+log_says 'passed over: .*57 tensors, not 48'
 lacks 'x-00002-of-00003.gguf'
 cp "$one" "$(name 2)"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: it is no shard of a split model'
+log_says 'passed over: .*no shard'
 lacks 'x-00002-of-00003.gguf'
 echo junk >"$(name 2)"
 mount_model -o ro "$(name 1)"
@@ -84,18 +84,18 @@ lacks 'x-00002-of-00003.gguf'
 afresh
 "$GGUF" shard "$one" "$(name 2)" 1 3 48 token_embd.weight
 mount_model -o ro "$(name 1)"
-log_says 'passed over: its tensor "token_embd.weight" is in shard 1 as well'
+log_says 'passed over: .*"token_embd.weight" is in shard 1'
 lacks 'x-00002-of-00003.gguf'
 afresh
 "$GGUF" shard "$one" "$(name 2)" 1 3 48 blk.2.ffn_up.weight
 mount_model -o ro "$(name 1)"
 expect_fail 'No data available' cat "$MNT/model.gguf"
-tail -n 1 "$MNT/.log" | grep -q 'should have 48 tensors together, and have 33' ||
+tail -n 1 "$MNT/.log" | grep -q '48 tensors .* 33' ||
 	fail "$(tail -n 1 "$MNT/.log")"
 unmount_and_wait
 # The shard that is named has to be one.
 "$GGUF" shard "$one" "$(name 2)" 7 3 48 blk.2.ffn_up.weight
 expect_fail 'shard 8 of 3' "$ORGANFS" "$(name 2)" "$MNT"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: it says that it is shard 8 of 3'
+log_says 'passed over: .*shard 8 of 3'
 unmount_and_wait

@@ -103,15 +103,15 @@ expect_fail 'denied|not permitted' rm "$D/other.lora-3.gguf"
 expect_fail 'denied|not permitted' bash -c "echo x >$D/other.lora-3.gguf"
 ln -s "$TMP/none" "$D/none.gguf"
 absent "$D/none.lora-3.gguf"
-log_says 'none\.lora-3\.gguf: cannot be made: the link leads to no model'
+log_says 'none\.lora-3\.gguf: cannot be made: .*no model'
 expect_fail 'No such file' stat "$D/none.lora-4.gguf"
 equal "$(grep -c 'none\.lora-4\.gguf: cannot be made' "$MNT/.log")" 1 'lines of one look'
 ln -s "$MODELS/scribe-Q4_K_M.gguf" "$D/apart.gguf"
 expect_fail 'No such file' stat "$D/apart.lora-3.gguf"
-equal "$(grep -c 'apart.*cannot be made: no matrix is in both' "$MNT/.log")" 1 'lines of one look'
+equal "$(grep -c 'apart.*cannot be made: no matrix' "$MNT/.log")" 1 'lines of one look'
 rm "$D/apart.gguf"
 expect_fail 'File exists' ln -s "$other" "$D/none.lora-3.gguf"
-log_says 'none\.lora-3\.gguf: refused: there is another model called none'
+log_says 'none\.lora-3\.gguf: refused: .*another model called none'
 unmount_and_wait
 
 # What takes long can be interrupted, and does not keep the mount.
@@ -140,5 +140,5 @@ until_true 20 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is 
 rm "$D/b.gguf"
 ! wait $reader || fail 'all of an adapter whose link is gone'
 grep -q 'Input/output error' "$TMP/said" || fail "$(cat "$TMP/said")"
-log_says 'b\.gguf: cannot be read: nothing leads to it any more'
+log_says 'b\.gguf: cannot be read: nothing leads'
 unmount_and_wait

@@ -50,7 +50,7 @@ for uid in $OTHER 0; do
 			fail "no line for .diff/$name"
 	done
 done
-as_user tail -n 1 "$mnt/.log" | grep -q "refused: user 0 can only read here: this daemon has the" ||
+as_user tail -n 1 "$mnt/.log" | grep -q "refused: user 0 can only read" ||
 	fail "the log: $(as_user tail -n 1 "$mnt/.log")"
 equal "$(cat "$home/owners.gguf")" "the owner's" 'the file of the owner'
 as_user cat "$mnt/.grafts" | cmp - "$TMP/grafts" || fail 'the grafts are others'

@@ -18,9 +18,9 @@ refused() {
 }
 
 echo text >"$TMP/x"
-refused ' x: refused: no directory can be made' mkdir "$MNT/x"
-refused ' organs/x: refused: no directory can be made' mkdir "$MNT/organs/x"
-refused ' x: refused: no file can be made here; organs go into the dir' touch "$MNT/x"
+refused ' x: refused: no directory' mkdir "$MNT/x"
+refused ' organs/x: refused: no directory' mkdir "$MNT/organs/x"
+refused ' x: refused: no file .*organs go into' touch "$MNT/x"
 refused ' \.x\.abcdef: refused: no file' touch "$MNT/.x.abcdef"
 refused ' lora.gguf: refused: .*ln -s /PATH/TO/FILE adapters/' cp "$base" "$MNT/lora.gguf"
 refused ' blk_0_ffn_up.bin: refused: .* organ goes into .* its class' \
@@ -28,7 +28,7 @@ refused ' blk_0_ffn_up.bin: refused: .* organ goes into .* its class' \
 refused ' x.gguf: refused: no link .*ln -s /PATH/TO/FILE adapters/' ln -s "$base" "$MNT/x.gguf"
 refused ' model.gguf: refused: it cannot be removed' rm -f "$MNT/model.gguf"
 refused ' organs: refused: it cannot be renamed' mv -T "$MNT/organs" "$MNT/norgans"
-refused ' x: refused: no file can be made here' mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/x"
+refused ' x: refused: no file' mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/x"
 refused ' metadata: refused: it cannot be removed' rmdir "$MNT/metadata"
 
 before=$(cat "$MNT/.log")
@@ -51,14 +51,14 @@ log_says 'adapters/lora.gguf: .*No such file.*ln -sr'
 
 expect_fail 'Invalid argument' cp "$MNT/.views/npy/organs/blk_2_ffn_up.npy" \
 	"$MNT/organs/blk_2_ffn_up.bin"
-log_says 'organs/blk_2_ffn_up.bin: graft refused: .*NumPy file, which .views/npy takes'
+log_says 'organs/blk_2_ffn_up.bin: graft refused: .*NumPy.* .views/npy'
 
 # Of several models the root says it too, and a read-only mount that it is one.
 unmount_and_wait
 mkdir "$TMP/several"
 cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-donor.gguf" "$TMP/several"
 mount_model -o noassemble "$TMP/several"
-refused ' x: refused: no file can be made here; here are the directories of models' touch "$MNT/x"
+refused ' x: refused: no file .*directories of models' touch "$MNT/x"
 refused ' x: refused: no directory' mkdir "$MNT/x"
 unmount_and_wait
 mount_model -o ro "$base"

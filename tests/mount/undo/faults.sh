@@ -71,7 +71,7 @@ try() {
 	else
 		shows $code "$what"
 		# Where the disk does not allow to take back what was refused, that is said.
-		! grep -q 'the next mount may find it undone' "$MNT/.log" || code=2
+		! grep -q 'may find it undone' "$MNT/.log" || code=2
 		# Of what could not be made durable the next change makes up, or is refused.
 		cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null || true
 		cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" 2>/dev/null || true

@@ -78,7 +78,7 @@ refused(before.astype(np.complex64))
 shows(before + 1)
 END
 "$python3" "$TMP/write.py" "$MNT" || fail 'NumPy sees other values'
-grep -q 'its shape is (64, 172), and that of the slot (172, 64)' "$MNT/.log" || fail 'no shape'
+grep -q '(64, 172), .*(172, 64)' "$MNT/.log" || fail 'no shape'
 grep -q 'its dtype is >f4' "$MNT/.log" || fail 'no dtype'
 equal "$(cut -f 1-3 "$MNT/.grafts")" "organs/blk_0_ffn_up.bin	copy	F32"
 npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
