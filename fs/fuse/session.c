@@ -16,6 +16,7 @@
 #include "fs/mount/mount.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/options.h"
+#include "fs/mount/pidfile.h"
 #include "fs/mount/readahead.h"
 #include "fs/mount/recipe_option.h"
 #include "fs/mount/sandbox.h"
@@ -54,6 +55,7 @@ struct mount_session {
 	struct fuse_session *session;
 	struct mount *fs;
 	struct unmount_status *status;
+	bool has_pidfile;
 };
 
 static int find_mountpoint(struct mount_session *mount)
@@ -246,6 +248,19 @@ static void rest_layers(const struct models *models)
 			layer_rest(models->models[i]->layer);
 }
 
+/* Returns 0, or -1 after a line on stderr. */
+static int write_pidfile(struct mount_session *mount)
+{
+	struct error err = { 0 };
+
+	if (!mount->options->pidfile)
+		return 0;
+	mount->has_pidfile = pidfile_write(mount->options->pidfile, &err) == 0;
+	if (!mount->has_pidfile)
+		log_error("%s", err.text);
+	return mount->has_pidfile ? 0 : -1;
+}
+
 /* Go into the background, unless the mount is to stay, and give rights away before the command
  * returns. Returns 0, or -1 after a line on stderr. */
 static int settle(struct mount_session *mount)
@@ -260,7 +275,7 @@ static int settle(struct mount_session *mount)
 		log_error("no daemon can be begun: %s", strerror(stays ? errno : -waiting));
 		return -1;
 	}
-	if (enter_sandbox(mount) < 0)
+	if (write_pidfile(mount) < 0 || enter_sandbox(mount) < 0)
 		return -1;
 	if (!stays)
 		background_ready(waiting);
@@ -399,5 +414,7 @@ int session_run(struct models *models, struct unmount_status *status)
 		mount.unmounter.point = mount.point[0] ? mount.point : options->mountpoint;
 	unmounter_leave(&mount.unmounter);
 	landlock_release(&mount.landlock);
+	if (mount.has_pidfile)
+		unlink(options->pidfile);
 	return rc == 0 ? 0 : 1;
 }

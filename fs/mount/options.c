@@ -32,7 +32,7 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 struct parsed {
 	struct options options;
 	char *output, *layer, *header, *recipe, *donors, *compress, *shape, *blocks, *views,
-		*merged, *uid, *gid, *umask, *threads, *samples, *passthrough, *snapshot;
+		*merged, *uid, *gid, *umask, *threads, *samples, *passthrough, *snapshot, *pidfile;
 	int assembly;
 	char **more; /* models that are options */
 	uint32_t n_more;
@@ -104,6 +104,7 @@ static const struct fuse_opt templates[] = {
 	{ "uid=%s", offsetof(struct parsed, uid), 0 },
 	{ "gid=%s", offsetof(struct parsed, gid), 0 },
 	{ "umask=%s", offsetof(struct parsed, umask), 0 },
+	{ "pidfile=%s", offsetof(struct parsed, pidfile), 0 },
 	{ "threads=%s", offsetof(struct parsed, threads), 0 },
 	{ "samples=%s", offsetof(struct parsed, samples), 0 },
 	FUSE_OPT_KEY("model=", KEY_MODEL),
@@ -446,6 +447,9 @@ static int check(struct parsed *parsed)
 	if (options->fresh && parsed->layer)
 		return complain(parsed, "fresh is for private layers, and layer= names one "
 					"whose grafts are wanted; leave one of them out");
+	if (options->confine && parsed->pidfile)
+		return complain(parsed, "pidfile= writes outside of the directories that confine "
+					"allows; leave one of them out");
 	if (options->read_only && parsed->recipe)
 		return complain(parsed, "recipe= changes the model, and ro forbids that; leave "
 					"one of them out");
@@ -500,10 +504,12 @@ static int fill(struct parsed *parsed)
 	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
 	options->header = parsed->header ? absolute(parsed->header) : NULL;
 	options->recipe = parsed->recipe ? absolute(parsed->recipe) : NULL;
+	options->pidfile = parsed->pidfile ? absolute(parsed->pidfile) : NULL;
 	options->donors = parsed->donors ? absolute_list(parsed->donors) : NULL;
 	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ||
 			       (parsed->header && !options->header) ||
 			       (parsed->recipe && !options->recipe) ||
+			       (parsed->pidfile && !options->pidfile) ||
 			       (parsed->donors && !options->donors)
 		       ? -1
 		       : 0;
@@ -578,6 +584,7 @@ static void release(struct parsed *parsed)
 	free(parsed->umask);
 	free(parsed->threads);
 	free(parsed->samples);
+	free(parsed->pidfile);
 }
 
 int options_parse(struct options *options, int argc, char **argv, const char *system_file,
@@ -617,6 +624,7 @@ void options_release(struct options *options)
 	free(options->output);
 	free(options->header);
 	free(options->recipe);
+	free(options->pidfile);
 	free(options->donors);
 	free(options->layer);
 	memset(options, 0, sizeof(*options));
@@ -654,6 +662,7 @@ const char *options_help(void)
 	       "  -o views=listed  show .base, .views and metadata in listings\n"
 	       "  -o passthrough=no,snapshot=no  let the kernel read no file, make none\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"
+	       "  -o pidfile=FILE  write the daemon's process number there; gone at its end\n"
 	       "  -o threads=N, -s  N threads answer requests, 1 (one per processor, at least 4)\n"
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"

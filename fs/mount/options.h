@@ -40,6 +40,7 @@ struct options {
 	char *layer;  /* absolute; NULL: a private one */
 	char *recipe; /* absolute; NULL: none is done at the mount */
 	char *donors; /* absolute directories with ':' between them; NULL: none */
+	char *pidfile; /* absolute; NULL: none */
 	char *header; /* absolute; NULL: that which a directory of organ files has */
 	int compress; /* zstd level for organs in the layer; 0: none */
 	uid_t uid;

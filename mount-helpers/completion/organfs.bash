@@ -30,7 +30,7 @@ _organfs_option_list() {
 	cur=${cur##*,}
 	compopt -o nospace
 	case $cur in
-	output=* | model=* | header=* | recipe=*) _organfs_value _organfs_files ;;
+	output=* | model=* | header=* | recipe=* | pidfile=*) _organfs_value _organfs_files ;;
 	layer=* | donors=*) _organfs_value _filedir -d ;;
 	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
 	shape=*) _organfs_value _organfs_words 'any same' ;;
@@ -48,7 +48,7 @@ _organfs_option_list() {
 			merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
 			allow_root auto_unmount confine nonempty debug model= header= recipe= donors=
 			lineage fresh rw assemble noallow_other noauto_unmount noconfine nofresh
-			nolineage shape=same merged=own passthrough=no snapshot=no'
+			nolineage shape=same merged=own passthrough=no snapshot=no pidfile='
 		;;
 	esac
 	# What is given once is enough.

@@ -56,6 +56,7 @@ function __organfs_option_list
 				snapshot=no\t'make no file for the kernel to read' \
 				samples=\t'how many values theta is taken from' \
 				threads=\t'how many answer requests' \
+				pidfile=\t'where the process number goes' \
 				uid=\t'owner of the files' gid=\t'group of the files' \
 				umask=\t'mode mask' allow_other\t'let other users in' \
 				allow_root\t'let root in' \

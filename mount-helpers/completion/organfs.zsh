@@ -22,6 +22,7 @@ _organfs_option_list() {
 		'snapshot[may files be made for the kernel to read]:answer:(no yes)' \
 		'samples[how many values theta is taken from]:number:(1000 10000 100000 all)' \
 		'threads[how many answer requests]:number:' \
+		'pidfile[where the process number goes]:file:_files' \
 		'uid[owner of the files]:number:' \
 		'gid[group of the files]:number:' \
 		'umask[mode mask]:mask:(000 002 022 027 077)' \

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* pidfile.h - the file of -o pidfile=, by which a supervisor knows the daemon. */
+#ifndef FS_MOUNT_PIDFILE_H
+#define FS_MOUNT_PIDFILE_H
+
+struct error;
+
+/* Write the number of this process and a newline to path, and replace whatever a daemon that was
+ * killed has left there. Returns 0, or a negative errno with the reason in err. */
+int pidfile_write(const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# -o pidfile= names the daemon from when the command returns until the daemon has ended.
+. "${0%/*}/../lib.sh"
+
+base=$(use stories260K)
+mkdir "$TMP/run"
+cd "$TMP"
+echo 1 >run/organfs.pid
+"$ORGANFS" -o noassemble,pidfile=run/organfs.pid "$base" "$MNT"
+pid=$(cat run/organfs.pid)
+equal "$pid" "$(daemon_of "$MNT")" 'process number'
+fusermount3 -u "$MNT"
+until_true 60 is_gone "$pid" || late 'the daemon stays'
+equal "$(ls -A run)" '' 'pid file of a daemon that has ended'
+
+# A file that cannot be written: no mount.
+expect_fail '/none/organfs\.pid: .*No such file' \
+	"$ORGANFS" -o noassemble,pidfile=none/organfs.pid "$base" "$MNT"
+! mountpoint -q "$MNT" || fail 'mounted without its pid file'
+expect_fail 'pidfile= .*confine' "$ORGANFS" -o confine,pidfile=run/organfs.pid "$base" "$MNT"
