@@ -5,7 +5,8 @@
 
 # mount(8), umount(8), HTTP, extended attributes, and what libfuse and the kernel offer where they
 # have it. These tests need the packages that install-deps calls "check".
-tests='mount/ unmount/ passthrough/ serve/ tree/xattrs check/remount edit/two-mounts manuals/demo'
+tests='mount/ passthrough/read serve/files serve/copy serve/limits serve/shared tree/xattrs
+	check/remount edit/two-mounts unmount/user manuals/demo'
 failed=
 
 # part_of USER COMMAND: where it fails the rest is run all the same.

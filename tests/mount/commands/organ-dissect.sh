@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every option of a script
 # plain: tests programs of others
 # timeout: 300
 # organ-dissect: what it takes apart is what the mount shows, whole or not there at all.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every way to interrupt a script
 # plain: tests programs of others
 # timeout: 300
 # organ-stream: measures what it is told to, one after the other, from URLs and paths; goes on after

@@ -78,7 +78,7 @@ for i in 1 2 3 4; do
 	readers+=($!)
 done
 
-for i in $(seq "$(rounds 100 15)"); do
+for i in $(seq "$(rounds 100 5)"); do
 	for version in large small; do
 		cp "$TMP/$version.bin" "$slot"
 		cmp "$slot" "$TMP/$version.bin" || fail "graft $i is not what was written"

@@ -21,7 +21,7 @@ head -c 20000 "$TMP/donor/blk_1_ffn_up.bin" >"$TMP/donor/shrinks.bin"
 truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
 "$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
 
-count=$(rounds 100 12)
+count=$(rounds 100 4)
 [ "${REPLAY-}" != all ] || count=
 for kind in named private; do
 	mkdir "$TMP/$kind"

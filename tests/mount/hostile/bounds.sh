@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: measures memory
 # timeout: 300
 # A model that lies takes no memory for what is not there, whether it is refused, or mounted and
 # read: 48 MiB, and 8 KiB for each tensor that it really has. What is mounted of it are directories
@@ -7,9 +8,6 @@
 . "${0%/*}/../lib.sh"
 
 limit=$((48 * 1024))
-case $(nm "$ORGANFS" 2>/dev/null) in
-*__asan_* | *__tsan_*) limit=$((4 * 1024 * 1024)) ;; # a sanitizer needs memory of its own
-esac
 "$GGUF" hostile "$TMP/hostile"
 python3 - "$ORGANFS" "$MNT" $limit "$MALFORMED"/*.gguf "$TMP"/hostile/*.gguf <<'END'
 import os

@@ -13,4 +13,5 @@ while IFS=$'\t' read -r file _; do
 	"$GGUF" check-manifest "$MALFORMED/$file" "$MNT"
 	"$here/../tools/report.py" check "$MNT"
 	unmount_and_wait
-done < <(grep -P "\taccept" "$MALFORMED/MANIFEST.tsv" | some 12)
+done < <(grep -P "\taccept" "$MALFORMED/MANIFEST.tsv" |
+	grep -v "$(rounds none tensors-20k)")

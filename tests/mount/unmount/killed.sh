@@ -5,7 +5,7 @@
 # wait too; a daemon that is killed is noticed.
 . "${0%/*}/../lib.sh"
 
-need strace script
+need script
 with_umount_helper
 "$GGUF" synth --tensors 11 --vocab 100 --size 64M "$TMP/large.gguf"
 base=$TMP/large.gguf
@@ -13,15 +13,17 @@ mkdir "$TMP/out"
 mount -t tmpfs -o size=200m tmpfs "$TMP/out"
 out=$TMP/out/new.gguf
 
-# A graft, and a daemon that will take seconds to write it down.
+# A graft, and a daemon whose assembly ends no sooner than the test lets it.
 graft() {
-	mount_model -o "output=$out" "$base"
+	mount_held pwrite64 -o "output=$out" "$base"
 	echo "$1" >"$MNT/metadata/general.name"
 	cp "$MNT/model.gguf" "$TMP/expected"
-	slow_down
+	hold
 }
 
+# Lets a call be made that comes before the file is there.
 is_writing() {
+	hold
 	ls -A "$TMP/out" | grep -q '\.part$'
 }
 
@@ -30,17 +32,18 @@ percents() {
 	tr '\r' '\n' <"$TMP/typescript" | sed -n 's/^large: \([0-9]*\) %.*/\1/p'
 }
 
+# Lets one piece be written.
 has_shown_speed() {
-	[ "$(percents | sort -u | wc -l)" -ge 3 ] &&
-		grep -q ' MB/s, 0:0[0-9] left' "$TMP/typescript"
+	hold
+	[ "$(percents | sort -u | wc -l)" -ge 3 ] && grep -q ' MB/s, [0-9:]* left' "$TMP/typescript"
 }
 
 # On a terminal there is a line that grows, and then the outcome.
 graft one
 : >"$TMP/typescript"
 script -qefc "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null &
-until_true 30 has_shown_speed || late "shown: $(cat -v "$TMP/typescript")"
-full_speed
+until_true 60 has_shown_speed || late "shown: $(cat -v "$TMP/typescript")"
+release
 wait $! || fail "umount on a terminal: $(cat -v "$TMP/typescript")"
 same "$out" "$TMP/expected"
 wait_daemon
@@ -51,13 +54,16 @@ grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines
 
 # The process that waits is killed, or leaves: the daemon goes on. Two others see it to its end. All
 # of them ask before any of them unmounts, each by a child.
-ask_count() {
-	[ "$(pgrep -fc "^$HELPER $MNT\$")" = $(($1 * 2)) ]
+all_ask() {
+	local pid
+	for pid; do
+		[ -n "$(children_of "$pid")" ] || return 1
+	done
 }
 
 # It takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
 is_waiting() {
-	grep -q '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status"
+	grep -qs '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status"
 }
 
 graft two
@@ -70,17 +76,17 @@ second=$!
 killed=$!
 "$HELPER" "$MNT" >"$TMP/left" 2>&1 &
 left=$!
-until_true 20 ask_count 4 || late 'they do not ask'
+until_true 60 all_ask $first $second $killed $left || late 'they do not ask'
 kill -CONT "${DAEMON[$MNT]}"
-until_true 20 is_waiting $killed || late "does not wait: $(cat "$TMP/killed")"
-until_true 20 is_waiting $left || late "does not wait: $(cat "$TMP/left")"
+until_true 60 is_waiting $killed || late "does not wait: $(cat "$TMP/killed")"
+until_true 60 is_waiting $left || late "does not wait: $(cat "$TMP/left")"
 kill -9 $killed
 kill -TERM $left
 status=0
 wait $left || status=$?
 equal $status 130 "exit status of who leaves: $(cat "$TMP/left")"
 grep -q 'goes on by itself' "$TMP/left" || fail "who leaves says: $(cat "$TMP/left")"
-full_speed
+release
 wait $first || fail "the first says: $(cat "$TMP/first")"
 wait $second || fail "the second says: $(cat "$TMP/second")"
 same "$out" "$TMP/expected"
@@ -100,7 +106,7 @@ grep -q 'the daemon ended without finishing' "$TMP/said" || fail "umount: $(cat 
 layer=$(sed -n 's/.* the grafts are kept in //p' "$TMP/said")
 exists "$layer/metadata/general.name"
 same "$out" "$TMP/old"
-full_speed
+release
 unset "DAEMON[$MNT]"
 mount_model -o "output=$out" "$base"
 equal "$(cat "$MNT/metadata/general.name")" three

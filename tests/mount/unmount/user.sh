@@ -86,7 +86,7 @@ lies() {
 	# LeakSanitizer does not work in a process that strace follows.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}${WATCHED:+:detect_leaks=0} umount_says "$1" "$2" \
 		${WATCHED:+strace -f -qq -o "$TMP/calls"} \
-		in_time 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
+		timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
 	wait $! || fail "liar.py: $(cat "$TMP/ready")"
 }
 
