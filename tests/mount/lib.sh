@@ -443,9 +443,9 @@ full_speed() {
 # A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
 # other than root trace nothing but descendants of the tracer.
 need_strace() {
-	local scope=0
+	local scope=0 yama=/proc/sys/kernel/yama/ptrace_scope
 	strace -qq -o /dev/null true 2>/dev/null || skip 'no strace here'
-	[ ! -e /proc/sys/kernel/yama/ptrace_scope ] || read -r scope </proc/sys/kernel/yama/ptrace_scope
+	[ ! -e $yama ] || read -r scope <$yama
 	[ "$scope" = 0 ] || [ "$(id -u)" = 0 ] || skip "ptrace_scope is $scope"
 }
 

@@ -269,6 +269,9 @@ static pid_t start(char **command, const sigset_t *before)
 
 	if (pid != 0)
 		return pid;
+	/* A shell lets its background jobs ignore SIGINT, nohup(1) SIGHUP. */
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, before, NULL);
 	setsid();
 	execvp(command[0], command);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every path of a script
 # plain: commands are scripts
 # What each helper runs beside coreutils and organfs is what its table of tools says: with nothing
 # else it does its work, and without one of them it says in one sentence which package to install.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: tests the magic file of file(1)
 # plain: commands are scripts
 # file(1) with organfs.magic knows organ files of every type, by tensor, type and shape, and takes
 # nothing else for one.

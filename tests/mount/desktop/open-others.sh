@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: needs a desktop
 # plain: tests programs of others
 # organfs-open finds a mount while others unmount what stands before it in the kernel's list.
 . "${0%/*}/../lib.sh"

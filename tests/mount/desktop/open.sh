@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: needs a desktop
 # plain: tests programs of others
 # organfs-open: a model is mounted once, under a name of its own, opened, and leaves nothing behind;
 # what is wrong is said where a user of a desktop sees it.

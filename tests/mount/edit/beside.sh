@@ -12,8 +12,8 @@ mkdir "$TMP/donor"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
 mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 "$beside" removed "$MNT" "$TMP/donor"
-"$beside" aside "$MNT" "$TMP/donor" 60
-"$beside" made "$MNT" "$TMP/donor" 40
+"$beside" aside "$MNT" "$TMP/donor" "$(rounds 60 15)"
+"$beside" made "$MNT" "$TMP/donor" "$(rounds 40 10)"
 "$beside" followed "$MNT" "$TMP/donor"
 
 # A name that was refused is not there, and what had it is as it was.
@@ -33,5 +33,5 @@ unmount_and_wait "$TMP/donor"
 
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 4
 mount_model "$TMP/moe.gguf"
-"$beside" experts "$MNT" 60
+"$beside" experts "$MNT" "$(rounds 60 15)"
 unmount_and_wait

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# plain: tests programs of others
 # Tools that write beside a file and rename, or take whole directories: rsync, tar, sponge-like
 # scripts, editors that keep a backup. And files that are no organs at all.
 . "${0%/*}/../lib.sh"

@@ -24,7 +24,7 @@ strace -qq -o /dev/null "${tasks[@]/#/--attach=}" -e trace=read,readv,splice \
 	-e inject=read,readv,splice:delay_exit=20000 2>>"$LOGS/strace" &
 TRACER=$!
 until_true 20 are_traced || late "strace: $(tail -n 1 "$LOGS/strace")"
-python3 - "$key" <<'END'
+python3 - "$key" "$(rounds 400 60)" <<'END'
 import os, sys
 key, new = sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 def put(text):
@@ -37,7 +37,7 @@ def get():
     text = os.read(f, 100)
     os.close(f)
     return text
-for i in range(400):
+for i in range(int(sys.argv[2])):
     put(b"%d\n" % i)
     if get() != b"%d\n" % i:
         sys.exit(f"round {i}: what was written is not there")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: editors of others
 # plain: tests programs of others
 # The tools that people edit text with, each on metadata, as it is: one changed number, no file
 # left behind, and model.gguf with that number.

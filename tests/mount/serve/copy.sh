@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # COPY of a class over HTTP: all of its organs, or none, with an outcome for each.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # organ-serve: what the files of a mount are, they are over HTTP.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # organ-serve: one client takes neither all of the machine nor all of the disk; what a PUT that was
 # killed leaves is gone at once, and at the next start; TLS has no old versions or weak ciphers.

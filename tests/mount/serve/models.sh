@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # Models of --models that clients of organ-serve mount beside the one it serves, copy from and
 # unmount, and adapters that they link; and what they cannot name.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # organ-serve for others: not without a password, over TLS, for reading only; and how it ends.
 . "${0%/*}/../lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # organ-serve at a socket: its user comes in without a token, another user and the network do not,
 # and what is there before is not replaced unless it is a socket that no server has.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # timeout: 300
 # organ-serve lets in who knows the token, and no other user of this machine; nothing shows it to

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# release: tests a program of the benchmarks
 # plain: tests programs of others
 # The experiments of README.md on what a graft does, and what a merge does, can be repeated: each
 # tensor and each class is grafted by itself and measured, and the loss is that of the model.

@@ -35,7 +35,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 	read_all $i 2>>"$TMP/errors" &
 	readers+=($!)
 done
-for round in 1 2 3 4 5 6; do
+for round in $(seq "$(rounds 6 2)"); do
 	cp "$TMP/other/"*.bin "$MNT/organs/"
 	cp "$TMP/one/"*.bin "$MNT/organs/"
 done

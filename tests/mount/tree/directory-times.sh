@@ -96,7 +96,7 @@ for _ in range(4):
         while True:
             os.stat(f"{mnt}/organs")
     lookers.append(pid)
-for rounds in range(60):
+for rounds in range(20):
     threads = [threading.Thread(target=graft, args=(name, rounds)) for name in names]
     for thread in threads:
         thread.start()
