@@ -72,9 +72,13 @@ try() {
 		shows $code "$what"
 		# Where the disk does not allow to take back what was refused, that is said.
 		! grep -q 'may find it undone' "$MNT/.log" || code=2
-		# Of what could not be made durable the next change makes up, or is refused.
-		cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null || true
-		cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" 2>/dev/null || true
+		# Of what could not be made durable the next change makes up, or is refused. (A call
+		# that is still to fail would fail the second of the two.)
+		if [ -n "$call" ]; then
+			cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null ||
+				true
+			cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/" 2>/dev/null || true
+		fi
 	fi
 	if [ $(($1 % 2)) = 0 ] || [ "$2" = kill ]; then
 		kill_daemon
