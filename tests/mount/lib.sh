@@ -89,7 +89,7 @@ mount_model() {
 	local model=$1 mnt=${2:-$MNT}
 	"$ORGANFS" -f "${options[@]}" "$model" "$mnt" >>"$LOGS/${mnt##*/}" 2>&1 </dev/null &
 	DAEMON[$mnt]=$!
-	until_true 20 is_up "$mnt" || late "$mnt is not mounted after 20 s"
+	until_true 60 is_up "$mnt" || late "$mnt is not mounted after 60 s"
 	mountpoint -q "$mnt" || fail "not mounted: $(tail -n 3 "$LOGS/${mnt##*/}")"
 }
 
@@ -188,7 +188,7 @@ wait_daemon() {
 	local pid=${DAEMON[$mnt]}
 	# Another namespace of mounts may have it too; there it ends with its directory.
 	until_true 10 is_gone "$pid" || { rmdir "$mnt" && mkdir "$mnt"; } 2>/dev/null || true
-	until_true 50 is_gone "$pid" || late "the daemon of $mnt is still there after 60 s"
+	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
 	unset "DAEMON[$mnt]"
 	[ $status = 0 ] || [ $status = 127 ] ||
@@ -273,7 +273,7 @@ assembly_says() {
 
 # Until the daemon of a mount that was not made by mount_model or mount_daemon has ended.
 wait_for_end() {
-	until_true 20 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || late "the daemon of $1 stays"
+	until_true 60 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || fail "the daemon of $1 stays"
 }
 
 # What the mount says about the last refusal.
@@ -305,8 +305,8 @@ descriptors() {
 
 # no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
 no_leak() {
-	until_true 20 eval "[ \"\$(descriptors)\" -le $1 ]" ||
-		late "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
+	until_true 60 eval "[ \"\$(descriptors)\" -le $1 ]" ||
+		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
 # Bytes that the daemon of $MNT has read, those of its requests included.
@@ -428,7 +428,7 @@ slow_down() {
 		-e inject=pwrite64:delay_enter=${SLOW:-250000} \
 		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
+	until_true 60 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
 }
 
 is_traced() {
@@ -460,7 +460,7 @@ trace() {
 	strace -f -qq -o "$TMP/calls" -p "$TRACED" -e "trace=${2:-$ANY_CALL}" \
 		${3:+-e "inject=$3"} 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "$TRACED" || late "strace: $(tail -n 1 "$LOGS/strace")"
+	until_true 60 is_traced "$TRACED" || late "strace: $(tail -n 1 "$LOGS/strace")"
 }
 
 # All threads of a process sleep. One that the kernel has a request for, as of the last close, does
@@ -470,7 +470,7 @@ sleeps() {
 }
 
 done_tracing() {
-	until_true 10 eval "sleeps $TRACED && sleeps $TRACED" || late 'the daemon does not rest'
+	until_true 60 eval "sleeps $TRACED && sleeps $TRACED" || late 'the daemon does not rest'
 	full_speed
 	n=$(count_calls)
 }
@@ -634,8 +634,8 @@ answer_says() {
 
 # A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
 unmount_served() {
-	until_true 20 fusermount3 -q -u "$MNT" ||
-		late "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
+	until_true 60 fusermount3 -q -u "$MNT" ||
+		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
 	wait "$SERVER" || fail "organ-serve ends with $?"
 	no_server
 	wait_daemon
@@ -643,7 +643,7 @@ unmount_served() {
 
 # Nothing of organ-serve is left, neither process nor file.
 no_server() {
-	until_true 20 no_lighttpd || late "lighttpd is still there"
+	until_true 60 no_lighttpd || fail "lighttpd is still there"
 	absent "$(echo "$TMPDIR"/organ-serve.*)"
 }
 
@@ -660,7 +660,7 @@ serve_ranges() {
 	PORT=${1:-0} "$here/../tools/ranges.py" "$TMP/www" "$TMP/port" "$REQUESTS" \
 		2>"$LOGS/ranges" </dev/null &
 	SERVER=$!
-	until_true 20 test -e "$TMP/port" || late "no server: $(cat "$LOGS/ranges")"
+	until_true 60 test -e "$TMP/port" || late "no server: $(cat "$LOGS/ranges")"
 	URL=http://127.0.0.1:$(cat "$TMP/port")
 }
 
@@ -699,7 +699,7 @@ serve_www() {
 		lighttpd -D -f "$TMP/lighttpd.conf" >"$LOGS/lighttpd.$try" 2>&1 </dev/null &
 		SERVER=$!
 		URL=http://127.0.0.1:$port
-		until_true 20 is_answering "$port" || late "lighttpd: $(cat "$LOGS/lighttpd.$try")"
+		until_true 60 is_answering "$port" || late "lighttpd: $(cat "$LOGS/lighttpd.$try")"
 		is_gone "$SERVER" || return 0
 	done
 	fail "no port for lighttpd: $(cat "$LOGS/lighttpd.$try")"
@@ -717,7 +717,7 @@ failing_disk() {
 	mkdir -p "$1" "$2"
 	"$program" -c "$TMP/control" "$1" "$2" >>"$LOGS/disk" 2>&1 </dev/null &
 	DISK=$!
-	until_true 20 mountpoint -q "$2" || late "no disk: $(cat "$LOGS/disk")"
+	until_true 60 mountpoint -q "$2" || late "no disk: $(cat "$LOGS/disk")"
 }
 
 # fault [LINE...]: what goes wrong from now on, as tools/disk.c says; without a line nothing does.
@@ -727,6 +727,6 @@ fault() {
 }
 
 end_disk() {
-	until_true 20 fusermount3 -q -u "$1" || late "$1 is in use: $(fuser -vm "$1" 2>&1)"
+	until_true 60 fusermount3 -q -u "$1" || fail "$1 is in use: $(fuser -vm "$1" 2>&1)"
 	wait "$DISK" || fail "the disk ends with $?"
 }

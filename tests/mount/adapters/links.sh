@@ -27,8 +27,8 @@ for _ in 1 2 3; do
 	same "$(q 3)" "$TMP/merged"
 done
 ln -sf blk_3_attn_q.bin "$(q 4)"
-until_true 20 eval "grep -q 'blk_3_attn_q.bin	broken link' '$MNT/.grafts'" ||
-	late "no ring: $(cat "$MNT/.grafts")"
+until_true 60 eval "grep -q 'blk_3_attn_q.bin	broken link' '$MNT/.grafts'" ||
+	fail "no ring: $(cat "$MNT/.grafts")"
 for i in 1 3 4; do
 	expect_fail 'symbolic links|input/output' cat "$(q $i)"
 done
@@ -53,7 +53,7 @@ differ "$TMP/read" "$(q 2)"
 holds_adapter || fail 'what is open has lost its adapter'
 exec 3<&-
 ls -l "$MNT/skeleton" >"$TMP/list" # nor does the kernel know what it made any more
-until_true 20 eval '! holds_adapter' || late 'the file of an adapter that is gone is held'
+until_true 60 eval '! holds_adapter' || fail 'the file of an adapter that is gone is held'
 unmount_and_wait
 
 # A layer that cannot take the link says why.

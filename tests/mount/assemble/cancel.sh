@@ -39,12 +39,12 @@ hold
 for signal in INT TERM KILL; do
 	assemble_to "$TMP/out/new.gguf" &
 	writer=$!
-	until_true 30 under_way || late "no progress: $(cat "$MNT/.assemble")"
+	until_true 60 under_way || late "no progress: $(cat "$MNT/.assemble")"
 	grep -q "new.gguf$" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
-	until_true 30 is_beyond "$(done_so_far)" || late 'no progress'
+	until_true 60 is_beyond "$(done_so_far)" || late 'no progress'
 	in_time 10 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s $signal $writer
-	until_true 30 has_ended || late 'it goes on'
+	until_true 60 has_ended || fail 'it goes on'
 	wait $writer 2>/dev/null && fail "the writer was not told"
 	assembly_says 'failed: .*new\.gguf: interrupted'
 	equal "$(ls -A "$TMP/out")" '' 'what is left of it'
@@ -57,7 +57,7 @@ mount_held pwrite64 -o noassemble "$TMP/large.gguf"
 hold
 assemble_to "$TMP/out/first.gguf" &
 first=$!
-until_true 30 under_way || late 'no progress'
+until_true 60 under_way || late 'no progress'
 assemble_to "$TMP/out/second.gguf" &
 second=$!
 sleep 0.5
@@ -65,7 +65,7 @@ kill -s INT $second
 wait $second 2>/dev/null && fail 'the second writer was not told'
 under_way || fail 'the second writer had to wait for the first'
 kill $first
-until_true 30 has_ended || late 'it goes on'
+until_true 60 has_ended || fail 'it goes on'
 wait $first 2>/dev/null && fail 'the first writer was not told'
 equal "$(ls -A "$TMP/out")" '' 'what is left'
 release

@@ -11,7 +11,7 @@ mkdir "$TMP/out"
 # What a killed assembly left is looked for once, not for each of them.
 strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e trace=getdents64 2>"$LOGS/strace" &
 TRACER=$!
-until_true 20 is_traced "${DAEMON[$MNT]}" || late "strace: $(tail -n 1 "$LOGS/strace")"
+until_true 60 is_traced "${DAEMON[$MNT]}" || late "strace: $(tail -n 1 "$LOGS/strace")"
 touch "$TMP/out/.organfs-0123456789abcdef.part"
 echo "$TMP/out/x-%05d-of-%05d.gguf split=1" >"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
 full_speed

@@ -67,7 +67,7 @@ assembly_says "assembled: .*; .check says: nothing, .*does not answer"
 unmount
 # The search for leaks at the end would wait for the thread that hangs.
 grep -q __asan_init "$ORGANFS" || wait_daemon
-until_true 30 test -e "$TMP/out/served.gguf" || late "the unmount writes nothing"
+until_true 60 test -e "$TMP/out/served.gguf" || fail "the unmount writes nothing"
 same "$TMP/out/b.gguf" "$TMP/out/served.gguf"
 kill -CONT "${DAEMON[$TMP/between]}"
 [ -z "${DAEMON[$MNT]-}" ] || wait_daemon

@@ -13,7 +13,7 @@ graft=organs/blk_0_ffn_up.bin
 mkdir "$TMP/server"
 "$serve_file" "$base" "$TMP/server" >>"$LOGS/server" 2>&1 </dev/null &
 server=$!
-until_true 20 mountpoint -q "$TMP/server" || late 'no server'
+until_true 60 mountpoint -q "$TMP/server" || late 'no server'
 mount_model -o "noassemble,threads=${THREADS:-4}" "$TMP/server/${base##*/}"
 cp "$base" "$TMP/expected"
 "$GGUF" organ "$base" blk.1.ffn_up.weight "$TMP/1.bin"
@@ -70,7 +70,7 @@ are_gone() {
 		is_gone "$pid" || return 1
 	done
 }
-until_true 60 are_gone || late "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
+until_true 60 are_gone || fail "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
 # Again and again: what one reader leaves behind is bounded.

@@ -13,7 +13,7 @@ base=$(use stories260K)
 mkdir "$TMP/server"
 "$serve_file" "$base" "$TMP/server" >>"$LOGS/server" 2>&1 </dev/null &
 server=$!
-until_true 20 mountpoint -q "$TMP/server" || late 'no server'
+until_true 60 mountpoint -q "$TMP/server" || late 'no server'
 mount_model -o "noassemble,samples=all" "$TMP/server/${base##*/}"
 cat "$MNT/organs/blk_1_ffn_up.theta" >/dev/null
 "$GGUF" organ "$base" blk.0.ffn_down.weight "$TMP/expected"
@@ -87,7 +87,7 @@ pkill -x -P "$with_job,$with_job2" sleep
 kill -ALRM $alarmed
 until_true 60 is_told || late 'the signals do not arrive'
 kill -KILL $killed
-until_true 10 is_gone $killed || late 'who is stopped cannot be killed'
+until_true 60 is_gone $killed || fail 'who is stopped cannot be killed'
 wait $alarmed || fail 'a signal with a handler does not interrupt'
 kill -CONT $reader $measurer $assembler
 kill -CONT "$server"

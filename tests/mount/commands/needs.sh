@@ -116,7 +116,7 @@ umounts() {
 	inside organfs -o ro "$base" "$MNT"
 	inside "$@" organfs-umount "$MNT" >"$TMP/said" 2>&1 || status=$?
 	! mountpoint -q "$MNT" || fusermount3 -u "$MNT"
-	until_true 20 eval "! pgrep -f '^organfs .*$MNT' >/dev/null" || late 'the daemon stays'
+	until_true 60 eval "! pgrep -f '^organfs .*$MNT' >/dev/null" || fail 'the daemon stays'
 	return $status
 }
 own=fusermount3 others=()

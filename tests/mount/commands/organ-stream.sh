@@ -12,7 +12,7 @@ stream=$here/../../mount-helpers/organ-stream
 "$here/../tools/serve.py" "$MODELS" "$TMP/port" "$TMP/requests" 2>"$TMP/server" &
 server=$!
 trap 'kill $server' EXIT
-until_true 20 test -s "$TMP/port" || late "no server: $(cat "$TMP/server")"
+until_true 60 test -s "$TMP/port" || late "no server: $(cat "$TMP/server")"
 url=http://127.0.0.1:$(cat "$TMP/port")
 all='clerk-Q4_K_M scribe-Q4_K_M stories260K stories260K-donor stories260K-q8_0 types types-stress'
 
@@ -125,7 +125,7 @@ nothing_left "$TMP/k.tsv"
 echo "$url/slow/clerk-Q4_K_M.gguf" >"$TMP/list"
 "$stream" "$TMP/list" "$TMP/int.tsv" >"$TMP/out" 2>"$TMP/err" &
 pid=$!
-until_true 20 eval '[ -s "$TMP"/int.tsv.work/*/*.part ]' || late 'nothing comes'
+until_true 60 eval '[ -s "$TMP"/int.tsv.work/*/*.part ]' || late 'nothing comes'
 sleep 0.3
 kill -TERM $pid
 status=0

@@ -8,7 +8,7 @@ base=$(use stories260K)
 for flag in -d -odebug; do
 	"$ORGANFS" "$flag" "$base" "$MNT" >"$LOGS/debug" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$flag: not mounted"
+	until_true 60 is_up "$MNT" || late "$flag: not mounted"
 	kill -0 "${DAEMON[$MNT]}" || fail "$flag: not in the foreground"
 	cat "$MNT/organs/blk_0_ffn_up.bin" >"$TMP/organ.bin"
 	! ls "$MNT/nothing" 2>/dev/null || fail 'there is nothing'

@@ -11,7 +11,7 @@ echo 1 >run/organfs.pid
 pid=$(cat run/organfs.pid)
 equal "$pid" "$(daemon_of "$MNT")" 'process number'
 fusermount3 -u "$MNT"
-until_true 60 is_gone "$pid" || late 'the daemon stays'
+until_true 60 is_gone "$pid" || fail 'the daemon stays'
 equal "$(ls -A run)" '' 'pid file of a daemon that has ended'
 
 # A file that cannot be written: no mount.

@@ -22,7 +22,7 @@ for signal in TERM INT; do
 	# A background job of a shell ignores SIGINT.
 	env --default-signal=INT "$ORGANFS" -f "$base" "$MNT" >"$LOGS/early" 2>&1 </dev/null &
 	pid=$!
-	until_true 20 test -e "$TMP/entering" || late "mount(8) is not run: $(cat "$LOGS/early")"
+	until_true 60 test -e "$TMP/entering" || late "mount(8) is not run: $(cat "$LOGS/early")"
 	grep -q " $MNT " /proc/self/mountinfo || fail 'nothing is mounted yet'
 	kill "-$signal" "$pid"
 	status=0

@@ -11,7 +11,7 @@ mkdir "$TMP/two"
 single() {
 	"$ORGANFS" -f -s "$1" "$2" >>"$LOGS/${2##*/}" 2>&1 </dev/null &
 	DAEMON[$2]=$!
-	until_true 20 is_up "$2" && mountpoint -q "$2" || late "$2 is not mounted"
+	until_true 60 is_up "$2" && mountpoint -q "$2" || late "$2 is not mounted"
 }
 within() {
 	in_time 60 "$@" || fail "status $? of $*"

@@ -53,7 +53,7 @@ esac
 
 # Nothing is left of it.
 echo all >"$MNT/.undo"
-until_true 20 cmp -s "$MNT/model.gguf" "$base" || late 'another model'
+until_true 60 cmp -s "$MNT/model.gguf" "$base" || fail 'another model'
 equal "$(cat "$MNT/.grafts")" ''
 no_leak 40
 [ -z "$URL" ] || kill "$SERVER"

@@ -105,7 +105,7 @@ as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups \
 	sh -c 'exec sleep 60 <"$1/model.gguf"' sh "$mnt" &
 user=$!
-until_true 20 eval "ls -l /proc/$user/fd 2>/dev/null | grep -q model.gguf" || late 'not in use'
+until_true 60 eval "ls -l /proc/$user/fd 2>/dev/null | grep -q model.gguf" || late 'not in use'
 session stop "$unit"
 is inactive:success
 same "${base%.gguf}.grafted.gguf" "$TMP/expected"
@@ -115,7 +115,7 @@ as_user fusermount3 -u "$mnt"
 is_over() {
 	[ "$(session show -P ActiveState "$unit")" = inactive ]
 }
-until_true 20 is_over || late "$(session status "$unit")"
+until_true 60 is_over || fail "$(session status "$unit")"
 is inactive:success
 
 # Killed, it is mounted anew, with the grafts.
@@ -127,7 +127,7 @@ is_back() {
 	[ "$(session show -P MainPID "$unit")" != "$daemon" ] &&
 		[ -n "$(as_user cat "$mnt/.grafts" 2>/dev/null)" ]
 }
-until_true 20 is_back || late "not mounted anew: $(cat "$HOME/journal")"
+until_true 60 is_back || late "not mounted anew: $(cat "$HOME/journal")"
 is active:success
 session stop "$unit"
 is inactive:success

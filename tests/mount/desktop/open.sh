@@ -38,7 +38,7 @@ complains() {
 	organfs-open "$@" >"$TMP/out" 2>"$TMP/err" || status=$?
 	equal $status 1 "organfs-open $*"
 	grep -Eq -- "$pattern" "$TMP/err" || fail "organfs-open $*: $(cat "$TMP/err")"
-	until_true 20 test -s "$TMP/notes" || late "no notification of $(cat "$TMP/err")"
+	until_true 60 test -s "$TMP/notes" || fail "no notification of $(cat "$TMP/err")"
 	absent "$TMP/opened"
 }
 
@@ -128,12 +128,12 @@ cp "$TMP/organ.bin" "$tab/stories260K/organs/blk_1_ffn_up.bin"
 pkill -9 -f "^$ORGANFS .*$tab/stories260K\$"
 organfs-open "$base" >/dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 grep -q '^organfs: .* took up 1 graft that' "$TMP/said" || fail "it says: $(cat "$TMP/said")"
-until_true 20 grep -qs 'stories260K: took up 1 graft that' "$TMP/notes" ||
-	late "notified: $(cat "$TMP/notes")"
+until_true 60 grep -qs 'stories260K: took up 1 graft that' "$TMP/notes" ||
+	fail "notified: $(cat "$TMP/notes")"
 rm -f "$TMP/notes"
 organfs-open --unmount "$TMP/link.gguf" >/dev/null || fail 'cannot be unmounted'
 same "$TMP/stories260K.grafted.gguf" "$TMP/expected"
-until_true 20 grep -q 'stories260K.grafted.gguf' "$TMP/notes" || late 'no word of what was written'
+until_true 60 grep -q 'stories260K.grafted.gguf' "$TMP/notes" || fail 'no word of what was written'
 absent "$tab/stories260K"
 exec 5<"$tab/types/manifest.json"
 complains busy --unmount "$MODELS/types.gguf"
@@ -152,7 +152,7 @@ exists "$tab/mine"
 equal "$(find "$HOME/organfs")" "$(printf '%s\n' "$HOME/organfs" "$HOME/organfs/Makefile")"
 
 # No notification from here on: one from before must not come in between.
-until_true 20 test -s "$TMP/notes" || late 'no notification'
+until_true 60 test -s "$TMP/notes" || fail 'no notification'
 unset DISPLAY
 
 # Elsewhere where that is wanted, or where there is no home: in a directory of this user alone.

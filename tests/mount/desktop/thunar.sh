@@ -40,13 +40,13 @@ session() {
 	# It is as it should be: a model and a picture in a directory of the user's get thumbnails.
 	thunar "$TMP/models" &
 	for i in plain.svg scribe.gguf; do
-		until_true 30 has_thumbnail "/models/$i" || late "no thumbnail of $i"
+		until_true 60 has_thumbnail "/models/$i" || late "no thumbnail of $i"
 	done
 	thunar --quit
 	wait
 	organfs-open "$base" &
-	until_true 20 mountpoint -q "$mnt" || late 'organfs-open does not mount'
-	until_true 20 window_shows || late 'no window'
+	until_true 60 mountpoint -q "$mnt" || late 'organfs-open does not mount'
+	until_true 60 window_shows || late 'no window'
 	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
 	# No signal tells when a thumbnailer has found nothing to do.
 	sleep 4

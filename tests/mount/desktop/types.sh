@@ -52,7 +52,7 @@ for type in application/x-gguf application/x-organfs-picture; do
 	gio mime $type | grep -q 'organfs\.desktop' || fail "$(gio mime $type)"
 done
 in_time 20 gio open "$TMP/a b.gguf" || fail 'gio open'
-until_true 20 test -e "$TMP/opened" || late 'organfs-open is not called'
+until_true 60 test -e "$TMP/opened" || fail 'organfs-open is not called'
 equal "$(cat "$TMP/opened")" "$TMP/a b.gguf"
 
 # The thumbnail, where nothing can be mounted, as in a sandbox.
@@ -107,7 +107,7 @@ printf '#!/bin/sh\necho $$ >"%s"\nexec sleep 300\n' "$TMP/sleeper" >"$TMP/bin/sl
 chmod +x "$TMP/bin/slow"
 ORGANFS=$TMP/bin/slow "$helpers/organfs-thumbnailer" "$TMP/blob" "$TMP/bad.png" 128 &
 thumbnailer=$!
-until_true 20 test -s "$TMP/sleeper" || late 'it does not run organfs'
+until_true 60 test -s "$TMP/sleeper" || fail 'it does not run organfs'
 kill -9 $thumbnailer
-until_true 20 is_gone "$(cat "$TMP/sleeper")" || late 'organfs goes on without a reader'
+until_true 60 is_gone "$(cat "$TMP/sleeper")" || fail 'organfs goes on without a reader'
 [ ! -s "$TMP/bad.png" ] || fail 'half a thumbnail'

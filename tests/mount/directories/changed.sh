@@ -62,7 +62,7 @@ is_whole() {
 	ls "$MNT" >/dev/null
 	[ -s "$MNT/model.gguf" ] 2>/dev/null
 }
-until_true 10 is_whole || late 'files that came are not seen'
+until_true 60 is_whole || fail 'files that came are not seen'
 exists "$MNT/organs/blk_3_ffn_up.bin"
 
 # Grafts work as on any base, are there again at the next mount, and are written beside the

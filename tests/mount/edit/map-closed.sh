@@ -32,7 +32,7 @@ END
 edit "$organ" -1 77
 edit "$TMP/expected" -1 77
 differ "$TMP/expected" "$TMP/base"
-until_true 20 cmp -s "$organ" "$TMP/expected" || late 'what was written through the map is lost'
+until_true 60 cmp -s "$organ" "$TMP/expected" || fail 'what was written through the map is lost'
 equal "$(wc -l <"$MNT/.grafts")" 1 grafts
 
 # What is no organ any more is refused, and the log says so.

@@ -57,18 +57,18 @@ for how in $hows; do
 	new=$organs/blk_5_ffn_up.bin
 	absent "$new"
 	map "$how" "$TMP/donor" "$new"
-	until_true 20 cmp -s "$new" "$TMP/donor" || late "$how: a new slot: $(cat "$MNT/.log")"
+	until_true 60 cmp -s "$new" "$TMP/donor" || fail "$how: a new slot: $(cat "$MNT/.log")"
 	rm "$new"
 	rm -f "$organs/blk_0_ffn_up.bin"
 	map "$how" "$TMP/donor" "$organs/blk_0_ffn_up.bin"
-	until_true 20 cmp -s "$organs/blk_0_ffn_up.bin" "$TMP/donor" || late "$how: an empty slot"
+	until_true 60 cmp -s "$organs/blk_0_ffn_up.bin" "$TMP/donor" || fail "$how: an empty slot"
 	exec 5<"$organs/blk_0_ffn_up.bin"
 	map "$how" "$TMP/other" "$organs/blk_0_ffn_up.bin"
-	until_true 20 cmp -s "$organs/blk_0_ffn_up.bin" "$TMP/other" || late "$how: a full slot"
+	until_true 60 cmp -s "$organs/blk_0_ffn_up.bin" "$TMP/other" || fail "$how: a full slot"
 	cmp - "$TMP/donor" <&5 || fail "$how: who had it open does not see the old content"
 	exec 5<&-
 	map "$how" "$TMP/donor" "$organs/.scratch"
-	until_true 20 cmp -s "$organs/.scratch" "$TMP/donor" || late "$how: a private file"
+	until_true 60 cmp -s "$organs/.scratch" "$TMP/donor" || fail "$how: a private file"
 	mv "$organs/.scratch" "$organs/blk_1_ffn_up.bin"
 	same "$organs/blk_1_ffn_up.bin" "$TMP/donor"
 	rounds=$((rounds + 1))
@@ -114,5 +114,5 @@ except OSError as error:
     assert error.errno == errno.EINVAL, error
 END
 done
-until_true 20 test ! -e "$organs/blk_6_ffn_up.bin" || late 'what was refused is there'
+until_true 60 test ! -e "$organs/blk_6_ffn_up.bin" || fail 'what was refused is there'
 unmount_and_wait

@@ -18,7 +18,7 @@ open("ready", "w").close()
 time.sleep(100)
 END
 	writer=$!
-	until_true 20 test -e ready || late 'the writer does not write'
+	until_true 60 test -e ready || late 'the writer does not write'
 	same "$slot" "$TMP/before.bin" # while it is at work
 	equal "$(stat -c %s "$slot")" "$(stat -c %s "$TMP/before.bin")" 'size while it is written'
 	kill -9 $writer

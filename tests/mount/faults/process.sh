@@ -30,7 +30,7 @@ cat "$(slot 3)" >/dev/null 2>&1 &
 killed=$!
 until_true 60 wait_inside $writer $reader $killed || late 'a process does not wait'
 kill $killed
-until_true 60 is_gone $killed || late 'a reader that waits cannot be killed'
+until_true 60 is_gone $killed || fail 'a reader that waits cannot be killed'
 kill -CONT "$pid"
 wait $writer || fail 'the writer failed'
 wait $reader || fail 'the reader failed'
@@ -157,7 +157,7 @@ device=$(python3 -c 'import os, sys; print(os.minor(os.stat(sys.argv[1]).st_dev)
 if [ -w "$connections/$device/abort" ]; then
 	echo 1 >"$connections/$device/abort"
 	expect_fail 'not connected|abort' cat "$(slot 0)"
-	until_true 20 is_gone "$pid" || late 'the daemon stays'
+	until_true 60 is_gone "$pid" || fail 'the daemon stays'
 	wait "$pid" 2>/dev/null || true
 	unset "DAEMON[$MNT]"
 	umount "$connections"

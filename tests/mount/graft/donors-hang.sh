@@ -27,14 +27,14 @@ writers=()
 for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
 	python3 "$TMP/writer" "$other" "$MNT" $name "$TMP/go" &
 	writers+=($!)
-	until_true 20 test -e "$TMP/go.ready" || late 'the writer did not begin'
+	until_true 60 test -e "$TMP/go.ready" || late 'the writer did not begin'
 	rm "$TMP/go.ready"
 done
 kill -STOP "${DAEMON[$other]}"
 is_stopped() {
 	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
 }
-until_true 20 is_stopped || late 'it does not stop'
+until_true 60 is_stopped || late 'it does not stop'
 touch "$TMP/go"
 until_true 60 eval "wait_inside ${writers[0]} || is_gone ${writers[0]}" ||
 	late 'a writer does not wait'
@@ -55,6 +55,6 @@ kill -CONT "${DAEMON[$other]}"
 is_unmounted() {
 	fusermount3 -u "$other" 2>/dev/null
 }
-until_true 20 is_unmounted || late "$other is in use"
+until_true 60 is_unmounted || fail "$other is in use"
 wait_daemon "$other"
 [ -z "${DAEMON[$MNT]-}" ] || wait_daemon

@@ -131,6 +131,6 @@ undo $slot
 lets_go() {
 	! ls -l "/proc/${DAEMON[$MNT]}/fd" | grep -qE "clerk|$other|a b"
 }
-until_true 20 lets_go || late "held: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
+until_true 60 lets_go || fail "held: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 unmount_and_wait
 unmount_and_wait "$other"

@@ -39,7 +39,7 @@ equal "$(stat -c %a "$layer")" 600
 SLOW=500000 slow_down
 echo "$TMP/out/new.gguf" >"$MNT/.assemble" &
 writer=$!
-until_true 20 eval '[ -n "$(ls -A "$TMP/out")" ]' || late 'nothing is written'
+until_true 60 eval '[ -n "$(ls -A "$TMP/out")" ]' || late 'nothing is written'
 for file in "$TMP/out"/* "$TMP/out"/.[!.]*; do
 	[ -e "$file" ] || continue
 	equal "$(stat -c %a "$file")" 600 "$file"

@@ -44,7 +44,7 @@ printf 'x' | dd of="$TMP/layer/organs/blk_2_ffn_up.bin" bs=1 seek=20000 conv=not
 mount_model -o "layer=$TMP/layer,output=$TMP/out.gguf" "$base"
 pid=${DAEMON[$MNT]}
 unmount
-until_true 20 is_gone "$pid" || late 'the daemon stays'
+until_true 60 is_gone "$pid" || fail 'the daemon stays'
 status=0
 wait "$pid" || status=$?
 unset "DAEMON[$MNT]"

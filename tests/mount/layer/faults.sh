@@ -24,7 +24,7 @@ with_fault() {
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
 		"$faulty" -f -o "$3" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
+	until_true 60 is_up "$MNT" || late "$MNT is not mounted after 60 s"
 	mountpoint -q "$MNT"
 }
 
@@ -72,7 +72,7 @@ try_assembly() {
 	cp "$TMP/layer-state" "$TMP/state"
 	if with_fault "$1" "$2" blocks=keep; then
 		fusermount3 -u "$MNT"
-		until_true 60 is_gone "${DAEMON[$MNT]}" || late "$what: the daemon stays"
+		until_true 60 is_gone "${DAEMON[$MNT]}" || fail "$what: the daemon stays"
 	fi
 	no_mount_or_end
 	call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true

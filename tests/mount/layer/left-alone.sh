@@ -28,7 +28,7 @@ assembly_says 'organs/blk_0_ffn_up.bin'
 absent "$TMP/chimera"
 pid=${DAEMON[$MNT]}
 unmount
-until_true 20 is_gone "$pid" || late 'the daemon stays'
+until_true 60 is_gone "$pid" || fail 'the daemon stays'
 status=0
 wait "$pid" || status=$?
 unset "DAEMON[$MNT]"
@@ -43,7 +43,7 @@ mount_model "$base"
 echo "$TMP/chimera" >"$MNT/.assemble"
 assembly_says "^assembled: $TMP/chimera: .* written; without 1 file of the layer that is left alone"
 unmount
-until_true 20 is_gone "${DAEMON[$MNT]}" || late 'the daemon stays'
+until_true 60 is_gone "${DAEMON[$MNT]}" || fail 'the daemon stays'
 wait "${DAEMON[$MNT]}" || status=$?
 unset "DAEMON[$MNT]"
 exists "$kept"

@@ -24,7 +24,7 @@ os.fsync(os.open(sys.argv[1], os.O_RDONLY))' "$1"
 count() {
 	strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e "trace=$1" 2>>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || late "strace does not come"
+	until_true 60 is_traced "${DAEMON[$MNT]}" || late "strace does not come"
 }
 
 uncount() {
@@ -78,7 +78,7 @@ for k in {1..12}; do
 	ORGANFS_FAULT=fsync:$k:EIO "$faulty" -f -o "layer=$disk/layer" "$TMP/base.gguf" "$MNT" \
 		>>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
+	until_true 60 is_up "$MNT" || late "$MNT is not mounted after 60 s"
 	if ! mountpoint -q "$MNT"; then
 		wait "${DAEMON[$MNT]}" || true
 		continue

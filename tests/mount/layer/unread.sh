@@ -58,7 +58,7 @@ try() {
 				"call $1, $(cat "$TMP/fault"): another model; $(cat "$MNT/.log")"
 		fi
 		umount "$MNT"
-		until_true 60 eval '! pgrep -f "^$faulty .*$MNT\$" >/dev/null' || late 'it stays'
+		until_true 60 eval '! pgrep -f "^$faulty .*$MNT\$" >/dev/null' || fail 'it stays'
 	else
 		grep -q '^organfs: .' "$TMP/said" || fail "call $1: refused without a word"
 	fi

@@ -22,7 +22,7 @@ calls() {
 	strace -f -c -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" \
 		-e trace=pread64,preadv2,fadvise64,fcntl,mmap 2>"$LOGS/strace" &
 	TRACER=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || late "strace: $(cat "$LOGS/strace")"
+	until_true 60 is_traced "${DAEMON[$MNT]}" || late "strace: $(cat "$LOGS/strace")"
 	cat "$MNT/model.gguf" >/dev/null
 	until_true 10 is_idle
 	full_speed

@@ -33,6 +33,6 @@ has_at_most() {
 # comes_to PAGES WHEN: at most so many pages of the base are in memory, once the kernel has told of
 # the last close.
 comes_to() {
-	until_true 5 has_at_most "$1" ||
-		late "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
+	until_true 60 has_at_most "$1" ||
+		fail "$("$PAGES" count "$base") of $pages pages of the base are in memory $2"
 }

@@ -31,9 +31,9 @@ interrupted() {
 	# While others get their answers.
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s "$signal" $pid
-	until_true 20 is_gone $pid || late "$signal does not end $*"
+	until_true 60 is_gone $pid || fail "$signal does not end $*"
 	wait $pid 2>/dev/null || true
-	until_true 60 is_idle || late "the work goes on after $signal to $*"
+	until_true 60 is_idle || fail "the work goes on after $signal to $*"
 }
 
 for signal in INT KILL; do
@@ -48,7 +48,7 @@ done
 comes_to_work || late 'the tensor is not looked at'
 in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 kill $pid
-until_true 20 is_gone $pid || late 'a cat does not end'
+until_true 60 is_gone $pid || fail 'a cat does not end'
 kill -s TERM "${DAEMON[$MNT]}"
 wait_daemon
 wait

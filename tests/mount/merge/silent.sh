@@ -25,7 +25,7 @@ done
 is_silent() {
 	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
 }
-until_true 30 is_silent || late "it is asked no more: $(cat "$TMP/ready")"
+until_true 60 is_silent || late "it is asked no more: $(cat "$TMP/ready")"
 sleep 1
 in_time 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/donor/organs/blk_1_ffn_up.bin"

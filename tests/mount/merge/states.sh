@@ -78,7 +78,7 @@ is_grafted() {
 	ls "$MNT/organs" >"$TMP/ls"
 	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
 }
-until_true 20 is_grafted || late "the model is back: $(cat "$MNT/.log")"
+until_true 60 is_grafted || fail "the model is back: $(cat "$MNT/.log")"
 
 # Taken back, what is merged shows again; an adapter goes over it.
 echo all >"$MNT/.undo"

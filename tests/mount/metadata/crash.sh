@@ -64,7 +64,7 @@ log_says 'llama.block_count: left alone'
 same "$MNT/model.gguf" "$base"
 pid=${DAEMON[$MNT]}
 unmount
-until_true 20 is_gone "$pid" || late 'the daemon stays'
+until_true 60 is_gone "$pid" || fail 'the daemon stays'
 wait "$pid" && fail 'the daemon says that all is well'
 unset "DAEMON[$MNT]"
 absent "$TMP/stories260K.grafted.gguf"

@@ -23,7 +23,7 @@ are_traced() {
 strace -qq -o /dev/null "${tasks[@]/#/--attach=}" -e trace=read,readv,splice \
 	-e inject=read,readv,splice:delay_exit=20000 2>>"$LOGS/strace" &
 TRACER=$!
-until_true 20 are_traced || late "strace: $(tail -n 1 "$LOGS/strace")"
+until_true 60 are_traced || late "strace: $(tail -n 1 "$LOGS/strace")"
 python3 - "$key" "$(rounds 400 60)" <<'END'
 import os, sys
 key, new = sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC

@@ -19,7 +19,7 @@ try() {
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
 		"$faulty" -f -o noassemble "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$MNT is not mounted after 20 s"
+	until_true 60 is_up "$MNT" || late "$MNT is not mounted after 60 s"
 	if mountpoint -q "$MNT"; then
 		in_time 60 python3 "$edits" "$MNT" "$TMP/state" >"$TMP/said" 2>&1 || status=$?
 		call=$(head -n 1 "$TMP/fault" 2>/dev/null) || true

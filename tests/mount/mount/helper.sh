@@ -56,11 +56,11 @@ equal "$(noted)" ''
 organfs -o ro "$base" "$MNT"
 equal "$(noted)" x-organfs.waits,
 fusermount3 -u "$MNT"
-until_true 20 eval '[ -z "$(noted)" ]' || late 'the entry stays'
+until_true 60 eval '[ -z "$(noted)" ]' || fail 'the entry stays'
 organfs -o ro "$base" "$MNT"
 umount -i "$MNT"
 organfs -o ro "$base" "$MNT"
-until_true 20 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || late 'two daemons'
+until_true 60 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
 equal "$(noted)" x-organfs.waits, 'of a second mount'
 says 0 '' umount "$MNT"
 equal "$(noted)" ''
@@ -142,7 +142,7 @@ says 0 '' umount "$MNT"
 mkdir hidden
 unshare -m sh -c 'mount -t tmpfs none hidden && cp stories260K.gguf hidden/ && exec sleep 60' &
 other=$!
-until_true 20 eval '[ "$(cat /proc/'$other'/comm)" = sleep ]' || late 'no other namespace'
+until_true 60 eval '[ "$(cat /proc/'$other'/comm)" = sleep ]' || late 'no other namespace'
 says 0 '' mount -N "$other" -t organfs -o ro,nofail "$TMP/hidden/stories260K.gguf" "$MNT"
 ! mountpoint -q "$MNT" || fail 'mounted in this namespace too'
 nsenter -m -t $other cmp "$MNT/model.gguf" "$base"

@@ -88,7 +88,7 @@ fi
 # Another filesystem: free as long as it is empty.
 mount -t tmpfs tmpfs "$MNT"
 mount_model -o ro "$base"
-until_true 20 test -e "$MNT/model.gguf" || late 'not mounted over an empty filesystem'
+until_true 60 test -e "$MNT/model.gguf" || late 'not mounted over an empty filesystem'
 mounts 2
 unmount_and_wait
 echo mine >"$MNT/file"

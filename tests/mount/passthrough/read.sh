@@ -16,7 +16,7 @@ preads_of() {
 	local tracer
 	strace -f -qq -e trace=pread64,preadv -o "$TMP/calls" -p "${DAEMON[$MNT]}" &
 	tracer=$!
-	until_true 20 is_traced "${DAEMON[$MNT]}" || late 'strace does not come'
+	until_true 60 is_traced "${DAEMON[$MNT]}" || late 'strace does not come'
 	"$@" >/dev/null
 	kill "$tracer"
 	wait "$tracer" 2>/dev/null || true

@@ -53,7 +53,7 @@ second.serve_forever()
 END
 python3 "$TMP/two.py" "$TMP/www/m.gguf" "$TMP/ports" "$TMP/seen" 2>"$LOGS/two" </dev/null &
 SERVER=$!
-until_true 20 test -e "$TMP/ports" || late "no server: $(cat "$LOGS/two")"
+until_true 60 test -e "$TMP/ports" || late "no server: $(cat "$LOGS/two")"
 read -r first second <"$TMP/ports"
 
 mount_model -o ro "http://me:sesame@127.0.0.1:$first/to/m.gguf"

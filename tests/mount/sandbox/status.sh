@@ -36,7 +36,7 @@ equal "$(ls "/proc/$umounter/fd" | wc -l)" 4 'descriptors of the process that un
 kill -TERM "${DAEMON[$MNT]}"
 wait_daemon
 ! mountpoint -q "$MNT" || fail 'still mounted'
-until_true 10 is_gone "$umounter" || late 'the process that unmounts is left'
+until_true 60 is_gone "$umounter" || fail 'the process that unmounts is left'
 
 # Nothing of it unmounts what another process mounts in the same place.
 mount_model "$base"
@@ -46,13 +46,13 @@ fusermount3 -uz "$MNT"
 first=${DAEMON[$MNT]}
 mount_model -o ro "$base"
 kill -CONT "$first"
-until_true 20 is_gone "$first" || late 'the first daemon stays'
+until_true 60 is_gone "$first" || fail 'the first daemon stays'
 mountpoint -q "$MNT" || fail "another's mount is gone"
 
 # A daemon that is killed leaves nothing behind but its mount.
 umounter=$(children_of "${DAEMON[$MNT]}")
 kill_daemon
-until_true 10 is_gone "$umounter" || late 'the process that unmounts outlives the daemon'
+until_true 60 is_gone "$umounter" || fail 'the process that unmounts outlives the daemon'
 
 # Without CAP_SYS_ADMIN, where the kernel reads no file by itself.
 [ "$(id -u)" != 0 ] || {

@@ -28,7 +28,7 @@ for set in CapPrm CapEff CapInh CapAmb; do
 	grep -q "^$set:[[:space:]]0*\$" "/proc/$daemon/status" || fail "it has some in $set"
 done
 kill -TERM "$daemon"
-until_true 20 is_gone "$daemon" || late 'it does not end'
+until_true 60 is_gone "$daemon" || fail 'it does not end'
 ! is_mounted || fail 'a signal leaves the mount'
 
 begin
@@ -38,4 +38,4 @@ umount_says 0 '' as_user "$HELPER" "$mnt"
 
 begin
 as_user fusermount3 -u "$mnt"
-until_true 20 is_gone "$daemon" || late 'it does not end'
+until_true 60 is_gone "$daemon" || fail 'it does not end'

@@ -116,7 +116,7 @@ begin() {
 	curl -sS -m 60 -o "$TMP/answer" -X COPY -H 'Destination: /scribe/organs/' \
 		"${URL}clerk/organs/" &
 	client=$!
-	until_true 20 grep -q $'blk_0_ffn_down.bin\treference' "$scribe/.grafts" ||
+	until_true 60 grep -q $'blk_0_ffn_down.bin\treference' "$scribe/.grafts" ||
 		late 'it does not begin'
 }
 is_undone() {

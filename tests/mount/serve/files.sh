@@ -82,7 +82,7 @@ equal "$(cat "$MNT/.grafts")" '' .grafts
 no_scratch() {
 	[ -z "$(find "$MNT" -name '.organ-serve*')" ]
 }
-until_true 20 no_scratch || late 'a scratch file is left'
+until_true 60 no_scratch || fail 'a scratch file is left'
 
 # A directory is neither removed nor overwritten, whatever is said of it.
 for dir in '' organs organs/ organs/. 'organs/%2e' .base; do

@@ -47,28 +47,28 @@ scratches() {
 	find "$MNT/organs" -name '.organ-serve.*' | wc -l
 }
 slow blk_2_ffn_up.bin
-until_true 20 eval '[ "$(scratches)" = 1 ]' || late 'no scratch file'
+until_true 60 eval '[ "$(scratches)" = 1 ]' || late 'no scratch file'
 writer=$(find "$MNT/organs" -name '.organ-serve.*')
 kill -9 "${writer##*.}"
-until_true 20 eval '[ "$(scratches)" = 0 ]' || late 'what a killed PUT wrote stays'
+until_true 60 eval '[ "$(scratches)" = 0 ]' || fail 'what a killed PUT wrote stays'
 equal "$(cat "$MNT/.grafts")" ''
 
 # So many at a time, and one more is told so; then there is room again.
 for i in {1..16}; do
 	slow "blk_$((i % 5))_ffn_up.bin"
 done
-until_true 60 eval '[ "$(scratches)" = 16 ]' || late "$(scratches) are written at once"
+until_true 60 eval '[ "$(scratches)" = 16 ]' || fail "$(scratches) are written at once"
 status 503 -T "$TMP/organ" "${URL}organs/blk_2_ffn_up.bin"
 answer_says 'too much is being done at once'
 status 200 "${URL}.grafts"
 for fd in "${CLIENTS[@]}"; do
 	exec {fd}>&-
 done
-until_true 60 eval '[ "$(scratches)" = 0 ]' || late "$(scratches) scratch files stay"
+until_true 60 eval '[ "$(scratches)" = 0 ]' || fail "$(scratches) scratch files stay"
 accepted() {
 	curl -sSf -T "$TMP/organ" "${URL}organs/blk_2_ffn_up.bin" 2>/dev/null
 }
-until_true 20 accepted || late 'there is no room again'
+until_true 60 accepted || fail 'there is no room again'
 equal "$(checksum "$MNT/model.gguf")" "$before"
 kill "$SERVER"
 wait "$SERVER" || true

@@ -17,7 +17,7 @@ serve "$MNT"
 	"$TMP/port" 2>"$LOGS/collection" </dev/null &
 proxy=$!
 trap 'kill "$proxy"' EXIT
-until_true 20 test -s "$TMP/port" || late "no proxy: $(cat "$LOGS/collection")"
+until_true 60 test -s "$TMP/port" || late "no proxy: $(cat "$LOGS/collection")"
 
 # What fails, each with its suite.
 cat >"$TMP/expected" <<END

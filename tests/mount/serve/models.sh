@@ -78,7 +78,7 @@ has_turns() {
 		flock -n "$turn" true || return 1
 	done
 }
-until_true 20 has_turns || late 'a daemon has the turn of the program that began it'
+until_true 60 has_turns || fail 'a daemon has the turn of the program that began it'
 
 # They can be read, listed and copied from, and nothing in them can be changed.
 status 200 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
@@ -231,7 +231,7 @@ kill_beside() {
 	point=$(echo "$TMPDIR"/organ-serve.*/models)/$1
 	pid=$(pgrep -n -f -- "^$ORGANFS .* $point\$") || fail "no daemon for $point"
 	kill -9 "$pid"
-	until_true 20 is_dead "$point" || late "$point is not dead"
+	until_true 60 is_dead "$point" || late "$point is not dead"
 	equal "$(models)" "a b\"ä# $1 "
 }
 is_dead() {
@@ -315,15 +315,15 @@ not_waiting() {
 }
 curl -sS -m 60 -o "$TMP/first" -w '%{http_code}' -d slow.gguf "$URL.models" >"$TMP/code" &
 first=$!
-until_true 20 test -e "$(echo "$TMPDIR"/organ-serve.*/models)/slow" || late 'no mount is begun'
+until_true 60 test -e "$(echo "$TMPDIR"/organ-serve.*/models)/slow" || late 'no mount is begun'
 curl -sS -m 60 -o /dev/null -d slow.gguf "$URL.models" 2>/dev/null &
 second=$!
-until_true 20 waiting || late 'a second client does not wait for the first'
+until_true 60 waiting || late 'a second client does not wait for the first'
 status 201 -d clerk.gguf "$URL.models"
 status 204 -X DELETE "$URL.models/clerk"
 kill $second
 wait $second || true
-until_true 20 not_waiting || late 'a client that has hung up still waits'
+until_true 60 not_waiting || fail 'a client that has hung up still waits'
 touch "$TMP/go"
 wait $first
 equal "$(cat "$TMP/code")" 201 "$(cat "$TMP/first")"

@@ -171,12 +171,12 @@ sees 'impossible: blk 3 lacks ffn_down'
 ! wait "$SERVER" || fail "organ-serve does not end by the signal"
 browse "${URL}metadata/" "$loaded" "$(text_of '#listing')" >"$TMP/seen"
 sees general.architecture
-until_true 20 fusermount3 -q -u "$MNT" || late "$MNT cannot be unmounted"
+until_true 60 fusermount3 -q -u "$MNT" || fail "$MNT cannot be unmounted"
 wait_daemon
 has_ended() {
 	! kill -0 "$(cat "$TMP/pid")" 2>"$TMP/.said"
 }
-until_true 20 has_ended || late 'organ-serve goes on without a mount'
+until_true 60 has_ended || fail 'organ-serve goes on without a mount'
 no_server
 unmount_and_wait "$TMP/donor"
 

@@ -126,9 +126,9 @@ for first in CONT STOP; do
 	[ $first = STOP ] || sleep 0.1
 	printf 'PUT /.assemble HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nx.gguf' >&3
 	pkill -CONT -f "$lighttpds"
-	until_true 20 grep -q '^assembling' "$MNT/.assemble" || late 'it does not begin'
+	until_true 60 grep -q '^assembling' "$MNT/.assemble" || late 'it does not begin'
 	exec 3<&-
-	until_true 20 eval "! grep -q '^assembling' '$MNT/.assemble'" || late 'the work goes on'
+	until_true 60 eval "! grep -q '^assembling' '$MNT/.assemble'" || fail 'the work goes on'
 	assembly_says '^(cancelled|interrupted|failed)'
 done
 full_speed
@@ -139,7 +139,7 @@ end_server TERM 143
 serve "$MNT"
 kill -9 "$SERVER"
 wait "$SERVER" 2>/dev/null || true
-until_true 20 no_lighttpd || late 'lighttpd stays'
+until_true 60 no_lighttpd || fail 'lighttpd stays'
 rm -r "$TMPDIR"/organ-serve.*
 serve "$MNT"
 kill_daemon

@@ -82,7 +82,7 @@ serve_at --socket "$socket" "$MNT"
 server=$(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve")
 kill -9 "$SERVER" $server
 wait "$SERVER" 2>/dev/null || true
-until_true 20 no_lighttpd || late 'lighttpd is still there'
+until_true 60 no_lighttpd || fail 'lighttpd is still there'
 rm -r "$TMPDIR"/organ-serve.*
 [ -S "$socket" ] || fail 'no socket was left'
 serve_at --socket "$socket" "$MNT"

@@ -71,7 +71,7 @@ is_written() {
 	shown >"$TMP/seen"
 	grep -aqF "$directory/put" "$TMP/seen"
 }
-until_true 20 is_written || late 'no PUT is seen'
+until_true 60 is_written || late 'no PUT is seen'
 exec 3>&-
 ! grep -aF -e "$token" -e "$basic" "$TMP/seen" || fail 'the token is seen'
 equal "$(stat -c %a "$directory")" 700

@@ -107,7 +107,7 @@ kill -HUP "${DAEMON[$MNT]}"
 is_whole() {
 	[ -s "$MNT/model.gguf" ]
 }
-until_true 20 is_whole || late 'SIGHUP finds nothing'
+until_true 60 is_whole || fail 'SIGHUP finds nothing'
 same "$MNT/model.gguf" "$one"
 # Who had something open has it still.
 cmp /dev/fd/5 "$MNT/organs/blk_2_ffn_up.bin" || fail 'the open organ is another one now'
@@ -203,7 +203,7 @@ equal "$(grep -c 'new shards cannot be used.*another mount uses this layer' "$MN
 unmount_and_wait "$TMP/other"
 expect_fail 'No data available' cat "$MNT/model.gguf"
 kill -HUP "${DAEMON[$MNT]}"
-until_true 20 is_whole || late 'SIGHUP does not try again'
+until_true 60 is_whole || fail 'SIGHUP does not try again'
 same "$MNT/model.gguf" "$one"
 unmount_and_wait
 

@@ -16,9 +16,9 @@ for signal in INT TERM KILL; do
 		"$MNT/embed/output_norm.theta" >/dev/null 2>&1 || true
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s $signal $pid
-	until_true 20 is_gone $pid || late "$signal does not end the cat"
+	until_true 60 is_gone $pid || fail "$signal does not end the cat"
 	wait $pid 2>/dev/null || true
-	until_true 60 is_idle || late "measuring goes on after $signal"
+	until_true 60 is_idle || fail "measuring goes on after $signal"
 done
 # A report of all of them waits for that one too.
 cat "$MNT/.report.json" >"$TMP/out" 2>&1 &
@@ -26,9 +26,9 @@ pid=$!
 comes_to_work || late 'nothing is measured'
 in_time 30 stat "$MNT/.report.json" >/dev/null || fail 'stat does not get through'
 kill $pid
-until_true 20 is_gone $pid || late 'the report cannot be interrupted'
+until_true 60 is_gone $pid || fail 'the report cannot be interrupted'
 wait $pid 2>/dev/null || true
-until_true 60 is_idle || late 'measuring for the report goes on'
+until_true 60 is_idle || fail 'measuring for the report goes on'
 # Two wait for the same: one leaves, the other goes on waiting.
 cat "$large" >/dev/null 2>&1 &
 first=$!
@@ -40,7 +40,7 @@ wait $first 2>/dev/null || true
 comes_to_work || late 'one left and the work stopped for the other'
 kill $second
 wait $second 2>/dev/null || true
-until_true 60 is_idle || late 'measuring goes on'
+until_true 60 is_idle || fail 'measuring goes on'
 # So many that they could take every thread; then the mount ends under them.
 for _ in $(seq 40); do
 	cat "$large" >/dev/null 2>&1 &

@@ -72,8 +72,8 @@ smb "get organs\\blk_0_ffn_up.bin $TMP/read" || fail "get: $(cat "$TMP/said")"
 same "$TMP/read" "$TMP/own"
 exec 5<"$MNT/organs/blk_0_ffn_up.bin"
 put "$TMP/donor" 'organs\blk_0_ffn_up.bin'
-until_true 20 cmp -s "$MNT/organs/blk_0_ffn_up.bin" "$TMP/donor" ||
-	late "the slot is not filled: $(cat "$MNT/.log")"
+until_true 60 cmp -s "$MNT/organs/blk_0_ffn_up.bin" "$TMP/donor" ||
+	fail "the slot is not filled: $(cat "$MNT/.log")"
 cmp - "$TMP/own" <&5 || fail 'who had it open sees something else'
 exec 5<&-
 grep -q '^organs/blk_0_ffn_up.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
@@ -82,14 +82,14 @@ same "$TMP/read" "$TMP/donor"
 
 # A new slot, removed again, and metadata, shorter and longer.
 put "$TMP/donor" 'organs\blk_5_ffn_up.bin'
-until_true 20 cmp -s "$MNT/organs/blk_5_ffn_up.bin" "$TMP/donor" || late 'a new slot'
+until_true 60 cmp -s "$MNT/organs/blk_5_ffn_up.bin" "$TMP/donor" || fail 'a new slot'
 smb 'del organs\blk_5_ffn_up.bin' || fail "del: $(cat "$TMP/said")"
 absent "$MNT/organs/blk_5_ffn_up.bin"
 for name in 'x' 'the name of a model that was given by way of a network'; do
 	echo "$name" >"$TMP/name"
 	put "$TMP/name" 'metadata\general.name'
-	until_true 20 cmp -s "$MNT/metadata/general.name" "$TMP/name" ||
-		late "a key: $(cat "$MNT/metadata/general.name") $(cat "$MNT/.log")"
+	until_true 60 cmp -s "$MNT/metadata/general.name" "$TMP/name" ||
+		fail "a key: $(cat "$MNT/metadata/general.name") $(cat "$MNT/.log")"
 done
 
 # What is no organ.
@@ -101,6 +101,6 @@ same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/second"
 
 kill $server
 wait $server || true
-until_true 20 eval '! fuser -s -m "$MNT"' || late "$(fuser -vm "$MNT" 2>&1)"
+until_true 60 eval '! fuser -s -m "$MNT"' || fail "$(fuser -vm "$MNT" 2>&1)"
 unmount_and_wait
 exists "$TMP/stories260K.grafted.gguf"

@@ -136,7 +136,7 @@ equal "$(wc -c <"$TMP/head")" 16000
 # So does the end of a link what reads its adapter, which is an error then.
 cat "$D/b.lora-256.gguf" >"$TMP/part" 2>"$TMP/said" &
 reader=$!
-until_true 20 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is not read'
+until_true 60 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is not read'
 rm "$D/b.gguf"
 ! wait $reader || fail 'all of an adapter whose link is gone'
 grep -q 'Input/output error' "$TMP/said" || fail "$(cat "$TMP/said")"

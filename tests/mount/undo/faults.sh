@@ -54,7 +54,7 @@ try() {
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
 		"$faulty" -f -o "layer=$TMP/layer" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
-	until_true 20 is_up "$MNT" || late "$what: not mounted after 20 s"
+	until_true 60 is_up "$MNT" || late "$what: not mounted after 60 s"
 	if ! mountpoint -q "$MNT"; then
 		fusermount3 -uz "$MNT" 2>/dev/null || true
 		wait "${DAEMON[$MNT]}" 2>/dev/null || true

@@ -16,10 +16,10 @@ strace -f -qq -o "$TMP/calls" -p "$pid" -p "$umounter" -e trace=fsync,umount2,wr
 	-e inject=fsync:delay_enter=500000 -e inject=umount2:delay_enter=6000000 \
 	2>>"$LOGS/strace" &
 TRACER=$!
-until_true 20 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
+until_true 60 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
 
 printf 'new' 2>/dev/null >"$MNT/metadata/general.name" &
-until_true 20 grep -q 'fsync(' "$TMP/calls" || late 'nothing is made durable'
+until_true 60 grep -q 'fsync(' "$TMP/calls" || late 'nothing is made durable'
 kill -TERM "$pid"
 wait $! || true
 wait_daemon

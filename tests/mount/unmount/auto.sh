@@ -36,7 +36,7 @@ try() {
 		fi
 		kill -$end "$pid"
 		until_true 60 eval "! is_mounted '$mnt'" ||
-			late "$who: still mounted after SIG$end"
+			fail "$who: still mounted after SIG$end"
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
@@ -53,7 +53,7 @@ try() {
 	$who "$ORGANFS" -o ro "$model" "$mnt"
 	kill -KILL "$pid"
 	until_true 60 eval "! pgrep -f -- 'auto_unmount.* $mnt\$' >/dev/null" ||
-		late 'what waits for the daemon goes on'
+		fail 'what waits for the daemon goes on'
 	$who ls "$mnt/organs" >/dev/null || fail "another's mount is gone"
 	umount_says 0 '' $who "$HELPER" "$mnt"
 }

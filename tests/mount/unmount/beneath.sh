@@ -28,8 +28,8 @@ moved() {
 	is_mounted "$4/renamed/mnt" || fail 'not where it was moved to'
 	kill "-$5" "$pid"
 	until_true 60 eval "! is_mounted '$4/renamed/mnt'" ||
-		late "$2: still mounted after SIG$5, moved"
-	until_true 20 is_gone "$pid" || late 'the daemon stays'
+		fail "$2: still mounted after SIG$5, moved"
+	until_true 60 is_gone "$pid" || fail 'the daemon stays'
 	$2 rm -r "$4/renamed"
 }
 
@@ -48,7 +48,7 @@ mount -t tmpfs others "$MNT"
 echo precious >"$MNT/file"
 pid=${DAEMON[$MNT]}
 kill "$pid"
-until_true 20 is_gone "$pid" || late 'the daemon stays'
+until_true 60 is_gone "$pid" || fail 'the daemon stays'
 unset "DAEMON[$MNT]"
 equal "$(cat "$MNT/file")" precious "another's mount"
 grep -q "$MNT: another mount lies over this one" "$LOGS/${MNT##*/}" ||

@@ -18,7 +18,7 @@ equal "$(ls -A "$TMP/small")" '' 'files on the full disk'
 
 # The next mount has them, and the foreground daemon's exit status is the same outcome.
 "$ORGANFS" -f -o "output=$TMP/small/out.gguf" "$base" "$MNT" </dev/null 2>"$LOGS/foreground" &
-until_true 20 mountpoint -q "$MNT" || late 'not mounted'
+until_true 60 mountpoint -q "$MNT" || late 'not mounted'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 umount_says 1 'No space.*the grafts are kept in ' "$HELPER" "$MNT"
 status=0
@@ -68,7 +68,7 @@ wait_daemon
 mount_model "$base"
 unshare -m sleep 1000 &
 sleeper=$!
-until_true 20 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
+until_true 60 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
 	late 'no other namespace'
 umount_says 0 'mounted elsewhere too' umount "$MNT"
 kill -0 "${DAEMON[$MNT]}" || fail 'the daemon has ended'

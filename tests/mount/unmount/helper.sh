@@ -98,7 +98,7 @@ absent "$out"
 umount_says 0 '' umount -l "$MNT"
 absent "$out"
 exec 6<&-
-until_true 20 [ -e "$out" ] || late 'nothing is written after a lazy umount'
+until_true 60 [ -e "$out" ] || fail 'nothing is written after a lazy umount'
 wait_for_end "$MNT"
 written
 

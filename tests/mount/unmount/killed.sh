@@ -97,7 +97,7 @@ wait_daemon
 cp "$out" "$TMP/old"
 graft three
 umount "$MNT" >"$TMP/said" 2>&1 &
-until_true 20 is_writing || late 'nothing is written'
+until_true 60 is_writing || late 'nothing is written'
 kill -9 "${DAEMON[$MNT]}"
 status=0
 wait $! || status=$?

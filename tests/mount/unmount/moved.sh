@@ -26,7 +26,7 @@ helper=$!
 asks() {
 	pgrep -P $helper >/dev/null
 }
-until_true 20 asks || late 'its daemon is not asked'
+until_true 60 asks || late 'its daemon is not asked'
 setpriv --reuid "$nobody" --regid "$group" --clear-groups \
 	sh -c "cd '$TMP/user' && mv above moved && ln -s '$TMP/others' above"
 status=0

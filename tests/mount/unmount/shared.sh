@@ -59,7 +59,7 @@ written
 mount -t tmpfs -o size=800k tmpfs "$TMP/small"
 graft "output=$TMP/small/out.gguf"
 umount_says 1 "failed: $TMP/small/out.gguf: .*[Nn]o space" umount "$mnt"
-until_true 20 is_gone "${DAEMON[$mnt]}" || late 'the daemon stays'
+until_true 60 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 unset "DAEMON[$mnt]"
 
 # A bind mount that is not shared keeps the model mounted until it goes too.
@@ -76,13 +76,13 @@ written
 graft
 unshare -m sleep 1000 &
 sleeper=$!
-until_true 20 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
+until_true 60 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
 	late 'no other namespace'
 umount_says 0 'mounted elsewhere too' umount "$mnt"
 kill -0 "${DAEMON[$mnt]}" || fail 'the daemon has ended'
 absent "$out"
 kill $sleeper
-until_true 20 is_gone "${DAEMON[$mnt]}" || late 'the daemon stays'
+until_true 60 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 written
 
 # Where the kernel does not tell of the end, as nothing more can be watched.

@@ -35,9 +35,9 @@ given_up() {
 	else
 		kill "-$1" "$pid"
 	fi
-	until_true 20 is_writing || late "$1: nothing is written"
+	until_true 60 is_writing || late "$1: nothing is written"
 	kill "-$2" "$pid"
-	until_true 20 has_given_up || late "$2 is not heard: $(cat "$LOGS/${MNT##*/}")"
+	until_true 60 has_given_up || fail "$2 is not heard: $(cat "$LOGS/${MNT##*/}")"
 	full_speed
 	wait "$pid" || status=$?
 	unset "DAEMON[$MNT]"
@@ -58,12 +58,12 @@ given_up unmount TERM
 mount_model "$base"
 slow_down
 { echo "$out" >"$MNT/.assemble"; } 2>/dev/null &
-until_true 20 is_writing || late 'nothing is written'
+until_true 60 is_writing || late 'nothing is written'
 pid=${DAEMON[$MNT]}
 kill -TERM "$pid"
-until_true 20 eval '! mountpoint -q "$MNT"' || late 'SIGTERM does not unmount'
+until_true 60 eval '! mountpoint -q "$MNT"' || fail 'SIGTERM does not unmount'
 kill -TERM "$pid"
-until_true 20 has_given_up || late 'the second signal is not heard'
+until_true 60 has_given_up || fail 'the second signal is not heard'
 full_speed
 wait "$pid" || true
 unset "DAEMON[$MNT]"

@@ -67,7 +67,7 @@ reader=$!
 has_open() {
 	[ "$(readlink "/proc/$reader/fd/0")" = "$mnt/model.gguf" ]
 }
-until_true 20 has_open || late 'not open'
+until_true 60 has_open || late 'not open'
 umount_says 32 'busy, and read-only from now on' "$HELPER" -r "$mnt"
 [[ $(findmnt -n -o VFS-OPTIONS "$mnt") = ro,nosuid,nodev,* ]] ||
 	fail "its flags: $(findmnt -n -o VFS-OPTIONS "$mnt")"
@@ -82,7 +82,7 @@ mkdir "$TMP/liar"
 lies() {
 	: >"$TMP/ready"
 	python3 "$here/../tools/liar.py" "$TMP/liar" "$nobody" "$group" "$3" >"$TMP/ready" 2>&1 &
-	until_true 20 grep -q ready "$TMP/ready" || late "no mount: $(cat "$TMP/ready")"
+	until_true 60 grep -q ready "$TMP/ready" || late "no mount: $(cat "$TMP/ready")"
 	# LeakSanitizer does not work in a process that strace follows.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}${WATCHED:+:detect_leaks=0} umount_says "$1" "$2" \
 		${WATCHED:+strace -f -qq -o "$TMP/calls"} \
@@ -100,7 +100,7 @@ exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
 for file in "$TMP/fifo" "$base" /dev/zero; do
 	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
 	sleeper=$!
-	until_true 20 grep -q sleep "/proc/$sleeper/comm" || late 'no process holds it'
+	until_true 60 grep -q sleep "/proc/$sleeper/comm" || late 'no process holds it'
 	WATCHED=1 lies 0 'cannot be asked' "$sleeper 6 organfs-x"
 	# What it is, is known before it is opened for anything, and by the user alone.
 	grep -n "/proc/$sleeper/fd/6" "$TMP/calls" >"$TMP/opened" || fail 'it was not looked at'
@@ -126,8 +126,8 @@ os.write(fd, os.fsencode(sys.argv[2]))
 print(fd, flush=True)
 os.execvp("setpriv", ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "sleep", "600"])
 ' "$1" "${2-}" >"$TMP/memory" &
-	until_true 20 test -s "$TMP/memory" || late 'no file in memory'
-	until_true 20 grep -q sleep "/proc/$!/comm" || late 'no process holds it'
+	until_true 60 test -s "$TMP/memory" || late 'no file in memory'
+	until_true 60 grep -q sleep "/proc/$!/comm" || late 'no process holds it'
 }
 # Another user's, and root's, count for nothing. The user's own is believed, as far as text goes.
 for user in "$other" 0; do
@@ -150,11 +150,11 @@ DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
 strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
 	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
 TRACER=$!
-until_true 20 is_traced "${DAEMON[$mnt]}" || late "strace: $(cat "$LOGS/strace")"
+until_true 60 is_traced "${DAEMON[$mnt]}" || late "strace: $(cat "$LOGS/strace")"
 umount_says 1 'nothing was written for 2 s' "${UMOUNT%/*}/tests/tools/impatient" "$mnt"
 absent "$out"
 full_speed
-until_true 20 is_written || late 'nothing is written'
+until_true 60 is_written || late 'nothing is written'
 written
 
 # Root's, for all to see: another user can neither end it nor read how far it is.

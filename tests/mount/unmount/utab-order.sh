@@ -19,9 +19,9 @@ mount --bind "$TMP/slow" "$umount"
 
 organfs -o ro "$base" "$MNT"
 "$TMP/umount" -i "$MNT" # which removes the entry itself
-until_true 20 test -e "$TMP/removing" || late 'the entry is not removed'
+until_true 60 test -e "$TMP/removing" || fail 'the entry is not removed'
 organfs -o ro "$base" "$MNT"
-until_true 20 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || late 'two daemons'
+until_true 60 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
 grep -q " TARGET=$MNT .*OPTS=x-organfs.waits" /run/mount/utab || fail 'the entry is gone'
 "$TMP/umount" "$umount"
 umount "$MNT"

@@ -22,9 +22,9 @@ for signal in INT TERM KILL; do
 			fail 'θ does not get through'
 		in_time 60 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 		kill -s $signal $pid
-		until_true 20 is_gone $pid || late "$signal does not end $reader"
+		until_true 60 is_gone $pid || fail "$signal does not end $reader"
 		wait $pid 2>/dev/null || true
-		until_true 60 is_idle || late "hashing goes on after $signal to $reader"
+		until_true 60 is_idle || fail "hashing goes on after $signal to $reader"
 	done
 done
 # Two wait for the same: one leaves, the other goes on waiting.
@@ -39,7 +39,7 @@ for file in checksums.xxh128 .views/gguf-hash.xxh64; do
 	comes_to_work || late 'one left and the work stopped for the other'
 	kill $second
 	wait $second 2>/dev/null || true
-	until_true 60 is_idle || late 'hashing goes on'
+	until_true 60 is_idle || fail 'hashing goes on'
 done
 # In chunks: an organ of 400 GB takes no memory.
 case $(nm "$ORGANFS" 2>/dev/null) in
