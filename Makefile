@@ -235,9 +235,10 @@ $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
 $B/tests/tools/organfs-disk: $B/tests/tools/disk.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
-$B/tests/tools/supervise: tests/tools/supervise.c $B/flags
+# Without sanitizers, which would take their time at each test.
+$B/tests/tools/supervise: tests/tools/supervise.c fs/util/mountinfo.c fs/util/mountinfo.h $B/flags
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $<
+	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
 	serve-file organfs-disk clock.so supervise)
 

@@ -10,8 +10,11 @@
  *	left running: COMMAND	a process that still runs GRACE_S after a command that succeeded
  *	left mounted: PATH	a mount that is still there then
  *	cpu: SECONDS		user and system time of all processes */
+#include "fs/util/mountinfo.h"
+
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,7 +30,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 enum { GRACE_S = 20, KILL_S = 5, REAP_S = 20 };
 
@@ -122,22 +124,6 @@ static bool await(struct supervisor *s, int64_t end)
 	return true;
 }
 
-/* Decode \040 and the like of mountinfo in place. */
-static void decode(char *path)
-{
-	char *to = path;
-
-	for (const char *from = path; *from; to++) {
-		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
-			*to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0');
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
 static void unmount(const char *path)
 {
 	pid_t helper;
@@ -153,52 +139,47 @@ static void unmount(const char *path)
 		waitpid(helper, NULL, 0);
 }
 
-/* Call each mount below the directory, the newest first. Returns their number. */
-static size_t each_mount(struct supervisor *s, void (*call)(struct supervisor *, const char *))
+static bool is_below(const struct mountinfo *mount, const struct mountinfo *directory)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	const size_t length = strlen(s->directory);
-	char **paths = NULL, *line = NULL, path[PATH_MAX];
-	size_t n = 0, size = 0;
+	const size_t n = strlen(directory->point);
 
-	while (file && getline(&line, &size, file) > 0) {
-		char **more;
+	return strncmp(mount->point, directory->point, n) == 0 && mount->point[n] == '/';
+}
 
-		if (sscanf(line, "%*s %*s %*s %*s %4095s", path) != 1)
-			continue;
-		decode(path);
-		if (strncmp(path, s->directory, length) != 0 || path[length] != '/')
-			continue;
-		more = reallocarray(paths, n + 1, sizeof(*paths));
-		if (!more || !(more[n] = strdup(path)))
-			abort();
-		paths = more;
-		n++;
+/* The newest mount below the directory. On true mountinfo_release() is due. */
+static bool find_mount(const struct supervisor *s, struct mountinfo *found)
+{
+	const struct mountinfo directory = { .point = s->directory };
+
+	return mountinfo_find(is_below, &directory, found);
+}
+
+static bool has_mount(const struct supervisor *s)
+{
+	struct mountinfo mount;
+	const bool has = find_mount(s, &mount);
+
+	mountinfo_release(&mount);
+	return has;
+}
+
+/* Unmount all below the directory, and first log each if TELL. */
+static void end_mounts(struct supervisor *s, bool tell)
+{
+	struct mountinfo mount;
+	int last = -1;
+
+	while (find_mount(s, &mount) && mount.id != last) {
+		if (tell)
+			fprintf(s->log, "left mounted: %s\n", mount.point);
+		unmount(mount.point);
+		last = mount.id;
+		mountinfo_release(&mount);
 	}
-	for (size_t i = n; i > 0; i--) {
-		if (call)
-			call(s, paths[i - 1]);
-		free(paths[i - 1]);
-	}
-	free(paths);
-	free(line);
-	if (file)
-		fclose(file);
-	return n;
+	mountinfo_release(&mount);
 }
 
-static void tell_mount(struct supervisor *s, const char *path)
-{
-	fprintf(s->log, "left mounted: %s\n", path);
-}
-
-static void end_mount(struct supervisor *s, const char *path)
-{
-	(void)s;
-	unmount(path);
-}
-
-/* Kill the children, whose own children then become ours; first tell of them if TOLD. */
+/* Kill the children, whose own children become ours by that, and first log each if TELL. */
 static void kill_children(struct supervisor *s, bool tell)
 {
 	DIR *proc = opendir("/proc");
@@ -248,12 +229,11 @@ static void clean_up(struct supervisor *s)
 	int64_t end = milliseconds() + GRACE_S * 1000;
 	bool left;
 
-	while ((left = reap(s) || each_mount(s, NULL)) && well && !s->told && await(s, end))
+	while ((left = reap(s) || has_mount(s)) && well && !s->told && await(s, end))
 		;
 	if (!left)
 		return;
-	each_mount(s, well ? tell_mount : NULL);
-	each_mount(s, end_mount);
+	end_mounts(s, well);
 	kill_children(s, well);
 	end = milliseconds() + REAP_S * 1000;
 	while (reap(s)) {
@@ -273,6 +253,7 @@ static pid_t start(char **command, const sigset_t *before)
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, before, NULL);
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* the runner's lock among them */
 	setsid();
 	execvp(command[0], command);
 	perror(command[0]);
