@@ -14,8 +14,12 @@ CC ?= cc
 PKG_CONFIG ?= pkg-config
 EMULATOR ?=
 CFLAGS ?= -O2 -g
-# A cache of objects, where it is installed. Paths are mapped, so that every clone has the same.
-CCACHE ?= $(shell command -v ccache)
+# A cache of objects, unless CC is one, where it is installed and can be written. Paths are mapped, so
+# that every clone finds the objects of another.
+ifeq ($(origin CCACHE)$(findstring ccache,$(CC)),undefined)
+CCACHE := $(shell dir=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$dir" 2>/dev/null && \
+	[ -w "$$dir" ] && echo ccache)
+endif
 export CCACHE_BASEDIR := $(CURDIR)
 # SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
 SAN ?=
@@ -33,7 +37,7 @@ HARDENING += $(shell for flag in -fstack-clash-protection -fcf-protection \
 	2>/dev/null && echo $$flag; done)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -pthread \
-	$(WARNINGS) $(HARDENING) $(SANITIZE) -ffile-prefix-map=$(CURDIR)=. $(CFLAGS)
+	$(WARNINGS) $(HARDENING) $(SANITIZE) "-ffile-prefix-map=$(CURDIR)=." $(CFLAGS)
 ALL_LDFLAGS = -pthread -pie -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
@@ -268,7 +272,7 @@ check: deps-check	## every test once, as CI runs it; as root it installs missing
 # The release in which the tests run in a new system too, after README.md's commands in a new
 # Debian 12. Empty: no system is made.
 DEBIANS ?= trixie
-IN_DEBIANS = $(if $(DEBIANS),check-new-user check-deb) $(DEBIANS:%='check-debian SUITE=%')
+IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
 check-release: deps-release	## packages, installation, other systems, and all tests in both builds
 	@$(IN_TURN) check-style '$(PARALLEL) programs' check-install check-rpm $(IN_DEBIANS) \
 		check-unit 'check-mount RELEASE=1' '$(SANITIZED) $(PARALLEL) programs' \
@@ -285,7 +289,7 @@ check-changed:	## style and the tests of the modules that differ from SINCE=orig
 # Each program is a target of its own, so that they run side by side and each output is in one piece.
 EACH = +@exec $(MAKE) $(PARALLEL) --keep-going --output-sync --no-print-directory
 check-unit:	## unit tests; U='edit/ util/' takes those of folders, T='pattern' the matching cases
-	$(EACH) $(addprefix unit-of/,$(if $U,$(filter $(U:%=%%),$(UNIT)),$(UNIT)))
+	$(EACH) $(addprefix unit-of/,$(or $(filter $(or $(U:%=%%),%),$(UNIT)),$(error no unit test in $U)))
 check-unit-libraries:	## those of gguf/ and measure/, without FUSE
 	$(EACH) $(UNIT_LIBRARIES:%=unit-of/%)
 .PHONY: $(UNIT:%=unit-of/%) $(FUZZ:%=fuzz-of/%)
