@@ -21,7 +21,9 @@ head -c 20000 "$TMP/donor/blk_1_ffn_up.bin" >"$TMP/donor/shrinks.bin"
 truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
 "$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
 
-count=$(rounds 100 4)
+count=$(rounds 100 8)
+export SEED=${SEED:-$RANDOM} # of the sample
+echo "seed $SEED"
 [ "${REPLAY-}" != all ] || count=
 for kind in named private; do
 	mkdir "$TMP/$kind"

@@ -81,7 +81,7 @@ changes organs cp "$TMP/b" "$MNT/$a"
 # Others that look meanwhile do not keep an older one.
 cat >"$TMP/hammer.py" <<'END'
 import os, signal, sys, threading
-mnt, layer = sys.argv[1:]
+mnt, layer, count = sys.argv[1:]
 names = [f"{mnt}/organs/{n}" for n in sorted(os.listdir(f"{mnt}/organs")) if "_up.bin" in n][:4]
 content = {n: bytearray(open(n, "rb").read()) for n in names}
 
@@ -96,7 +96,7 @@ for _ in range(4):
         while True:
             os.stat(f"{mnt}/organs")
     lookers.append(pid)
-for rounds in range(20):
+for rounds in range(int(count)):
     threads = [threading.Thread(target=graft, args=(name, rounds)) for name in names]
     for thread in threads:
         thread.start()
@@ -108,7 +108,7 @@ for pid in lookers:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 END
-python3 "$TMP/hammer.py" "$MNT" "$layer" || fail 'a time from before'
+python3 "$TMP/hammer.py" "$MNT" "$layer" "$(rounds 250 60)" || fail 'a time from before'
 
 # Several models have their own.
 unmount_and_wait

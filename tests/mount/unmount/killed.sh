@@ -35,7 +35,8 @@ percents() {
 # Lets one piece be written.
 has_shown_speed() {
 	hold
-	[ "$(percents | sort -u | wc -l)" -ge 3 ] && grep -q ' MB/s, [0-9:]* left' "$TMP/typescript"
+	[ "$(percents | sort -u | wc -l)" -ge 3 ] &&
+		grep -Eq ' MB/s, [0-9]+:[0-9]{2} left' "$TMP/typescript"
 }
 
 # On a terminal there is a line that grows, and then the outcome.
