@@ -6,7 +6,7 @@ set -eu
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
 MODELS=$here/../models
 MALFORMED=$here/../malformed
-GGUF=$here/../tools/gguf.py
+GGUF=$here/../tools/gguf
 LORA=$here/../tools/lora.py
 UMOUNT=${ORGANFS%/*}/organfs-umount # built beside it
 declare -A DAEMON=() # process by mount point
@@ -51,15 +51,17 @@ need() {
 }
 
 # until_true SECONDS COMMAND...: wait for an event in another process, or return 1 at the deadline.
+# Between two looks the shell reads a pipe that stays empty, because sleep(1) costs a fork.
 until_true() {
 	local up end
+	[ -n "${EMPTY_PIPE-}" ] || exec {EMPTY_PIPE}<> <(:)
 	read -r up _ </proc/uptime
 	end=$((${up/./} + $1 * 100))
 	shift
 	until "$@"; do
 		read -r up _ </proc/uptime
 		[ "${up/./}" -lt $end ] || return 1
-		sleep 0.02
+		read -rt 0.02 -u "$EMPTY_PIPE" _ || true
 	done
 }
 
@@ -163,13 +165,14 @@ is_gone() {
 	[[ ${stat:0:1} = [ZX] ]]
 }
 
-# wait_inside PID...: each of these processes waits, in a call, for what a mount answers.
+# wait_inside PID...: each of these processes waits, in a call, for the answer of a mount, or for a
+# process that does and has a lock of the kernel: of the inode, the page, or the name looked up.
 wait_inside() {
 	local pid where
 	for pid; do
-		where=$(cat "/proc/$pid/wchan" 2>/dev/null) || return 1
+		{ read -r where || true; } 2>/dev/null <"/proc/$pid/wchan" || return 1
 		case $where in
-		request_wait_answer | fuse_lock_inode | folio_wait_bit* | wait_on_page_bit*) ;;
+		request_wait_answer | fuse_* | folio_wait_bit* | wait_on_page_bit* | d_alloc_parallel) ;;
 		*) return 1 ;;
 		esac
 	done

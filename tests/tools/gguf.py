@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """gguf.py - a second opinion on GGUF: reads and writes model files without any code of organfs.
 
@@ -1109,7 +1108,3 @@ def main():
         sys.exit(f"gguf.py: {wrong}")
     except (OSError, struct.error, KeyError, ValueError) as error:
         sys.exit(f"gguf.py: {type(error).__name__}: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -10,12 +10,9 @@ truncate -s 1000000 "$base"
 
 # Every organ is read whole and right, or not at all.
 check_reads() {
-	python3 - "$TMP/whole.gguf" "$MNT" "$GGUF" <<'END'
-import errno, glob, importlib.util, os, sys
-sys.dont_write_bytecode = True
-spec = importlib.util.spec_from_file_location("gguf", sys.argv[3])
-gguf = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(gguf)
+	PYTHONPATH=${GGUF%/*} python3 - "$TMP/whole.gguf" "$MNT" <<'END'
+import errno, glob, os, sys
+import gguf
 model = gguf.Model(sys.argv[1])
 failed = 0
 for path in glob.glob(sys.argv[2] + "/*/*.bin"):
