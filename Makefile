@@ -266,7 +266,7 @@ SANITIZED = SAN=$(SANITIZERS)
 IN_TURN = exec env MAKE='$(MAKE)' tests/in-turn
 check: deps-check	## every test once, as CI runs it; as root it installs missing packages
 	@$(IN_TURN) check-style '$(PARALLEL) mount-tools' '$(SANITIZED) $(PARALLEL) programs' \
-		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz' \
+		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz FUZZ_SECONDS=1' \
 		'$(SANITIZED) check-mount PLAIN=build/plain'
 
 # The release in which the tests run in a new system too, after README.md's commands in a new
