@@ -172,7 +172,8 @@ wait_inside() {
 	for pid; do
 		{ read -r where || true; } 2>/dev/null <"/proc/$pid/wchan" || return 1
 		case $where in
-		request_wait_answer | fuse_* | folio_wait_bit* | wait_on_page_bit* | d_alloc_parallel) ;;
+		request_wait_answer | fuse_* | d_alloc_parallel) ;;
+		folio_wait_bit* | wait_on_page_bit*) ;;
 		*) return 1 ;;
 		esac
 	done
