@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* reflink.h - a filesystem that shares blocks as it is told, in a program that is linked with
  * --wrap for the calls of reflink.c: sharing is copying here, under the rules of
- * ioctl_ficlonerange(2). */
+ * ioctl_ficlonerange(2). The calls are the kernel's own until filesystem_begin(). */
 #ifndef TESTS_UNIT_REFLINK_H
 #define TESTS_UNIT_REFLINK_H
 
@@ -21,5 +21,8 @@ extern struct filesystem {
 	void (*before_copy)(void);
 	bool is_near; /* it is on a disk of this machine */
 } filesystem;
+
+/* Every file is in that filesystem from now on, and no call has been told to fail. */
+void filesystem_begin(void);
 
 #endif

@@ -20,7 +20,7 @@ static struct scene *open_scene(void **state)
 	struct scene *scene = calloc(1, sizeof(*scene));
 	int fd;
 
-	filesystem = (struct filesystem){ 0 };
+	filesystem_begin();
 	scene->source = malloc(SIZE);
 	scene->expected = calloc(1, SIZE);
 	for (size_t i = 0; i < SIZE; i++)

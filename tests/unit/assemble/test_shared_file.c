@@ -36,7 +36,7 @@ static struct scene open_scene(void **state)
 			       .graft = open_bytes(state, "graft", 2),
 			       .directory = in_temp(state, "layer") };
 
-	filesystem = (struct filesystem){ 0 };
+	filesystem_begin();
 	must(mkdir(scene.directory.text, 0700) == 0);
 	return scene;
 }

@@ -34,7 +34,7 @@ static struct scene *open_scene(void **state)
 	struct scene *scene = calloc(1, sizeof(*scene));
 	uint8_t *bytes = malloc(SIZE);
 
-	filesystem = (struct filesystem){ 0 };
+	filesystem_begin();
 	for (int i = 0; i < FILES; i++) {
 		for (size_t k = 0; k < SIZE; k++)
 			bytes[k] = mk_byte(10 + (uint32_t)i, k);

@@ -6,6 +6,7 @@
 #include "tests/unit/resident.h"
 
 #include <linux/magic.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -22,7 +23,7 @@ static struct {
 	long type;	      /* of the filesystem; 0: the true one */
 	int uncached, counts; /* error of preadv2(), of cachestat(); 0: none */
 	uid_t user;	      /* who asks; 0: the true one */
-	unsigned asked;	      /* calls of cachestat() */
+	atomic_uint asked;    /* calls of cachestat() */
 } kernel;
 
 ssize_t __real_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags);
@@ -57,7 +58,8 @@ long __wrap_syscall(long number, ...)
 	counts = va_arg(list, void *);
 	flags = va_arg(list, int);
 	va_end(list);
-	kernel.asked += number == SYS_cachestat;
+	if (number == SYS_cachestat)
+		kernel.asked++;
 	errno = kernel.counts;
 	return kernel.counts ? -1 : __real_syscall(number, fd, range, counts, flags);
 }

@@ -109,12 +109,26 @@ static void what_is_kept_stays(void **state)
 	remote_cache_unref(cache);
 }
 
-/* Threads that have begun to wait; each waits until it is woken, not for a moment only. */
+/* Threads that have begun to wait: in the cases of this file each waits until it is woken, not for
+ * a moment only. */
 static atomic_int waiting;
+static bool is_polled = true;
+void __real_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+
+static int wait_until_woken(void **state)
+{
+	(void)state;
+	is_polled = false;
+	return 0;
+}
 
 void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
+	if (is_polled) {
+		__real_cond_poll_wait(condition, lock);
+		return;
+	}
 	atomic_fetch_add(&waiting, 1);
 	pthread_cond_wait(condition, lock);
 }
@@ -210,4 +224,4 @@ static void without_memory_nothing_is_there(void **state)
 	remote_cache_unref(cache);
 }
 
-UNIT_MAIN(NULL, NULL)
+UNIT_MAIN(wait_until_woken, NULL)

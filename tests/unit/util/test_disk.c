@@ -23,14 +23,15 @@ int __wrap_fstat64(int fd, struct stat *stat)
 	return -1;
 }
 
-/* What statfs() says of any file. */
+/* What statfs() says of any file; 0: the truth. */
 static long filesystem_type;
 
 int __wrap_fstatfs64(int fd, struct statfs *stat)
 {
 	const int rc = __real_fstatfs64(fd, stat);
 
-	stat->f_type = (__typeof__(stat->f_type))filesystem_type;
+	if (filesystem_type)
+		stat->f_type = (__typeof__(stat->f_type))filesystem_type;
 	return rc;
 }
 
