@@ -131,13 +131,14 @@ $B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs-util.a $B/li
 
 ## check
 
-# Unit tests mirror modules: tests/unit/FOLDER/test_X.c is for FOLDER/X.c or fs/FOLDER/X.c, and is
-# linked with that folder and those below it, so that a dependency upwards does not link.
+# Unit tests mirror modules: tests/unit/FOLDER/test_X.c is for FOLDER/X.c or fs/FOLDER/X.c. Those of
+# a folder are one program, tests/unit/FOLDER/tests, which runs one of them at a time. It is linked
+# with that folder and those below it, so that a dependency upwards does not link.
 UNIT := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/*/test_*.c)))
-UNIT_GGUF := $(filter gguf/%,$(UNIT))
-UNIT_MEASURE := $(filter measure/%,$(UNIT))
-UNIT_LIBRARIES := $(UNIT_GGUF) $(UNIT_MEASURE)
-UNIT_HELPERS := $(filter mount-helpers/%,$(UNIT))
+UNIT_PROGRAMS := $(sort $(foreach u,$(UNIT),$B/tests/unit/$(dir $u)tests))
+UNIT_LIBRARIES := $(filter gguf/% measure/%,$(UNIT))
+# $(call unit_objects,FOLDER)
+unit_objects = $(patsubst %,$B/tests/unit/%.o,$(filter $1/%,$(UNIT)))
 # Helpers that gguf/ and measure/ suffice for, and those of fs/: of an archive a program is linked
 # with the objects that it uses.
 UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes merges mkgguf purified render zinputs)
@@ -149,7 +150,7 @@ UNIT_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit.a
 UNIT_FS_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit-fs.a $B/tests/unit/libunit.a
 $(UNIT_LIBRARIES:%=$B/tests/unit/%.o) $B/tests/unit/unit.o $(UNIT_HELP): \
 	INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
-# The cases of a program are found in its file: see UNIT_MAIN() of tests/unit/unit.h.
+# The cases of a test file are found in it: see UNIT_MAIN() of tests/unit/unit.h.
 $(UNIT:%=$B/tests/unit/%.o): $B/tests/unit/%.o: $B/tests/unit/%.cases.h
 $B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
 	@mkdir -p $(@D)
@@ -157,29 +158,27 @@ $B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
+# What stands in for a function does as that does, until a test of its own file asks for more.
 # A filesystem that shares blocks: tests/unit/reflink.h.
-$(patsubst %,$B/tests/unit/assemble/test_%,copy_range view_writer shared_file): UNIT_LDFLAGS += \
+$B/tests/unit/assemble/tests: UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
-# A filesystem that has shut down.
-$B/tests/unit/util/test_disk: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64
-# A kernel that knows less.
-$B/tests/unit/storage/test_page_cache: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
-	-Wl,--wrap=fstatfs64,--wrap=geteuid
-# Files that are another mount's.
-$B/tests/unit/paths/test_path_probe: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64
-# A curl that lacks options, and a clock that hurries.
-$B/tests/unit/storage/test_remote_http: UNIT_LDFLAGS += -Wl,--wrap=curl_easy_setopt \
-	-Wl,--wrap=clock_gettime
-# Threads that wait until they are woken.
-$B/tests/unit/storage/test_remote_cache: UNIT_LDFLAGS += -Wl,--wrap=cond_poll_wait
-# A stage that cannot be read.
-$B/tests/unit/layer/test_layer_seal: UNIT_LDFLAGS += -Wl,--wrap=pread64
-# Time that passes while nothing is asked.
-$B/tests/unit/tree/test_write_opens: UNIT_LDFLAGS += -Wl,--wrap=clock_gettime
-$(UNIT_GGUF:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libgguf.a
+# A filesystem that has shut down: test_disk.
+$B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64
+# A kernel that knows less: test_page_cache. A curl that lacks options, and a clock that hurries:
+# test_remote_http. Threads that wait until they are woken: test_remote_cache.
+$B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
+	-Wl,--wrap=fstatfs64,--wrap=geteuid,--wrap=curl_easy_setopt,--wrap=clock_gettime \
+	-Wl,--wrap=cond_poll_wait
+# Files that are another mount's: test_path_probe.
+$B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64
+# A stage that cannot be read: test_layer_seal.
+$B/tests/unit/layer/tests: UNIT_LDFLAGS += -Wl,--wrap=pread64
+# Time that passes while nothing is asked: test_write_opens.
+$B/tests/unit/tree/tests: UNIT_LDFLAGS += -Wl,--wrap=clock_gettime
+$B/tests/unit/gguf/tests: $(call unit_objects,gguf) $(UNIT_ARCHIVES) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
-$(UNIT_MEASURE:%=$B/tests/unit/%): %: %.o $(UNIT_ARCHIVES) $B/libmeasure.a
+$B/tests/unit/measure/tests: $(call unit_objects,measure) $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
 # The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from layer/ to
 # check/ are linked with all of these.
@@ -188,12 +187,12 @@ with_scene = $(call archives,report check diff) $(call with_below,edit)
 unit_with = $(UNIT_FS_ARCHIVES) $(if $(filter $1,$(SCENES)),$(with_scene),$(call with_below,$1))
 # $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/.
 define unit_of
-$(patsubst %,$B/tests/unit/%,$(filter $1/%,$(UNIT))): %: %.o $(call unit_with,$1)
+$B/tests/unit/$1/tests: $(call unit_objects,$1) $(call unit_with,$1)
 	$$(CC) $$(ALL_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ $$(LIBS) -lm $$(call flags,--libs,cmocka)
 endef
 $(foreach f,$(FOLDERS) fs,$(eval $(call unit_of,$f)))
 # What they ask a daemon for is what that writes, by unmount_status.
-$(UNIT_HELPERS:%=$B/tests/unit/%): %: %.o $(UNIT_FS_ARCHIVES) \
+$B/tests/unit/mount-helpers/tests: $(call unit_objects,mount-helpers) $(UNIT_FS_ARCHIVES) \
 		$B/fs/mount/unmount_status.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 
@@ -249,7 +248,7 @@ MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodi
 # All processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: programs mount-tools
-programs: mount-tools $(UNIT:%=$B/tests/unit/%) $(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
+programs: mount-tools $(UNIT_PROGRAMS) $(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 mount-tools: all $(MOUNT_TOOLS)
 
 # For compilers to look at.
@@ -286,15 +285,17 @@ check-long:	## hours: LONG=seconds for each long test, SEED= of the random one; 
 check-changed:	## style and the tests of the modules that differ from SINCE=origin/HEAD
 	@exec env MAKE='$(MAKE)' tests/changed $(SINCE)
 
-# Each program is a target of its own, so that they run side by side and each output is in one piece.
+# Each test file, or fuzzer, is a target of its own, so that they run side by side and each output is
+# in one piece.
 EACH = +@exec $(MAKE) $(PARALLEL) --keep-going --output-sync --no-print-directory
 check-unit:	## unit tests; U='edit/ util/' takes those of folders, T='pattern' the matching cases
 	$(EACH) $(addprefix unit-of/,$(or $(filter $(or $(U:%=%%),%),$(UNIT)),$(error no unit test in $U)))
 check-unit-libraries:	## those of gguf/ and measure/, without FUSE
 	$(EACH) $(UNIT_LIBRARIES:%=unit-of/%)
 .PHONY: $(UNIT:%=unit-of/%) $(FUZZ:%=fuzz-of/%)
-$(UNIT:%=unit-of/%): unit-of/%: $B/tests/unit/%
-	@exec $(EMULATOR) $< $(if $T,'$T')
+$(foreach u,$(UNIT),$(eval unit-of/$u: $B/tests/unit/$(dir $u)tests))
+$(UNIT:%=unit-of/%):
+	@exec $(EMULATOR) $< $(@F) $(if $T,'$T')
 
 # Fuzzers flush every file they write: to memory, if there is a directory in it.
 FUZZ_TMP = TMPDIR=$(or $(MEMORY_TMP),$(wildcard /dev/shm),/tmp)

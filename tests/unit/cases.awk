@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The cases of a test file, as the macro that UNIT_MAIN() of tests/unit/unit.h runs: each function
-# that begins "static void NAME(void **state)". A helper has another signature.
-BEGIN { print "#define UNIT_CASES(setup, teardown) \\" }
+# The name and the cases of a test file, as macros for UNIT_MAIN() of tests/unit/unit.h: a case is a
+# function that begins "static void NAME(void **state)". A helper has another signature.
+BEGIN {
+	name = ARGV[1]
+	gsub(/.*\/|\.c$/, "", name)
+	printf "#define UNIT_NAME \"%s\"\n#define UNIT_CASES(setup, teardown) \\\n", name
+}
 /^static void [a-z0-9_]+\(void \*\*state\)$/ {
 	name = substr($3, 1, index($3, "(") - 1)
 	printf "\tcmocka_unit_test_setup_teardown(%s, setup, teardown), \\\n", name

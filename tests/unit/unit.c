@@ -5,6 +5,29 @@
 #include <signal.h>
 #include <unistd.h>
 
+static struct unit_file *files, **last_file = &files;
+
+void unit_add(struct unit_file *file)
+{
+	*last_file = file;
+	last_file = &file->next;
+}
+
+/* tests test_X [PATTERN]: without a file of that name, lists those that there are, and fails. */
+int main(int argc, char **argv)
+{
+	for (struct unit_file *file = files; file && argc > 1; file = file->next)
+		if (strcmp(file->name, argv[1]) == 0) {
+			cmocka_set_test_filter(argv[2]);
+			return file->run();
+		}
+	if (argc > 1)
+		fprintf(stderr, "%s: no such test file: %s\n", argv[0], argv[1]);
+	for (struct unit_file *file = files; file; file = file->next)
+		puts(file->name);
+	return 2;
+}
+
 static const char *limited;
 
 /* On standard output, for standard error may be a file of the case. */

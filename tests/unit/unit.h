@@ -31,11 +31,22 @@ size_t to_size(uint64_t n);
  * last line that cmocka printed names the case. A process that the case forks has no such limit. */
 void unit_limit(const char *file);
 
-/* The last line of a test file: the program that runs its cases, each with setup before it and
- * teardown after it. A case is a function with the signature static void NAME(void **state), a
- * helper has another: tests/unit/cases.awk lists the cases as UNIT_CASES(setup, teardown), which
- * make gives to the compiler before the file.
- * build/plain/tests/unit/FOLDER/test_X 'pattern' runs the matching cases. */
+/* A test file of the program; main() is in unit.c. */
+struct unit_file {
+	const char *name; /* test_X */
+	int (*run)(void); /* returns how many cases failed */
+	struct unit_file *next;
+};
+
+/* Before main(). */
+void unit_add(struct unit_file *file);
+
+/* The last line of a test file: runs its cases, each with setup before it and teardown after it. A
+ * case is a function with the signature static void NAME(void **state), a helper has another:
+ * tests/unit/cases.awk lists the cases as UNIT_CASES(setup, teardown), which make gives to the
+ * compiler before the file, with UNIT_NAME.
+ * The test files of a folder are one program, and each run of it is for one of them:
+ * build/plain/tests/unit/FOLDER/tests test_X 'pattern' runs the matching cases. */
 #define UNIT_MAIN(setup, teardown)                                                      \
 	static int unit_setup(void **state)                                             \
 	{                                                                               \
@@ -45,12 +56,18 @@ void unit_limit(const char *file);
 		return unit_first ? unit_first(state) : 0;                              \
 	}                                                                               \
                                                                                         \
-	int main(int argc, char **argv)                                                 \
+	static int unit_run(void)                                                       \
 	{                                                                               \
 		const struct CMUnitTest cases[] = { UNIT_CASES(unit_setup, teardown) }; \
                                                                                         \
-		cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);                      \
 		return cmocka_run_group_tests_name(__FILE__, cases, NULL, NULL);        \
+	}                                                                               \
+                                                                                        \
+	__attribute__((constructor)) static void unit_begin(void)                       \
+	{                                                                               \
+		static struct unit_file file = { UNIT_NAME, unit_run, NULL };           \
+                                                                                        \
+		unit_add(&file);                                                        \
 	}
 
 /* The number is at least low and at most high; a negative one is larger than every other. cmocka's
