@@ -115,8 +115,9 @@ bool mountinfo_option(const struct mountinfo *mount, const char *option, unsigne
 
 	while (strncmp(s, option, n) != 0 || s[n] != '=') {
 		s = strchr(s, ',');
-		if (!s++)
+		if (!s)
 			return false;
+		s++;
 	}
 	return sscanf(s + n + 1, "%u", number) == 1;
 }

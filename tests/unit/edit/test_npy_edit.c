@@ -106,12 +106,17 @@ static void some_values(float values[COUNT])
 		values[i] = (float)(int)(i % 50) / 2 - 10;
 }
 
+/* Of values that binary16 holds exactly, none of them subnormal. */
 static void to_f16(const float *values, uint16_t *halves)
 {
 	for (unsigned i = 0; i < COUNT; i++) {
-		const _Float16 half = (_Float16)values[i];
+		uint32_t bits, exponent;
 
-		memcpy(&halves[i], &half, sizeof(half));
+		memcpy(&bits, &values[i], sizeof(bits));
+		exponent = (bits >> 23 & 255) - 127 + 15;
+		halves[i] = (uint16_t)(bits >> 16 & 0x8000);
+		if (bits << 1)
+			halves[i] |= (uint16_t)(exponent << 10 | (bits >> 13 & 1023));
 	}
 }
 
