@@ -28,10 +28,16 @@ struct source source_of_memory(struct memory_bytes *memory)
 	return (struct source){ memory_read_at, memory, memory->size };
 }
 
+uint64_t cursor_left(const struct cursor *cursor)
+{
+	return cursor->at < cursor->source->size ? cursor->source->size - cursor->at : 0;
+}
+
 static int init(struct cursor *cursor, const struct source *source, uint64_t at, size_t room)
 {
-	*cursor = (struct cursor){ .source = source, .at = at, .start = at, .room = room };
-	cursor->window = malloc(room);
+	*cursor = (struct cursor){ .source = source, .at = at, .start = at };
+	cursor->room = cursor_left(cursor) < room ? (size_t)cursor_left(cursor) : room;
+	cursor->window = malloc(cursor->room ? cursor->room : 1);
 	return cursor->window ? 0 : -ENOMEM;
 }
 
@@ -49,11 +55,6 @@ void cursor_release(struct cursor *cursor)
 {
 	free(cursor->window);
 	cursor->window = NULL;
-}
-
-uint64_t cursor_left(const struct cursor *cursor)
-{
-	return cursor->at < cursor->source->size ? cursor->source->size - cursor->at : 0;
 }
 
 /* At least needed bytes, which are there. */

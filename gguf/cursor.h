@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.h - reading untrusted bytes in order: claim them, then look at them.
  *
- * The bytes come from a source, a file of known size, through a window of fixed size, so that a
- * header of any length is parsed in one pass and constant memory, and a file that shrinks meanwhile
- * is an error and not a signal. Nothing past the end of the source is ever claimed. */
+ * The bytes come from a source, a file of known size, through a window of fixed size (or of the
+ * rest of the source, if less), so that a header of any length is parsed in one pass and constant
+ * memory, and a file that shrinks meanwhile is an error and not a signal. Nothing past the end of
+ * the source is ever claimed. */
 #ifndef GGUF_CURSOR_H
 #define GGUF_CURSOR_H
 

@@ -40,6 +40,7 @@ struct value_text {
 
 struct printing {
 	const struct value *value;
+	struct source source; /* the value's, cut off where the value ends */
 	struct cursor in;
 	struct text_position position;
 	char *out, *end;
@@ -64,10 +65,6 @@ static void put(struct printing *p, const char *text)
 /* The next n bytes of the value. The file may not be any more what the reader has checked. */
 static int take(struct printing *p, size_t n, const uint8_t **bytes)
 {
-	const uint64_t end = p->value->offset + p->value->length;
-
-	if (p->in.at > end || n > end - p->in.at)
-		return -EIO;
 	return cursor_take(&p->in, n, bytes) < 0 ? -EIO : 0;
 }
 
@@ -101,7 +98,7 @@ static int begin_string(struct printing *p)
 	if (rc < 0)
 		return rc;
 	p->position.left = p->value->width == 8 ? load_u64(bytes) : load_u32(bytes);
-	if (p->position.left > p->value->offset + p->value->length - p->in.at)
+	if (p->position.left > cursor_left(&p->in))
 		return -EIO;
 	p->position.phase = IN_STRING;
 	put(p, "\"");
@@ -256,9 +253,13 @@ static int add_position(struct value_text *text, const struct text_position *pos
 static int begin_printing(struct printing *p, const struct value *value,
 			  const struct text_position *from, char **buffer)
 {
-	*p = (struct printing){ .value = value, .position = *from };
+	const uint64_t end = value->offset + value->length;
+
+	*p = (struct printing){ .value = value, .source = *value->source, .position = *from };
+	if (p->source.size > end)
+		p->source.size = end;
 	*buffer = malloc(CHUNK_BYTES);
-	if (!*buffer || cursor_init(&p->in, value->source, from->at) < 0) {
+	if (!*buffer || cursor_init(&p->in, &p->source, from->at) < 0) {
 		free(*buffer);
 		return -ENOMEM;
 	}

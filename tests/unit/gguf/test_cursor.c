@@ -81,6 +81,19 @@ static void small_takes_need_few_reads(void **state)
 	cursor_release(&cursor);
 }
 
+static void a_window_is_no_longer_than_the_rest_of_the_source(void **state)
+{
+	struct made made = { LONG, UINT64_MAX, 0 };
+	const struct source source = source_of(&made);
+	struct cursor cursor;
+
+	(void)state;
+	assert_int_equal(cursor_init(&cursor, &source, LONG - 5), 0);
+	assert_int_equal(cursor.room, 5);
+	assert_takes(&cursor, 5);
+	cursor_release(&cursor);
+}
+
 static void a_cursor_begins_where_it_is_told(void **state)
 {
 	struct made made = { LONG, UINT64_MAX, 0 };

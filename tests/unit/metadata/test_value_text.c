@@ -239,6 +239,50 @@ static void any_part_is_that_part_of_the_whole(void **state)
 	}
 }
 
+struct counted {
+	const uint8_t *bytes;
+	uint64_t end, n_read;
+};
+
+static int read_counted(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	struct counted *counted = context;
+
+	assert_true(offset <= counted->end && n <= counted->end - offset);
+	counted->n_read += n;
+	memcpy(bytes, counted->bytes + offset, n);
+	return 0;
+}
+
+/* A key of few bytes stands before megabytes of other keys. */
+static void no_byte_behind_the_value_is_read(void **state)
+{
+	static const struct {
+		struct value_type type;
+		uint64_t count, length;
+	} values[] = {
+		{ { KV_U32, 0 }, 0, 4 },
+		{ { KV_STRING, 0 }, 0, 10 },
+		{ { KV_ARRAY, KV_U8 }, 7, 7 },
+		{ { KV_ARRAY, KV_STRING }, 2, 16 },
+	};
+	static const uint8_t file[600000];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(values); i++) {
+		struct counted counted = { file, 100 + values[i].length, 0 };
+		const struct source source = { read_counted, &counted, sizeof(file) };
+		const struct value value = {
+			values[i].type, 8, values[i].count, &source, 100, values[i].length
+		};
+		size_t size;
+
+		free(text_of_value(&value, &size));
+		/* Once for the size, once for the text. */
+		assert_int_equal(counted.n_read, 2 * values[i].length);
+	}
+}
+
 /* One string of over a stretch, cut inside a sequence wherever that falls. */
 static void a_long_string_is_cut_between_characters(void **state)
 {
