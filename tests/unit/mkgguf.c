@@ -15,6 +15,12 @@ static void *grown(void *block, size_t n)
 	return bigger;
 }
 
+/* Room for one more of n items of that size: powers of two, so that many items are no square. */
+static void *grown_by_one(void *items, size_t n, size_t size)
+{
+	return n & (n - 1) ? items : grown(items, (2 * n + !n) * size);
+}
+
 uint8_t *mk_copy(const void *bytes, size_t n)
 {
 	uint8_t *copy = malloc(n);
@@ -32,7 +38,10 @@ size_t mk_width(uint32_t version)
 
 static void append(struct mkgguf *m, const void *bytes, size_t n)
 {
-	m->kvs = grown(m->kvs, m->kvs_size + n);
+	if (n > m->kvs_room - m->kvs_size) {
+		m->kvs_room = 2 * (m->kvs_size + n);
+		m->kvs = grown(m->kvs, m->kvs_room);
+	}
 	store_bytes(m->kvs + m->kvs_size, bytes, n);
 	m->kvs_size += n;
 }
@@ -67,7 +76,7 @@ struct mkgguf *mkgguf_new(uint32_t version)
 
 static void begin_kv(struct mkgguf *m, const void *key, size_t key_length, uint32_t type)
 {
-	m->kv_starts = grown(m->kv_starts, (m->n_kv + 1u) * sizeof(*m->kv_starts));
+	m->kv_starts = grown_by_one(m->kv_starts, m->n_kv, sizeof(*m->kv_starts));
 	m->kv_starts[m->n_kv++] = m->kvs_size;
 	append_length(m, key_length);
 	append(m, key, key_length);
@@ -116,9 +125,7 @@ struct mk_tensor *mkgguf_tensor(struct mkgguf *m, const char *name, uint32_t typ
 
 	if (dims > MK_AXES)
 		abort();
-	/* Room for powers of two, so that many tensors are no square. */
-	if ((m->n_tensors & (m->n_tensors - 1)) == 0)
-		m->tensors = grown(m->tensors, (2u * m->n_tensors + 1u) * sizeof(*m->tensors));
+	m->tensors = grown_by_one(m->tensors, m->n_tensors, sizeof(*m->tensors));
 	t = &m->tensors[m->n_tensors++];
 	*t = (struct mk_tensor){ name, strlen(name), dims,   { 1, 1, 1, 1, 1, 1, 1, 1 },
 				 type, MK_AUTO,	     MK_AUTO };

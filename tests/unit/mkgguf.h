@@ -33,7 +33,7 @@ struct mkgguf {
 	struct mk_tensor *tensors;
 	uint32_t n_tensors, n_kv;
 	uint8_t *kvs; /* the metadata as it will be written */
-	size_t kvs_size;
+	size_t kvs_size, kvs_room;
 	size_t *kv_starts; /* of each entry in kvs */
 };
 
