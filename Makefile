@@ -174,7 +174,7 @@ $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscal
 	-Wl,--wrap=fstatfs64,--wrap=geteuid,--wrap=curl_easy_setopt,--wrap=clock_gettime \
 	-Wl,--wrap=cond_poll_wait
 # Files that are another mount's: test_path_probe.
-$B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64
+$B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64,--wrap=pthread_create
 # A stage that cannot be read: test_layer_seal.
 $B/tests/unit/layer/tests: UNIT_LDFLAGS += -Wl,--wrap=pread64
 # Time that passes while nothing is asked: test_write_opens.

@@ -427,17 +427,29 @@ static struct probe_batch *new_batch(struct probe_threads *probes,
 	return NULL;
 }
 
-/* With the lock held. Fewer threads than wanted are slower, and none finds nothing. */
+/* With the lock held: one thread for each place, which does all jobs there. Fewer threads than
+ * places are slower, and none finds nothing. */
 static void start(struct probe_batch *batch)
 {
+	const char *places[PROBE_THREADS_MAX];
 	pthread_attr_t detached;
 	pthread_t thread;
+	size_t n = 0;
 
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	for (size_t i = 0; i < batch->n && i < PROBE_THREADS_MAX; i++)
+	for (size_t i = 0; i < batch->n && n < PROBE_THREADS_MAX; i++) {
+		const char *place = batch->jobs[i].place;
+		size_t k = 0;
+
+		while (k < n && strcmp(places[k], place) != 0)
+			k++;
+		if (k < n)
+			continue;
+		places[n++] = place;
 		if (pthread_create(&thread, &detached, work, batch) == 0)
 			batch->holders++;
+	}
 	pthread_attr_destroy(&detached);
 }
 

@@ -9,6 +9,7 @@
 #include "tests/unit/small_gguf.h"
 
 #include <linux/magic.h>
+#include <pthread.h>
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 
@@ -39,6 +40,29 @@ int __wrap_fstatfs64(int fd, struct statfs *status)
 	return rc;
 }
 
+static unsigned threads; /* that were started */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+			  void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+			  void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+			  void *argument)
+{
+	threads++;
+	return __real_pthread_create(thread, attr, start, argument);
+}
+
+static struct timespec in_a_minute(void)
+{
+	struct timespec until;
+
+	must(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+	until.tv_sec += 60;
+	return until;
+}
+
 /* What is found at the file organ.bin, which says that its data lie at that extent. */
 static struct path_probe_result probe(void **state, const char *extent, long type)
 {
@@ -47,10 +71,9 @@ static struct path_probe_result probe(void **state, const char *extent, long typ
 	const struct path_probe at = { .path = path.text, .uid = getuid(), .gid = getgid() };
 	struct probe_threads *probes = probe_threads_new();
 	struct path_probe_result found = { .own = false };
-	struct timespec until;
+	const struct timespec until = in_a_minute();
 
-	must(probes && clock_gettime(CLOCK_MONOTONIC, &until) == 0);
-	until.tv_sec += 60;
+	must(probes != NULL);
 	extent_text = extent;
 	filesystem = type;
 	path_probe(probes, &own, &at, 1, &until, &found);
@@ -182,6 +205,44 @@ static void what_is_no_organ_is_no_argument(void **state)
 	assert_int_equal(found.err.code, ENOENT);
 	assert_null(found.file);
 	path_probe_result_release(&found);
+}
+
+/* How many threads look at n links into so many directories. */
+static unsigned threads_for(void **state, size_t n, size_t directories)
+{
+	const struct path_resolve_mount own = { .point = NULL };
+	const struct timespec until = in_a_minute();
+	struct probe_threads *probes = probe_threads_new();
+	struct path_probe at[20];
+	struct path_probe_result found[20];
+	struct path paths[20];
+
+	must(probes && n <= ARRAY_LENGTH(at));
+	for (size_t i = 0; i < n; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "%zu/%zu.bin", i % directories, i);
+		paths[i] = in_temp(state, name);
+		at[i] = (struct path_probe){
+			.path = paths[i].text, .uid = getuid(), .gid = getgid()
+		};
+	}
+	threads = 0;
+	path_probe(probes, &own, at, n, &until, found);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(found[i].err.code, ENOENT);
+		path_probe_result_release(&found[i]);
+	}
+	probe_threads_unref(probes);
+	return threads;
+}
+
+static void one_thread_looks_at_each_place_up_to_eight(void **state)
+{
+	assert_int_equal(threads_for(state, 1, 1), 1);
+	assert_int_equal(threads_for(state, 20, 1), 1);
+	assert_int_equal(threads_for(state, 20, 3), 3);
+	assert_int_equal(threads_for(state, 20, 20), 8);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
