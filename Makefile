@@ -168,11 +168,11 @@ $B/tests/unit/assemble/tests: UNIT_LDFLAGS += \
 	-Wl,--wrap=fstatfs64
 # A filesystem that has shut down: test_disk.
 $B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64
-# A kernel that knows less: test_page_cache. A curl that lacks options, and a clock that hurries:
+# A kernel that knows less: test_page_cache. A curl that lacks options, and pauses that take no time:
 # test_remote_http. Threads that wait until they are woken: test_remote_cache.
 $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid,--wrap=curl_easy_setopt,--wrap=clock_gettime \
-	-Wl,--wrap=cond_poll_wait
+	-Wl,--wrap=curl_multi_poll,--wrap=cond_poll_wait
 # Files that are another mount's: test_path_probe.
 $B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64,--wrap=pthread_create
 # A stage that cannot be read: test_layer_seal.
