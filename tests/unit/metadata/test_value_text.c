@@ -224,11 +224,19 @@ static void any_part_is_that_part_of_the_whole(void **state)
 		text = value_text_new(&value, &rc);
 		assert_reads_back(&value, "many");
 		assert_true(size > 500000);
-		for (int i = 0; i < 300; i++) {
-			const uint64_t at = (x = x * 1664525 + 1013904223) % size;
-			const size_t length = (x >> 8) % (i % 3 ? 5000 : 300000);
-			const size_t most = size - at < length ? size - at : length;
+		/* From around where each chunk begins, and at random. */
+		for (size_t i = 0; i < 3 * value_text_chunks(text) + 30; i++) {
+			const size_t length = (x = x * 1664525 + 1013904223) >> 8;
+			uint64_t at = x % size;
+			size_t most;
 
+			if (i / 3 < value_text_chunks(text)) {
+				value_text_chunk(text, i / 3, &at);
+				at += i % 3;
+				at -= at > 0;
+			}
+			most = length % (i % 10 ? 5000 : 300000);
+			most = most < size - at ? most : size - at;
 			assert_int_equal(value_text_read(text, &value, part, most, at), 0);
 			assert_memory_equal(part, whole + at, most);
 		}
