@@ -166,8 +166,9 @@ UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarr
 $B/tests/unit/assemble/tests: UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
-# A filesystem that has shut down: test_disk.
-$B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64
+# A filesystem that has shut down: test_disk. Waits that the clock ends at once: test_in_flight.
+$B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64 \
+	-Wl,--wrap=clock_gettime,--wrap=pthread_cond_timedwait
 # A kernel that knows less: test_page_cache. A curl that lacks options, and pauses that take no time:
 # test_remote_http. Threads that wait until they are woken: test_remote_cache.
 $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \

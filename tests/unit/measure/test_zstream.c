@@ -23,21 +23,19 @@ static struct zmeasure measure(const float *values, size_t n)
 static unsigned stream(const float *values, size_t n, const size_t lengths[3],
 		       struct zmeasure *result)
 {
-	struct zstream *z = malloc(sizeof(*z));
+	static struct zstream z; /* of 5 MB, whose pages are not made anew for each input */
 	unsigned passes = 0;
 
-	assert_non_null(z);
-	memset(z, 0xa5, sizeof(*z));
-	zstream_begin(z);
+	memset(&z, 0xa5, sizeof(z));
+	zstream_begin(&z);
 	do {
 		for (size_t at = 0, taken, chunk = passes; at < n; at += taken, chunk++) {
 			taken = lengths[chunk % 3] < n - at ? lengths[chunk % 3] : n - at;
-			zstream_add(z, values + at, taken);
+			zstream_add(&z, values + at, taken);
 		}
 		passes++;
-	} while (zstream_again(z));
-	zstream_end(z, result);
-	free(z);
+	} while (zstream_again(&z));
+	zstream_end(&z, result);
 	return passes;
 }
 
@@ -105,9 +103,10 @@ static void many_values_measure_the_same(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
-		float *values = random_input(kinds[k], 1000003);
+		const size_t n = k ? 200003 : 1000003;
+		float *values = random_input(kinds[k], n);
 
-		assert_int_equal(check(values, 1000003, (size_t[]){ 65536, 65536, 65536 }), 3);
+		assert_int_equal(check(values, n, (size_t[]){ 65536, 65536, 65536 }), 3);
 		free(values);
 	}
 }

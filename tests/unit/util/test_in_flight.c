@@ -5,6 +5,33 @@
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
+#include <time.h>
+
+/* The program is linked with -Wl,--wrap=clock_gettime and -Wl,--wrap=pthread_cond_timedwait: the
+ * clock stands still, but for a wait that it ends. */
+static struct timespec now;
+static bool clock_ends_waits;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
+				  const struct timespec *until);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*time = now;
+	return 0;
+}
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
+				  const struct timespec *until)
+{
+	if (!clock_ends_waits)
+		return pthread_cond_wait(condition, lock);
+	now = *until;
+	return ETIMEDOUT;
+}
+
 static void *wait_for_none(void *in_flight)
 {
 	in_flight_wait(in_flight);
@@ -43,6 +70,7 @@ static void a_release_is_waited_for_until_it_comes(void **state)
 	in_flight_expect(in_flight);
 	assert_true(in_flight_any(in_flight));
 	task_begin(&waiter, wait_for_none, in_flight);
+	assert_true(task_sleeps(&waiter));
 	in_flight_begin(in_flight);
 	in_flight_unexpect(in_flight);
 	assert_true(in_flight_any(in_flight));
@@ -55,10 +83,15 @@ static void a_release_is_waited_for_until_it_comes(void **state)
 static void one_that_does_not_come_is_waited_for_no_longer_than_said(void **state)
 {
 	struct in_flight *in_flight = in_flight_new();
+	const struct timespec began = now;
 
 	(void)state;
 	in_flight_expect(in_flight);
+	clock_ends_waits = true;
 	in_flight_wait(in_flight);
+	clock_ends_waits = false;
+	assert_int_equal(now.tv_sec, began.tv_sec + IN_FLIGHT_EXPECT_SECONDS);
+	assert_int_equal(now.tv_nsec, began.tv_nsec);
 	assert_false(in_flight_any(in_flight));
 	/* It was no close: nothing else is disturbed. */
 	in_flight_unexpect(in_flight);
