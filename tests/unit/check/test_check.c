@@ -27,18 +27,25 @@ static char *check_of(struct model *model)
 	return text;
 }
 
-#define assert_says(model, line) unit_assert_says(model, line, __FILE__, __LINE__)
+#define assert_says(model, verdict, check, about) \
+	unit_assert_says(model, verdict "\t" check "\t", about, __FILE__, __LINE__)
 
-static void unit_assert_says(struct model *model, const char *line, const char *file, int at)
+/* One of the lines with that verdict of that check is about that. */
+static void unit_assert_says(struct model *model, const char *begin, const char *about,
+			     const char *file, int line)
 {
-	char *text = check_of(model);
-	const bool says = strstr(text, line) != NULL;
+	char *text = check_of(model), *copy = strdup(text), *rest = copy, *next;
+	bool says = false;
 
+	must(copy);
+	while ((next = strsep(&rest, "\n")))
+		says |= strncmp(next, begin, strlen(begin)) == 0 && strstr(next, about);
 	if (!says)
-		print_error("\"%s\" is not in\n%s", line, text);
+		print_error("\"%s...%s\" is not in\n%s", begin, about, text);
+	free(copy);
 	free(text);
 	if (!says)
-		_fail(file, at);
+		_fail(file, line);
 }
 
 static void without_a_graft_the_base_is_checked(void **state)
@@ -46,10 +53,10 @@ static void without_a_graft_the_base_is_checked(void **state)
 	struct opened o = open_small(state, "base.gguf");
 	char *text = check_of(o.model);
 
-	assert_int_equal(strncmp(text, "ok\toverall\tno graft", 19), 0);
-	assert_non_null(strstr(text, "\nok\tblocks\t1 from 0 on, as block_count says\n"));
-	assert_non_null(strstr(text, "\nok\toutput\ttied: "));
+	assert_memory_equal(text, "ok\toverall\tno graft; of ", 23);
 	free(text);
+	assert_says(o.model, "ok", "blocks", "1 from 0 on, as block_count says");
+	assert_says(o.model, "ok", "output", "tied: ");
 	close_model(&o);
 }
 
@@ -58,10 +65,11 @@ static void a_copy_from_nowhere_is_unknown(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(fill_up(o.model, 60), 0);
-	assert_says(o.model, "\nunknown\tdonor\tcopies: 1 graft: blk 0 ffn_up; it was not seen");
-	assert_says(o.model, "\nunknown\trope\tcopies: their donor is not known\n");
-	assert_says(o.model, "\nok\tshape\tcopies: the slots' own\n");
-	assert_says(o.model, "\nrisky\tunit\tcopies: ffn gate, up and down are not from one place");
+	assert_says(o.model, "unknown", "donor",
+		    "copies: 1 graft: blk 0 ffn_up; it was not seen from where");
+	assert_says(o.model, "unknown", "rope", "copies: ");
+	assert_says(o.model, "ok", "shape", "copies: ");
+	assert_says(o.model, "risky", "unit", "copies: ffn gate, up and down ");
 	close_model(&o);
 }
 
@@ -70,8 +78,8 @@ static void the_model_itself_can_be_the_donor(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(graft_link(o.model, SMALL_GATE, o.model, CLASS_ORGANS, "blk_0_ffn_up"), 0);
-	assert_says(o.model, "\nok\tdonor\tthis model: 1 graft: blk 0 ffn_up\n");
-	assert_says(o.model, "\tnorms\tthis model: ");
+	assert_says(o.model, "ok", "donor", "this model: 1 graft: blk 0 ffn_up");
+	assert_says(o.model, "ok", "norms", "this model: ");
 	close_model(&o);
 }
 
@@ -80,9 +88,9 @@ static void what_was_removed_leaves_a_hole(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
-	assert_says(o.model, "impossible\toverall\t0 grafts, 1 removed, 0 keys edited; ");
-	assert_says(o.model, "\nimpossible\tcomplete\tremoved, while their blocks are there: blk 0 "
-			     "ffn_up\n");
+	assert_says(o.model, "impossible", "overall", "0 grafts, 1 removed, 0 keys edited; of ");
+	assert_says(o.model, "impossible", "complete",
+		    "removed, while their blocks are there: blk 0 ffn_up");
 	close_model(&o);
 }
 
@@ -93,15 +101,12 @@ static void another_part_is_impossible_and_said(void **state)
 	assert_int_equal(fill_organ(o.model, SMALL_UP, "blk.0.ffn_gate.weight", GGML_F32, 2,
 				    small_ne, 60),
 			 0);
-	assert_says(o.model, "\nimpossible\trole\tcopies: 1 of 1: organs/blk_0_ffn_up.bin holds "
-			     "blk.0.ffn_gate.weight, which plays another part\n");
-	assert_true(
-		log_says(o.log, "organs/blk_0_ffn_up.bin: blk.0.ffn_gate.weight plays another"));
+	assert_says(o.model, "impossible", "role", "copies: 1 of 1: organs/blk_0_ffn_up.bin ");
+	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: blk.0.ffn_gate.weight "));
 	assert_int_equal(fill_organ(o.model, SMALL_UP, "nobody's", GGML_F32, 2, small_ne, 60), 0);
-	assert_says(o.model, "\nunknown\trole\tcopies: 1 of 1: the header of "
-			     "organs/blk_0_ffn_up.bin names no part that is known\n");
+	assert_says(o.model, "unknown", "role", "organs/blk_0_ffn_up.bin");
 	assert_int_equal(fill_up(o.model, 60), 0);
-	assert_says(o.model, "\nok\trole\tcopies: each plays the part that its header names\n");
+	assert_says(o.model, "ok", "role", "copies: ");
 	close_model(&o);
 }
 
@@ -110,7 +115,7 @@ static void an_added_block_has_to_be_whole(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_1_ffn_up"), 0);
-	assert_says(o.model, "\nimpossible\tcomplete\tblk 1 was added and lacks ");
+	assert_says(o.model, "impossible", "complete", "blk 1 was added and lacks ");
 	close_model(&o);
 }
 
@@ -125,9 +130,7 @@ static void another_shape_is_impossible(void **state)
 	assert_non_null(o.model);
 	assert_int_equal(fill_organ(o.model, SMALL_UP, "blk.0.ffn_up.weight", GGML_F32, 2, ne, 60),
 			 0);
-	assert_says(o.model,
-		    "\nimpossible\tshape\tcopies: 1 of 1 differ: organs/blk_0_ffn_up.bin is "
-		    "8x5, the slot 8x4\n");
+	assert_says(o.model, "impossible", "shape", "organs/blk_0_ffn_up.bin");
 	close_model(&o);
 }
 
@@ -138,39 +141,38 @@ static void another_model_is_opened_when_it_is_read(void **state)
 	donor.model->number = 1;
 	assert_int_equal(graft_link(donor.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_0_ffn_up"),
 			 0);
-	assert_says(o.model, "\nok\tarchitecture\tdonor: both are llama ");
-	assert_says(o.model, "\nok\tbytes\tdonor: the donor's");
+	assert_says(o.model, "ok", "architecture", "donor: ");
+	assert_says(o.model, "ok", "bytes", "donor: ");
 	/* As in a mount, the log outlives what reads. */
 	model_close(donor.model);
-	assert_says(o.model, "\nok\tarchitecture\tdonor: both are llama ");
+	assert_says(o.model, "ok", "architecture", "donor: ");
 	write_text(in_temp(state, "donor.gguf").text, "no model any more");
-	assert_says(o.model, "\nunknown\tarchitecture\tdonor: the donor cannot be read: ");
+	assert_says(o.model, "unknown", "architecture", "donor: ");
 	close_model(&o);
 	zstd_cache_unref(donor.cache);
 	log_free(donor.log);
 }
 
 /* The donor's file is called that. */
-static void assert_donor_shown(void **state, const char *file, const char *line)
+static void assert_donor_shown(void **state, const char *file, const char *title)
 {
 	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, file);
 
 	donor.model->number = 1;
 	assert_int_equal(graft_link(donor.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_0_ffn_up"),
 			 0);
-	assert_says(o.model, line);
+	assert_says(o.model, "ok", "architecture", title);
 	close_model(&o);
 	close_model(&donor);
 }
 
 static void a_donor_is_shown_by_a_short_name_of_plain_letters(void **state)
 {
-	assert_donor_shown(state, "a b\tc\x7f\xc3\xa4.gguf",
-			   "\nok\tarchitecture\ta?b?c???: both are llama ");
+	assert_donor_shown(state, "a b\tc\x7f\xc3\xa4.gguf", "\ta?b?c???: ");
 	assert_donor_shown(state, "0123456789012345678901234567890123.gguf",
-			   "\nok\tarchitecture\t0123456789012345678901234567890123: both ");
+			   "\t0123456789012345678901234567890123: ");
 	assert_donor_shown(state, "012345678901234567890123456789012345678901234567.gguf",
-			   "\nok\tarchitecture\t01234567890123456789012345678901...: both ");
+			   "\t01234567890123456789012345678901...: ");
 }
 
 static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
