@@ -117,16 +117,15 @@ static void the_type_may_differ_from_the_slots(void **state)
 	close_model(&o);
 }
 
-/* Bytes that are refused for the slot of SMALL_UP, with words of the reason. */
-static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n, const char *words)
+/* Bytes that are refused for the slot of SMALL_UP, as the log says. */
+static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n)
 {
-	const uint64_t before = slots_generation(o->model->slots);
+	const uint64_t before = slots_generation(o->model->slots), logged = log_count(o->log);
 
 	assert_int_equal(fill(o->model, SMALL_UP, bytes, n), -EINVAL);
 	assert_int_equal(slots_generation(o->model->slots), before);
+	assert_int_equal(log_count(o->log), logged + 1);
 	assert_true(log_says(o->log, "organs/blk_0_ffn_up.bin: graft refused: "));
-	if (!log_says(o->log, words))
-		fail_msg("the log does not say: %s", words);
 }
 
 static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **state)
@@ -138,11 +137,12 @@ static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **st
 	longer = realloc(longer, up.size + 1);
 	longer[up.size] = 0;
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	assert_refused_bytes(&o, "", 0, "the file ends inside the header");
-	assert_refused_bytes(&o, "junk of some length", 19, "no organ file");
-	assert_refused_bytes(&o, up.bytes, up.size - 1, "but the file has 127");
-	assert_refused_bytes(&o, longer, up.size + 1, "but the file has 129");
-	assert_refused_bytes(&o, up.bytes, 9, "no organ file");
+	assert_refused_bytes(&o, "", 0);
+	assert_refused_bytes(&o, "junk of some length", 19);
+	assert_refused_bytes(&o, up.bytes, up.size - 1);
+	assert_refused_bytes(&o, longer, up.size + 1);
+	assert_refused_bytes(&o, up.bytes, 9);
+	assert_true(log_says(o.log, "; the slot keeps what it had"));
 	assert_organ(o.model, SMALL_UP, &up);
 	free(longer);
 	free(up.bytes);
@@ -156,8 +156,7 @@ static void another_shape_is_refused_unless_any_is_accepted(void **state)
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
 
-	assert_refused_bytes(&o, organ.bytes, organ.size,
-			     "the organ's shape is 4x8, the slot's is 8x4");
+	assert_refused_bytes(&o, organ.bytes, organ.size);
 	assert_base(o.model, SMALL_UP);
 	close_model(&o);
 	o = open_with(state, "base.gguf", &options);
@@ -271,8 +270,8 @@ static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 	assert_int_equal(backing_read(content->file, &byte, 1, 0), -EIO);
 	content_unref(content);
 	assert_int_equal(o.model->recovered, 2);
-	assert_true(log_says(o.log, "nonsense.bin: left alone: the model has no tensor of that "));
-	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: at byte "));
+	assert_true(log_says(o.log, "nonsense.bin: left alone: "));
+	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: "));
 	close_model(&o);
 	assert_true(exists(path_in(layer, "organs/nonsense.bin").text));
 	assert_true(exists(path_in(layer, "organs/blk_0_ffn_gate.bin").text));
@@ -335,7 +334,7 @@ static void a_graft_that_cannot_be_kept_leaves_the_slot(void **state)
 			 0);
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), -EISDIR);
 	assert_base(o.model, SMALL_UP);
-	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: graft refused: Is a directory"));
+	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: graft refused: "));
 	free(up.bytes);
 	close_model(&o);
 }
@@ -547,7 +546,9 @@ static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
 	struct opened o = open_small(state, "base.gguf");
 
 	assert_int_equal(fill_name(&o, name, "token_embd.weight", 50), -EINVAL);
-	assert_true(log_says(o.log, "cannot be added under it"));
+	assert_true(log_says(o.log, "organs/blk_1_ffn_up.bin: graft refused: the model has no "
+				    "tensor of that file name, and the organ, token_embd.weight, "
+				    "cannot be added under it"));
 	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 50), 0);
 	assert_true(is_graft(&o, SMALL_TENSORS));
 	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
@@ -573,7 +574,8 @@ static void a_tensor_that_is_there_is_not_added_under_another_name(void **state)
 	mk_file_free(&file);
 	o = open_model(state, "base.gguf");
 	assert_int_equal(fill_name(&o, "blk_0_ffn_up", "blk.0.ffn_up.weight", 50), -EINVAL);
-	assert_true(log_says(o.log, "has the tensor blk.0.ffn_up.weight under another file name"));
+	assert_true(log_says(o.log, "the model has the tensor blk.0.ffn_up.weight under another "
+				    "file name"));
 	assert_int_equal(fill_name(&o, "blk.0.ffn_up.weight", "blk.0.ffn_up.weight", 50), 0);
 	close_model(&o);
 }

@@ -188,6 +188,7 @@ static void one_byte_long_is_refused_at_that_byte(void **state)
 
 	(void)state;
 	assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, o.size - 1);
+	assert_string_equal(err.text, "F32 of shape 4x2 has 32 bytes of data, but the file has 33");
 	free(o.bytes);
 }
 
@@ -211,6 +212,9 @@ static void every_prefix_is_refused_where_it_ends(void **state)
 		else if (n < o.data_at)
 			at = o.type_at;
 		assert_refused(parse(o.bytes, n, &organ, &err), &err, EBADMSG, at);
+		if (n == 0)
+			assert_string_equal(err.text,
+					    "the file ends inside the header of an organ");
 	}
 	free(o.bytes);
 }
@@ -244,6 +248,8 @@ static void a_name_longer_than_the_file_is_refused(void **state)
 		store_u32(o.bytes, lengths[i]);
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, 0);
 	}
+	assert_string_equal(err.text,
+			    "this is no organ file: its name would be 4294967295 bytes long");
 	free(o.bytes);
 }
 
@@ -259,6 +265,8 @@ static void more_than_four_axes_are_refused(void **state)
 		store_u32(o.bytes + o.dims_at, dims[i]);
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, o.dims_at);
 	}
+	assert_string_equal(err.text,
+			    "this is no organ file: its tensor would have 4294967295 axes");
 	free(o.bytes);
 }
 
@@ -360,8 +368,7 @@ static void another_type_fits_another_shape_only_if_told(void **state)
 	organ.ne[1] = 3;
 	organ.data_size = 54;
 	assert_refused(organ_fits(&organ, &slot, false, &err), &err, EINVAL, ERROR_NO_OFFSET);
-	assert_non_null(strstr(err.text, "32x3"));
-	assert_non_null(strstr(err.text, "32x2"));
+	assert_string_equal(err.text, "the organ's shape is 32x3, the slot's is 32x2");
 	assert_int_equal(organ_fits(&organ, &slot, true, &err), 0);
 }
 
