@@ -121,20 +121,25 @@ static struct finding look(const struct scene *scene, check_sets_fn *check)
 
 static void blocks_that_are_far_apart_are_a_risk(void **state)
 {
+	static const struct {
+		uint32_t from, to;
+		enum verdict verdict;
+		const char *says;
+	} grafts[] = {
+		{ EMBED, EMBED, VERDICT_OK, "none is of a block" },
+		{ AT(0, Q), AT(0, Q), VERDICT_OK, "each in the block that it was in" },
+		{ AT(0, Q), AT(4, Q), VERDICT_OK,
+		  "block 0 into block 4, 4 apart, is the farthest; 0 are more than 4 apart" },
+		{ AT(6, Q), AT(1, Q), VERDICT_RISKY, "; 1 is more" },
+		{ AT(0, Q), AT(5, Q), VERDICT_RISKY,
+		  "block 6 into block 1, 5 apart, is the farthest; 2 are" },
+	};
 	struct scene scene = begin(state);
 
-	graft(&scene, EMBED, EMBED);
-	assert_found(&scene, check_sets_distance, VERDICT_OK, "none is of a block");
-	graft(&scene, AT(0, Q), AT(0, Q));
-	assert_found(&scene, check_sets_distance, VERDICT_OK, "each in the block that it was in");
-	graft(&scene, AT(0, Q), AT(4, Q));
-	assert_found(&scene, check_sets_distance, VERDICT_OK,
-		     "block 0 into block 4, 4 apart, is the farthest; 0 are more than 4 apart");
-	graft(&scene, AT(6, Q), AT(1, Q));
-	assert_judged(&scene, check_sets_distance, VERDICT_RISKY, "; 1 is");
-	graft(&scene, AT(0, Q), AT(5, Q));
-	assert_judged(&scene, check_sets_distance, VERDICT_RISKY, "block 6 into block 1, 5 apart");
-	assert_judged(&scene, check_sets_distance, VERDICT_RISKY, "; 2 are");
+	for (size_t i = 0; i < ARRAY_LENGTH(grafts); i++) {
+		graft(&scene, grafts[i].from, grafts[i].to);
+		assert_judged(&scene, check_sets_distance, grafts[i].verdict, grafts[i].says);
+	}
 	end(&scene);
 }
 

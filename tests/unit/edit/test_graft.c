@@ -412,9 +412,12 @@ static void fill_from(struct opened *o, struct donor *donor)
 	free(up.bytes);
 }
 
-static struct donor *donor_at(const char *path, const char *fingerprint)
+/* Filled as from that GGUF, it is kept as of that one, with its fingerprint. */
+static void assert_origin(struct opened *o, const char *path, const char *fingerprint,
+			  const char *of)
 {
-	return donor_from_record(path, fingerprint, "x", 1);
+	fill_from(o, donor_from_record(path, fingerprint, "x", 1));
+	assert_true(origin_says(o, UP, of) && origin_says(o, UP, fingerprint));
 }
 
 /* A donor that has not said which GGUF it is of is asked. */
@@ -453,12 +456,9 @@ static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 
 	assert_non_null(fingerprint);
 	fingerprint[0] = fingerprint[0] == '0' ? '1' : '0';
-	fill_from(&o, donor_at(base, own));
-	assert_true(origin_says(&o, UP, "of base\n") && origin_says(&o, UP, own));
-	fill_from(&o, donor_at(base, fingerprint));
-	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, fingerprint));
-	fill_from(&o, donor_at(in_temp(state, "other.gguf").text, own));
-	assert_true(origin_says(&o, UP, "of another\n") && origin_says(&o, UP, own));
+	assert_origin(&o, base, own, "of base\n");
+	assert_origin(&o, base, fingerprint, "of another\n");
+	assert_origin(&o, in_temp(state, "other.gguf").text, own, "of another\n");
 	free(fingerprint);
 	close_model(&o);
 }

@@ -104,19 +104,22 @@ static int open_beside(void *context, const char *written, struct base *base, ch
 	return merge_open_by_path(context, written, NULL, base, path, err);
 }
 
-static void plan_into(struct planned *planned, void **state, bool f16)
+static struct merge_plan_params beside(void **state, bool f16)
 {
-	const struct merge_plan_params params = { .form = planned->form.file,
-						  .gguf = planned->form.gguf,
-						  .open = open_beside,
-						  .context = ((struct temp *)*state)->dir,
-						  .f16 = f16 };
+	return (struct merge_plan_params){ .open = open_beside,
+					   .context = ((struct temp *)*state)->dir,
+					   .f16 = f16 };
+}
 
+static void plan_into(struct planned *planned, struct merge_plan_params params)
+{
+	params.form = planned->form.file;
+	params.gguf = planned->form.gguf;
 	planned->plan = merge_plan_new(&planned->config, &params, &planned->err);
 }
 
 /* Of the form in form.gguf. */
-static struct planned plan_as(void **state, const char *text, bool f16)
+static struct planned plan_by(void **state, const char *text, struct merge_plan_params params)
 {
 	struct planned planned = { 0 };
 
@@ -124,8 +127,13 @@ static struct planned plan_as(void **state, const char *text, bool f16)
 			 0);
 	if (merge_config_read(text, strlen(text), &planned.config, &planned.err) < 0)
 		fail_msg("%s: %s", text, planned.err.text);
-	plan_into(&planned, state, f16);
+	plan_into(&planned, params);
 	return planned;
+}
+
+static struct planned plan_as(void **state, const char *text, bool f16)
+{
+	return plan_by(state, text, beside(state, f16));
 }
 
 static struct planned plan(void **state, const char *text)
@@ -763,14 +771,13 @@ static int open_the_form(void *context, const char *written, struct base *base, 
 static void assert_no_secret(void **state, const char *text, const char *says)
 {
 	struct planned p = { 0 };
-	struct merge_plan_params params = { .open = open_the_form,
-					    .context = ((struct temp *)*state)->dir };
+	struct merge_plan_params params = beside(state, false);
 
+	params.open = open_the_form;
 	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
-	params.form = p.form.file;
-	params.gguf = p.form.gguf;
 	if (merge_config_read(text, strlen(text), &p.config, &p.err) == 0)
-		assert_null(merge_plan_new(&p.config, &params, &p.err));
+		plan_into(&p, params);
+	assert_null(p.plan);
 	if (!strstr(p.err.text, says) || strstr(p.err.text, "secret"))
 		fail_msg("\"%s\"", p.err.text);
 	release(&p);
@@ -804,16 +811,13 @@ static int open_and_truncate(void *context, const char *written, struct base *ba
 
 static void a_model_that_cannot_be_read_any_more_is_refused(void **state)
 {
-	struct planned p = { 0 };
-	struct merge_plan_params params = { .open = open_and_truncate,
-					    .context = ((struct temp *)*state)->dir };
+	struct merge_plan_params params = beside(state, false);
+	struct planned p;
 
+	params.open = open_and_truncate;
 	save_two(state, 1);
-	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
-	assert_int_equal(merge_config_read(LINEAR, strlen(LINEAR), &p.config, &p.err), 0);
-	params.form = p.form.file;
-	params.gguf = p.form.gguf;
-	assert_null(merge_plan_new(&p.config, &params, &p.err));
+	p = plan_by(state, LINEAR, params);
+	assert_null(p.plan);
 	assert_refused(-p.err.code, &p.err, EIO, ERROR_NO_OFFSET);
 	assert_non_null(strstr(p.err.text, "line 4, column 3: the metadata of \"donor.gguf\""));
 	release(&p);
@@ -830,20 +834,16 @@ static int open_and_stop(void *context, const char *written, struct base *base, 
 static void a_plan_that_is_stopped_is_given_up(void **state)
 {
 	atomic_bool stop = false;
-	struct planned p = { 0 };
-	struct merge_plan_params params = { .open = open_and_stop,
-					    .context = &stop,
-					    .stop = &stop };
+	struct planned p;
 	char text[PATH_MAX + 128];
 
 	save_two(state, 1);
 	snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: \"%s\"}]\n",
 		 in_temp(state, "form.gguf").text);
-	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
-	assert_int_equal(merge_config_read(text, strlen(text), &p.config, &p.err), 0);
-	params.form = p.form.file;
-	params.gguf = p.form.gguf;
-	assert_null(merge_plan_new(&p.config, &params, &p.err));
+	p = plan_by(state, text,
+		    (struct merge_plan_params){
+			    .open = open_and_stop, .context = &stop, .stop = &stop });
+	assert_null(p.plan);
 	assert_refused(-p.err.code, &p.err, EINTR, ERROR_NO_OFFSET);
 	release(&p);
 }
@@ -932,7 +932,7 @@ static void without_memory_nothing_is_planned(void **state)
 		merge_plan_free(p.plan);
 		p.err = (struct error){ 0 };
 		allocation_fails(k);
-		plan_into(&p, state, false);
+		plan_into(&p, beside(state, false));
 		if (!allocation_failed())
 			break;
 		assert_null(p.plan);
