@@ -6,11 +6,11 @@
 #include "fs/tensor/codec.h"
 #include "gguf/dequant.h"
 #include "tests/unit/merges.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/zinputs.h"
 #include "tests/unit/zstd_file.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 /* Every tensor begins there in its file. */
 #define AT 37u
@@ -40,7 +40,7 @@ static int read_memory(void *context, unsigned flags, void *bytes, size_t n, uin
 	must(offset <= file->n && n <= file->n - offset);
 	while (atomic_load(&file->control->hold)) {
 		atomic_store(&file->control->held, true);
-		sched_yield();
+		tick();
 	}
 	if (k == file->control->stop_at)
 		atomic_store(&file->control->stop, true);
@@ -792,7 +792,7 @@ static void a_reader_that_waits_for_a_pass_of_another_can_be_interrupted(void **
 	atomic_store(&scene.control.hold, true);
 	assert_int_equal(pthread_create(&reader.thread, NULL, read_at_random, &reader), 0);
 	while (!atomic_load(&scene.control.held))
-		sched_yield();
+		tick();
 	assert_int_equal(backing_read_cancellable(reader.merged, 0, bytes, sizeof(bytes), 0, &stop),
 			 -EINTR);
 	atomic_store(&scene.control.hold, false);

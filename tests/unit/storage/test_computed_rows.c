@@ -2,10 +2,11 @@
 /* test_computed_rows.c - fs/storage/computed_rows.c: bytes that are made row by row. */
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
+#include "tests/unit/poll_wait.h"
+#include "tests/unit/tasks.h"
 #include "tests/unit/zstd_file.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #define ROW   7u
 #define COUNT 11u
@@ -32,7 +33,7 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 	assert_true(first + n <= COUNT);
 	while (atomic_load(&counted->hold)) {
 		atomic_store(&counted->held, true);
-		sched_yield();
+		tick();
 	}
 	counted->stop = stop;
 	for (size_t i = 0; i < n * ROW; i++)
@@ -168,6 +169,14 @@ static void a_read_that_can_be_interrupted_says_so_to_what_makes_its_rows(void *
 	backing_unref(rows);
 }
 
+static void wait_briefly(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+	(void)condition;
+	pthread_mutex_unlock(lock);
+	tick();
+	pthread_mutex_lock(lock);
+}
+
 static void *read_two_bytes(void *rows)
 {
 	uint8_t bytes[2];
@@ -185,10 +194,11 @@ static void a_reader_is_not_stuck_behind_another_one_of_the_row(void **state)
 	uint8_t bytes[2];
 	void *right;
 
+	poll_wait = wait_briefly;
 	atomic_store(&counted.hold, true);
 	assert_int_equal(pthread_create(&threads[0], NULL, read_two_bytes, rows), 0);
 	while (!atomic_load(&counted.held))
-		sched_yield();
+		tick();
 	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 3, &stop), -EINTR);
 	/* The other row of the same place waits too, and one that is not interrupted gets its. */
 	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 4 * ROW, &stop), -EINTR);

@@ -2,6 +2,7 @@
 /* test_remote_cache.c - fs/storage/remote_cache.c: blocks are there once, for a while, and a thread
  * that waits for one that fails does not wait for ever. */
 #include "fs/storage/remote_cache.h"
+#include "tests/unit/poll_wait.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
@@ -112,25 +113,18 @@ static void what_is_kept_stays(void **state)
 /* Threads that have begun to wait: in the cases of this file each waits until it is woken, not for
  * a moment only. */
 static atomic_int waiting;
-static bool is_polled = true;
-void __real_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
-void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
+
+static void count_and_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
+{
+	atomic_fetch_add(&waiting, 1);
+	pthread_cond_wait(condition, lock);
+}
 
 static int wait_until_woken(void **state)
 {
 	(void)state;
-	is_polled = false;
+	poll_wait = count_and_wait;
 	return 0;
-}
-
-void __wrap_cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
-{
-	if (is_polled) {
-		__real_cond_poll_wait(condition, lock);
-		return;
-	}
-	atomic_fetch_add(&waiting, 1);
-	pthread_cond_wait(condition, lock);
 }
 
 struct waiter {
