@@ -217,19 +217,23 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
 		$(call flags,--libs,cmocka)
 
-# organfs on a disk that fails on demand (tests/tools/faults.c), and what else the mount tests run.
+# organfs on a disk that fails on demand (tests/tools/faults.c), with clocks that jump (clock.c), and
+# what else the mount tests run.
 FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
 	ioctl sync_file_range pread64 preadv64v2 readlinkat fstat64 fstatat64 faccessat fdopendir readdir64
-$B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $(call with_below,fs)
-	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lm
+CLOCK_CALLS := clock_gettime time pthread_cond_timedwait curl_multi_poll
+$B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/tests/tools/clock.o \
+		$(call with_below,fs)
+	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) $(CLOCK_CALLS:%=-Wl,--wrap=%) -o $@ $^ \
+		$(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 FSFUZZ := $(patsubst %.c,$B/%.o,$(wildcard tests/tools/fsfuzz/*.c))
 $B/tests/tools/fsfuzz/fsfuzz: $(FSFUZZ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 # Goes into programs of others, which have no sanitizer.
-$B/tests/tools/nodirs.so $B/tests/tools/clock.so: $B/tests/tools/%.so: tests/tools/%.c $B/flags
+$B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 # That gives up after two seconds what the other waits an hour for.
@@ -247,7 +251,7 @@ $B/tests/tools/supervise: tests/tools/supervise.c fs/util/mountinfo.c fs/util/mo
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
-	serve-file organfs-disk clock.so supervise)
+	serve-file organfs-disk supervise)
 
 # All processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -9,6 +9,7 @@ MALFORMED=$here/../malformed
 GGUF=$here/../tools/gguf
 LORA=$here/../tools/lora.py
 UMOUNT=${ORGANFS%/*}/organfs-umount # built beside it
+FAULTY=${ORGANFS%/*}/tests/tools/organfs-faults
 declare -A DAEMON=() # process by mount point
 
 fail() {
@@ -99,11 +100,11 @@ mount_model() {
 # Each such CALL that begins after hold waits until release, or for one more hold, which lets the
 # calls that wait be made and holds those that begin later.
 mount_held() {
-	local call=$1 program=${ORGANFS%/*}/tests/tools/organfs-faults
-	[ -x "$program" ] || skip "$program is not built"
+	local call=$1
+	[ -x "$FAULTY" ] || skip "$FAULTY is not built"
 	shift
 	rm -f "$TMP/held" "$TMP/arrived"
-	ORGANFS=$program ORGANFS_FAULT=$call:1:hold+:$TMP/held ORGANFS_FAULT_LOG=$TMP/arrived \
+	ORGANFS=$FAULTY ORGANFS_FAULT=$call:1:hold+:$TMP/held ORGANFS_FAULT_LOG=$TMP/arrived \
 		mount_model "$@"
 }
 
@@ -119,6 +120,20 @@ release() {
 # have_arrived N: so many calls have been held since mount_held.
 have_arrived() {
 	[ -e "$TMP/arrived" ] && [ "$(wc -l <"$TMP/arrived")" -ge "$1" ]
+}
+
+# with_clock: $ORGANFS has the clocks of tools/clock.c from here on, and later SECONDS puts the
+# steady ones forward.
+with_clock() {
+	[ -x "$FAULTY" ] || skip "$FAULTY is not built"
+	ORGANFS=$FAULTY
+	export CLOCK=$TMP/clock
+	later 0
+}
+
+later() {
+	LATER=$((${LATER-0} + $1))
+	echo "0 $LATER" >"$CLOCK"
 }
 
 # Without a fork, unlike mountpoint(1), if mountinfo has the path as it is.
@@ -177,6 +192,15 @@ wait_inside() {
 		*) return 1 ;;
 		esac
 	done
+}
+
+# A thread of that process does.
+has_thread_inside() {
+	local task
+	for task in "/proc/$1/task/"*; do
+		! wait_inside "${task##*/}" || return 0
+	done
+	return 1
 }
 
 # Returns at once; the daemon may be at work for longer.
