@@ -20,6 +20,7 @@ exact() {
 	equal "$(wc -c <"$1")" "$size" "bytes of $1"
 }
 
+with_clock
 base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"
 absent "$MNT/diff"
@@ -71,7 +72,7 @@ same "$D/clerk.tsv" "$D/mounted.tsv"
 ln -s "$MNT" "$TMP/mnt/.diff/back.gguf"
 ln -s "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin" 2>/dev/null ||
 	ln -sf "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin"
-sleep 2.1 # where a link leads is looked at again then
+later 3 # where a link leads is looked at again then
 in_time 30 cat "$D/mounted.tsv" >"$TMP/one" || fail 'no table of a mount with grafts'
 in_time 30 cat "$TMP/mnt/.diff/back.tsv" >"$TMP/other" || fail 'no table the other way'
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/one")" yes
@@ -119,12 +120,12 @@ expect_fail 'not permitted|denied' bash -c "echo x >$D/base"
 # Another file at the path counts, one that was cut off is an error, and said.
 cp "$base" "$TMP/new"
 mv "$TMP/new" "$TMP/clerk.gguf"
-sleep 2.1
+later 3
 equal "$(differing "$D/clerk.tsv")" ''
 exec 5<"$D/clerk.tsv"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/new"
 mv "$TMP/new" "$TMP/clerk.gguf"
-sleep 2.1
+later 3
 [ "$(differing "$D/clerk.tsv" | wc -l)" -gt 40 ] || fail 'the new file does not count'
 exec 5<&-
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin" # nothing is known of it
@@ -133,7 +134,7 @@ truncate -s 100000 "$TMP/clerk.gguf"
 expect_fail 'Input/output error' cat <&5
 exec 5<&-
 log_says 'clerk\.gguf.*(changed|cannot be read)'
-sleep 2.1
+later 3
 says "$D/clerk.tsv" '^# there is nothing to compare with: .*clerk\.gguf: '
 unmount_and_wait
 
