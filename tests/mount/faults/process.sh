@@ -7,6 +7,7 @@
 . "${0%/*}/../lib.sh"
 
 need prlimit
+with_clock
 base=$(use stories260K)
 for block in 0 1 2 3 4; do
 	"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.$block.ffn_up.weight "$TMP/$block.bin"
@@ -38,7 +39,8 @@ same "$TMP/is" "$TMP/old_2.bin"
 same "$(slot 1)" "$TMP/1.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$(slot 1)"
 
-# The same for long, while many open organs for writing: an open() has two steps.
+# The same for long, while many open organs for writing: an open() has two steps, and the daemon
+# forgets after 10 s who has made the first. A byte of what opens.py writes is an open().
 cat >"$TMP/opens.py" <<'END'
 import os, sys, threading
 
@@ -51,6 +53,7 @@ def opens(path):
             os.close(os.open(path, os.O_WRONLY))
         except OSError as error:
             failures.append(str(error))
+        os.write(1, b".")
 
 
 threads = [threading.Thread(target=opens, args=(path,)) for path in sys.argv[1:] * 5]
@@ -63,14 +66,24 @@ for thread in threads:
 sys.exit("\n".join(failures[:5]) or 0)
 END
 mkfifo "$TMP/end"
-python3 "$TMP/opens.py" "$(slot 1)" "$(slot 2)" "$(slot 3)" "$(slot 4)" <"$TMP/end" &
+python3 "$TMP/opens.py" "$(slot 1)" "$(slot 2)" "$(slot 3)" "$(slot 4)" \
+	<"$TMP/end" >"$TMP/opened" &
 writers=$!
 exec 9>"$TMP/end"
-sleep 1
+has_opened() {
+	[ "$(stat -c %s "$TMP/opened")" -ge "$1" ]
+}
+others_wait() {
+	local task
+	for task in "/proc/$1/task/"*; do
+		[ "${task##*/}" = "$1" ] || wait_inside "${task##*/}" || return 1
+	done
+}
+until_true 60 has_opened 100 || late 'nothing is opened'
 kill -STOP "$pid"
-sleep 12
+until_true 60 others_wait $writers || late 'a thread does not wait'
+later 12
 kill -CONT "$pid"
-sleep 0.5
 exec 9>&-
 wait $writers || fail 'an open() failed'
 
