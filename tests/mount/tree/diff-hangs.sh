@@ -3,27 +3,24 @@
 # A link of .diff leads to a mount whose daemon stops while its metadata is read: whatever number of
 # processes look at the file and give up, the rest of the mount goes on, and the link can be removed
 # and made again. In circles of files of .diff nothing hangs either.
-# timeout: 180
 . "${0%/*}/../lib.sh"
 
+with_clock
 D=$MNT/.diff
 other=$TMP/other
-# Parsed, and not in memory any more: that command has to read values.
+# Parsed, and not in memory any more: that command has to read values. $waiting is its process.
 hang() {
 	stat "$D/x.tsv" >"$TMP/stat"
 	dd if="$other/model.gguf" iflag=nocache count=0 status=none
 	kill -STOP "${DAEMON[$other]}"
-	timeout -s KILL 1 "$@" >"$TMP/stat" 2>&1 || [ $? != 137 ] || return 0
-	kill -CONT "${DAEMON[$other]}"
-	return 1
+	"$@" >"$TMP/stat" 2>&1 &
+	waiting=$!
+	until_true 60 has_thread_inside "${DAEMON[$MNT]}" || late "$* does not wait"
 }
-hang_at_last() {
-	local try
-	for ((try = 0; try < 5; try++)); do
-		! hang "$@" || return 0
-		sleep 2.1
-	done
-	skip 'what the other daemon said is still in memory'
+# The daemon has a second for an answer.
+kill_waiting() {
+	kill -KILL $waiting
+	until_true 60 eval "later 1; is_gone $waiting" || fail 'a reader cannot be killed'
 }
 
 # mount_both MODEL OTHER: a link leads to the other mount, and not to a file on disk.
@@ -37,13 +34,14 @@ mount_both() {
 # Who helps readers of a table measures no θ, and the link can be removed also while the first
 # sample is read: no tensor is of one type in both.
 mount_both "$(use stories260K)" "$(use stories260K-q8_0)"
-hang_at_last cat "$D/x.tsv"
+hang cat "$D/x.tsv"
+kill_waiting
 readers=()
 for ((i = 0; i < 2; i++)); do
-	timeout -s KILL 60 cat "$D/x.tsv" >"$TMP/table" 2>&1 &
+	cat "$D/x.tsv" >"$TMP/table" 2>&1 &
 	readers+=($!)
 done
-sleep 0.5
+until_true 60 wait_inside "${readers[@]}" || late 'no reader waits'
 in_time 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'readers of .diff keep θ'
 in_time 15 rm "$D/x.gguf" || fail 'the link cannot be removed while its table is read'
 in_time 10 ls -A "$D" >"$TMP/list" || fail 'no listing'
@@ -53,10 +51,14 @@ unmount_and_wait
 unmount_and_wait "$other"
 
 mount_both "$(use scribe-Q4_K_M)" "$(use clerk-Q4_K_M)"
-hang_at_last stat "$D/x"
+hang stat "$D/x"
+kill_waiting
 # More processes that give up than there are threads for them.
 for ((i = 0; i < 40; i++)); do
-	timeout -s KILL 0.2 stat "$D/x" >"$TMP/stat" 2>&1 || true
+	stat "$D/x" >"$TMP/stat" 2>&1 &
+	waiting=$!
+	until_true 60 wait_inside $waiting || late "$i: no process waits"
+	kill_waiting
 done 2>"$TMP/killed"
 in_time 20 cat "$MNT/organs/.theta" >"$TMP/theta" || fail 'the mount hangs'
 in_time 15 rm "$D/x.gguf" || fail 'the link cannot be removed'
@@ -69,8 +71,11 @@ rm "$D/x.gguf"
 # Each of two files of .diff is made of the other.
 ln -s "$MNT/.diff/a.tsv" "$other/.diff/b.gguf"
 ln -s "$other/.diff/b.tsv" "$D/a.gguf"
-in_time 60 grep -q '^# there is nothing' "$D/a.tsv" || fail 'a circle'
-in_time 60 grep -q '^# there is nothing' "$other/.diff/b.tsv" || fail 'a circle'
+for circle in "$D/a.tsv" "$other/.diff/b.tsv"; do
+	grep -q '^# there is nothing' "$circle" &
+	until_true 60 eval "later 1; is_gone $!" || fail 'a circle hangs'
+	wait $! || fail 'a circle'
+done
 rm "$D/a.gguf" "$other/.diff/b.gguf"
 # Nothing of the other mount is open any more, though the kernel still knows files of .diff.
 unmount_and_wait "$other"
