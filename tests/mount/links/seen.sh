@@ -5,6 +5,7 @@
 # finds it, after a crash too.
 . "${0%/*}/../lib.sh"
 
+with_clock
 base=$(use stories260K)
 donor=$(use stories260K-donor)
 state=$XDG_STATE_HOME/organfs
@@ -12,8 +13,17 @@ slot=$MNT/organs/blk_2_ffn_up.bin
 mkdir "$TMP/donor"
 "$GGUF" splice "$base" "$donor" blk.2.ffn_up.weight "$TMP/expected"
 
+# graft_is KIND [TABLE]
 graft_is() {
-	equal "$(cut -f 1,2 "$MNT/.grafts")" "organs/blk_2_ffn_up.bin	$1"
+	equal "$(cut -f 1,2 "${2-$MNT/.grafts}")" "organs/blk_2_ffn_up.bin	$1"
+}
+
+# Until the donor's time is over.
+look_in_vain() {
+	cat "$MNT/.grafts" >"$TMP/looked" &
+	until_true 60 has_thread_inside "${DAEMON[$MNT]}" || fail 'the donor is not asked'
+	later 4
+	wait $! || fail 'a look fails'
 }
 
 link_and_unmount_donor() {
@@ -37,6 +47,8 @@ mount_model -o noassemble "$base"
 mount_model -o noassemble "$donor" "$TMP/donor"
 ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
 kill -STOP "${DAEMON[$TMP/donor]}"
+look_in_vain
+graft_is link "$TMP/looked"
 graft_is link
 same "$MNT/model.gguf" "$TMP/expected"
 kill -9 "${DAEMON[$TMP/donor]}"
@@ -151,14 +163,15 @@ cat "$MNT/.grafts" >"$TMP/grafts"
 descriptors_before=$(descriptors)
 before=$(threads)
 kill -STOP "${DAEMON[$TMP/donor]}"
-for look in 1 2 3 4 5 6; do
+look_in_vain
+same "$TMP/grafts" "$TMP/looked"
+for look in {1..12}; do
 	cat "$MNT/.grafts" >"$TMP/grafts.now"
 	same "$TMP/grafts" "$TMP/grafts.now"
 done
-sleep 1
-[ "$(threads)" -le $((before + 8)) ] || fail "$before threads before, $(threads) now"
-[ "$(descriptors)" -le $((descriptors_before + 8)) ] ||
-	fail "$descriptors_before descriptors before, $(descriptors) now"
+until_true 60 eval '[ "$(threads)" -le $((before + 8)) ]' ||
+	fail "$before threads before, $(threads) now"
+no_leak $((descriptors_before + 8))
 kill -CONT "${DAEMON[$TMP/donor]}"
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
