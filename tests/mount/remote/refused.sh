@@ -3,6 +3,7 @@
 # What cannot be mounted is refused with one sentence, and no password is shown anywhere.
 . "${0%/*}/../lib.sh"
 
+with_clock
 mkdir -p "$TMP/www"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/m.gguf"
 head -c 100000 /dev/urandom >"$TMP/www/noise.gguf"
