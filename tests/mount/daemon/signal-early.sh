@@ -13,18 +13,22 @@ if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
 fi
 
 base=$(use stories260K)
-printf '#!/bin/sh\n: >"%s"\nexec sleep 2\n' "$TMP/entering" >"$TMP/mount"
+cat >"$TMP/mount" <<END
+#!/bin/sh
+: >"$TMP/entering"
+while [ -e "$TMP/entering" ]; do sleep 0.02; done
+END
 chmod 755 "$TMP/mount"
 mount --bind "$TMP/mount" "$(readlink -f /bin/mount)"
 
 for signal in TERM INT; do
-	rm -f "$TMP/entering"
 	# A background job of a shell ignores SIGINT.
 	env --default-signal=INT "$ORGANFS" -f "$base" "$MNT" >"$LOGS/early" 2>&1 </dev/null &
 	pid=$!
 	until_true 60 test -e "$TMP/entering" || late "mount(8) is not run: $(cat "$LOGS/early")"
 	grep -q " $MNT " /proc/self/mountinfo || fail 'nothing is mounted yet'
 	kill "-$signal" "$pid"
+	rm "$TMP/entering"
 	status=0
 	wait "$pid" || status=$?
 	equal $status 0 "exit status after SIG$signal: $(cat "$LOGS/early")"

@@ -11,17 +11,25 @@ cp "$umount" "$TMP/umount"
 cat >"$TMP/slow" <<END
 #!/bin/sh
 : >"$TMP/removing"
-sleep 2
+while [ -e "$TMP/removing" ]; do sleep 0.02; done
 exec "$TMP/umount" "\$@"
 END
 chmod 755 "$TMP/slow"
 mount --bind "$TMP/slow" "$umount"
 
-organfs -o ro "$base" "$MNT"
+organfs -o ro,pidfile="$TMP/first" "$base" "$MNT"
+first=$(cat "$TMP/first")
 "$TMP/umount" -i "$MNT" # which removes the entry itself
 until_true 60 test -e "$TMP/removing" || fail 'the entry is not removed'
-organfs -o ro "$base" "$MNT"
-until_true 60 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
+organfs -o ro "$base" "$MNT" &
+# It has made the mount and waits for the first one, or has made its entry too.
+is_beyond_mount() {
+	is_mounted_at "$MNT" && { is_gone $! || grep -q nanosleep "/proc/$!/wchan"; }
+}
+until_true 60 is_beyond_mount || late 'no second mount'
+rm "$TMP/removing"
+wait $! || fail 'no second mount'
+until_true 60 is_gone "$first" || fail 'two daemons'
 grep -q " TARGET=$MNT .*OPTS=x-organfs.waits" /run/mount/utab || fail 'the entry is gone'
 "$TMP/umount" "$umount"
 umount "$MNT"
