@@ -60,7 +60,7 @@ first=$!
 until_true 60 under_way || late 'no progress'
 assemble_to "$TMP/out/second.gguf" &
 second=$!
-sleep 0.5
+until_true 60 wait_inside $second || late 'the second writer does not wait'
 kill -s INT $second
 wait $second 2>/dev/null && fail 'the second writer was not told'
 under_way || fail 'the second writer had to wait for the first'

@@ -3,33 +3,43 @@
 # SIGHUP is no end of a mount, but that of its terminal is, where it is in the foreground of one.
 . "${0%/*}/../lib.sh"
 
+# A daemon in a terminal, until stdin ends.
 cat >"$TMP/terminal.py" <<'END'
-import os, pty, signal, sys, time
-
-def wait_for(up):
-    for _ in range(500):
-        if os.path.ismount(sys.argv[3]) == up:
-            return
-        time.sleep(0.02)
-    sys.exit(f"mounted: {not up}")
+import os, pty, sys
 
 pid, terminal = pty.fork()
 if pid == 0:
     os.execv(sys.argv[1], [sys.argv[1], "-f", "-o", "ro", *sys.argv[2:]])
-wait_for(True)
-os.kill(pid, signal.SIGHUP)
-time.sleep(0.5)
-wait_for(True)
+print(pid, flush=True)
+sys.stdin.read()
 os.close(terminal)
-wait_for(False)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
+# No signal is before its main thread, which waits for the next one.
+has_heard() {
+	! grep -Eq '^S(ig|hd)Pnd:.*[1-9a-f]' "/proc/$1/status" &&
+		grep -q sigtimedwait "/proc/$1/wchan"
+}
+hang_up() {
+	until_true 60 has_heard "$1" || late 'the daemon does not wait for signals'
+	kill -HUP "$1"
+	until_true 60 has_heard "$1" || fail 'SIGHUP is not taken, or an end'
+	exists "$MNT/model.gguf"
+}
+
 base=$(use stories260K)
-python3 "$TMP/terminal.py" "$ORGANFS" "$base" "$MNT" || fail 'the terminal is gone'
+mkfifo "$TMP/end"
+python3 "$TMP/terminal.py" "$ORGANFS" "$base" "$MNT" <"$TMP/end" >"$TMP/pid" &
+terminal=$!
+exec 9>"$TMP/end"
+until_true 60 is_mounted_at "$MNT" || late 'no mount in a terminal'
+hang_up "$(cat "$TMP/pid")"
+exec 9>&-
+until_true 60 is_gone $terminal || fail 'the mount outlives its terminal'
+wait $terminal || fail 'the daemon fails as its terminal ends'
+! is_mounted_at "$MNT" || fail 'a mount stays'
 
 # Without a terminal nothing ends it.
 mount_model -o ro "$base"
-kill -HUP "${DAEMON[$MNT]}"
-sleep 0.3
-exists "$MNT/model.gguf"
+hang_up "${DAEMON[$MNT]}"
 unmount_and_wait
