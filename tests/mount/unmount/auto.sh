@@ -21,39 +21,54 @@ is_mounted() {
 	grep -q " $1 .* - fuse\.organfs " /proc/self/mountinfo
 }
 
+# begin OPTIONS WHO MOUNTPOINT MODEL: $pid is the daemon, $waiting the fusermount3 that waits for
+# its end, which the supervisor has adopted.
+begin() {
+	local said child
+	said=$($2 "$ORGANFS" -o "$1,pidfile=$4.pid" "$4" "$3" 2>&1) || fail "$2 $said"
+	is_mounted "$3" || fail 'not mounted'
+	pid=$(cat "$4.pid")
+	waiting=
+	for child in $(children_of "$PPID"); do
+		[ "$(cat "/proc/$child/comm")" != fusermount3 ] || waiting=$child
+	done
+	[ -n "$waiting" ] || fail 'fusermount3 does not wait'
+}
+waits_no_more() {
+	until_true 60 is_gone "$waiting" || fail 'what waits for the daemon goes on'
+}
+
 # try OPTIONS WHO MOUNTPOINT MODEL: killed, also where fusermount3 no longer waits for that, then
 # grafted, then replaced.
 try() {
-	local options=$1 who=$2 mnt=$3 model=$4 pid
+	local options=$1 who=$2 mnt=$3 model=$4 end pid waiting
 	for end in $ends alone; do
-		said=$($who "$ORGANFS" -o "$options" "$model" "$mnt" 2>&1) || fail "$who $said"
-		is_mounted "$mnt" || fail 'not mounted'
-		pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
+		begin "$@"
 		if [ $end = alone ]; then
-			pkill -KILL -f -- "^[^ ]*fusermount3 .*auto.unmount.* $mnt\$" ||
-				fail 'fusermount3 does not wait'
+			kill -KILL "$waiting"
+			waits_no_more
 			end=KILL
 		fi
 		kill -$end "$pid"
 		until_true 60 eval "! is_mounted '$mnt'" ||
 			fail "$who: still mounted after SIG$end"
+		waits_no_more
 		ls "$mnt" >/dev/null || fail "$who: a dead mount"
 	done
 
-	$who "$ORGANFS" -o "$options" "$model" "$mnt"
+	begin "$@"
 	$who cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 	umount_says 0 '' $who "$HELPER" "$mnt"
+	waits_no_more
 	same "${model%.gguf}.grafted.gguf" "$TMP/expected"
 
 	# The daemon of a mount that is gone ends when another one is there.
-	$who "$ORGANFS" -o "$options" "$model" "$mnt"
-	pid=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$")
+	begin "$@"
 	kill -STOP "$pid"
 	$who fusermount3 -uz "$mnt"
 	$who "$ORGANFS" -o ro "$model" "$mnt"
 	kill -KILL "$pid"
-	until_true 60 eval "! pgrep -f -- 'auto_unmount.* $mnt\$' >/dev/null" ||
-		fail 'what waits for the daemon goes on'
+	waits_no_more
 	$who ls "$mnt/organs" >/dev/null || fail "another's mount is gone"
 	umount_says 0 '' $who "$HELPER" "$mnt"
 }
