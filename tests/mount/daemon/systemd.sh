@@ -72,9 +72,10 @@ session() {
 	as_user systemctl --user "$@"
 }
 is_running() {
-	session is-active -q basic.target 2>/dev/null
+	is_gone "$manager" || session is-active -q basic.target 2>/dev/null
 }
-until_true 20 is_running || skip "no systemd --user here: $(tail -n 1 "$LOGS/systemd")"
+until_true 60 is_running || late "no session: $(tail -n 1 "$LOGS/systemd")"
+! is_gone "$manager" || skip "no systemd --user here: $(tail -n 1 "$LOGS/systemd")"
 is() {
 	equal "$(session show -P ActiveState "$unit"):$(session show -P Result "$unit")" "$1" \
 		"$unit: $(session status "$unit" 2>&1)"
@@ -127,7 +128,7 @@ is_back() {
 	[ "$(session show -P MainPID "$unit")" != "$daemon" ] &&
 		[ -n "$(as_user cat "$mnt/.grafts" 2>/dev/null)" ]
 }
-until_true 60 is_back || late "not mounted anew: $(cat "$HOME/journal")"
+until_true 60 is_back || fail "not mounted anew: $(cat "$HOME/journal")"
 is active:success
 session stop "$unit"
 is inactive:success
