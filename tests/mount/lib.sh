@@ -160,10 +160,12 @@ mount_daemon() {
 	DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 }
 
-# Process number of the daemon of a mount, as the mount itself says.
+# daemon_of MOUNTPOINT [COMMAND...]: process number of the daemon of a mount, as the mount itself
+# says; the command is one that asks as another user.
 daemon_of() {
 	local said
-	said=$(getfattr --absolute-names --only-values -n user.organfs.daemon "$1") || return 1
+	said=$("${@:2}" getfattr --absolute-names --only-values -n user.organfs.daemon "$1") ||
+		return 1
 	echo "${said%% *}"
 }
 
@@ -203,9 +205,11 @@ has_thread_inside() {
 	return 1
 }
 
-# Returns at once; the daemon may be at work for longer.
+# Returns at once; the daemon may be at work for longer. It is found by the mount if neither
+# mount_model nor mount_daemon made that.
 unmount() {
 	local mnt=${1:-$MNT}
+	[ -n "${DAEMON[$mnt]-}" ] || DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 	cat "$mnt/.log" >"$LOGS/${mnt##*/}.log" || fail "$mnt/.log cannot be read"
 	fusermount3 -u "$mnt" || fail "$mnt cannot be unmounted: $(fuser -vm "$mnt" 2>&1)"
 }
@@ -297,11 +301,6 @@ expect_refusal() {
 # What .assemble tells of the last assembly.
 assembly_says() {
 	grep -Eqi -- "$1" "$MNT/.assemble" || fail ".assemble says: $(cat "$MNT/.assemble")"
-}
-
-# Until the daemon of a mount that was not made by mount_model or mount_daemon has ended.
-wait_for_end() {
-	until_true 60 eval "! pgrep -f '^$ORGANFS .*$1' >/dev/null" || fail "the daemon of $1 stays"
 }
 
 # What the mount says about the last refusal.
@@ -621,7 +620,8 @@ free_port() {
 }
 
 # serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
-# $SERVER the process. Every user may come in unless an option, or an empty $ALL_USERS, says else.
+# $SERVER the process, $HTTPD the session of its lighttpd. Every user may come in unless an option,
+# or an empty $ALL_USERS, says else.
 serve() {
 	local try all=${ALL_USERS---no-token}
 	[[ " $* " != *' --password '* && " $* " != *' --token '* ]] || all=
@@ -634,7 +634,10 @@ serve() {
 		SERVER=$!
 		until_true 60 is_served || late "not served after 60 s"
 		URL=$(cat "$LOGS/served")
-		[ -z "$URL" ] || return 0
+		if [ -n "$URL" ]; then
+			HTTPD=$(cat "$TMPDIR"/organ-serve.*/pid)
+			return
+		fi
 		# Another process has taken the port since it was free.
 		until_true 20 grep -Eqi 'in use' "$LOGS/serve.$try" || break
 	done
@@ -676,7 +679,7 @@ no_server() {
 }
 
 no_lighttpd() {
-	! pgrep -f "lighttpd -D -f $TMPDIR/organ-serve" >/dev/null
+	! pgrep -s "$HTTPD" -x lighttpd >/dev/null
 }
 
 # serve_ranges [PORT]: the files in $TMP/www by tools/ranges.py, whose requests are in $REQUESTS.

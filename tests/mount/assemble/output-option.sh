@@ -28,8 +28,7 @@ absent "$TMP/stories260K.grafted.gguf"
 # said at once, or the grafts are kept.
 for output in "$base" "$TMP/none/out.gguf"; do
 	if "$ORGANFS" -o "output=$output" "$base" "$MNT" 2>/dev/null; then
-		fusermount3 -u "$MNT"
-		wait_for_end "$MNT"
+		unmount_and_wait
 		mount_daemon -o "output=$output" "$base" "$MNT"
 		cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
 		unmount_and_wait

@@ -6,7 +6,7 @@
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
-need perl pkill
+need perl
 serve_file=${ORGANFS%/*}/tests/tools/serve-file
 [ -x "$serve_file" ] || skip 'no serve-file'
 base=$(use stories260K)
@@ -83,7 +83,7 @@ is_told() {
 	sleeps "${DAEMON[$MNT]}" && sleeps "${DAEMON[$MNT]}"
 }
 kill -STOP $reader $measurer $assembler $killed
-pkill -x -P "$with_job,$with_job2" sleep
+kill $(children_of $with_job) $(children_of $with_job2)
 kill -ALRM $alarmed
 until_true 60 is_told || late 'the signals do not arrive'
 kill -KILL $killed

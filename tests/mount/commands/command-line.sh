@@ -44,7 +44,6 @@ cp "$base" "$TMP/rel.gguf"
 same relmnt/model.gguf "$base"
 equal "$(getfattr --only-values -n user.organfs.extent relmnt/embed/token_embd.bin |
 	cut -d : -f 1)" "$TMP/rel.gguf" 'path in the extent'
-fusermount3 -u relmnt
-until_true 60 eval '[ ! -e relmnt ]' || fail 'the mount point is still there'
-wait_for_end relmnt
+unmount_and_wait relmnt
+absent relmnt
 ! grep -q "$TMP" /proc/mounts || fail 'something is left mounted'

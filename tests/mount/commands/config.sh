@@ -86,8 +86,7 @@ chown 65534 "$file"
 "$ORGANFS" "$base" "$MNT" 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 equal "$(cat "$TMP/said")" "organfs: $file: not read, as it belongs to another user"
 equal "$(findmnt -n -o OPTIONS "$MNT" | cut -c 1-2)" rw "another user's file"
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 rm "$file"
 
 # The system's file, in a directory that only this test sees.

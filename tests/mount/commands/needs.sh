@@ -114,9 +114,10 @@ inside "$helpers/organfs-open" -u >/dev/null || fail 'it stays mounted'
 umounts() {
 	local status=0
 	inside organfs -o ro "$base" "$MNT"
+	DAEMON[$MNT]=$(daemon_of "$MNT")
 	inside "$@" organfs-umount "$MNT" >"$TMP/said" 2>&1 || status=$?
 	! mountpoint -q "$MNT" || fusermount3 -u "$MNT"
-	until_true 60 eval "! pgrep -f '^organfs .*$MNT' >/dev/null" || fail 'the daemon stays'
+	wait_daemon
 	return $status
 }
 own=fusermount3 others=()

@@ -102,7 +102,7 @@ wait
 equal "$(mounts)" 7
 # A daemon that was killed: its mount goes, in use or not, and a new one takes its place.
 exec 5<"$tab/types/manifest.json"
-pkill -9 -f "^$ORGANFS .*$tab/types\$"
+kill -9 "$(daemon_of "$tab/types")"
 ! ls "$tab/types" 2>/dev/null || fail 'the daemon lives'
 opens "$tab/types" "$MODELS/types.gguf"
 exec 5<&-
@@ -125,7 +125,7 @@ equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxxx 'directories'
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
 cp "$TMP/organ.bin" "$tab/stories260K/organs/blk_1_ffn_up.bin"
 # What a mount says, as that it has grafts of one that was killed, is passed on.
-pkill -9 -f "^$ORGANFS .*$tab/stories260K\$"
+kill -9 "$(daemon_of "$tab/stories260K")"
 organfs-open "$base" >/dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 grep -q '^organfs: .* took up 1 graft that' "$TMP/said" || fail "it says: $(cat "$TMP/said")"
 until_true 60 grep -qs 'stories260K: took up 1 graft that' "$TMP/notes" ||

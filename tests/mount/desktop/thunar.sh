@@ -46,6 +46,7 @@ session() {
 	wait
 	organfs-open "$base" &
 	until_true 60 mountpoint -q "$mnt" || late 'organfs-open does not mount'
+	daemon_of "$mnt" >"$TMP/daemon"
 	until_true 60 window_shows || late 'no window'
 	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
 	# No signal tells when a thumbnailer has found nothing to do.
@@ -92,5 +93,5 @@ in_time 90 dbus-run-session -- "$0" session >"$LOGS/session" 2>&1 || status=$?
 kill $xvfb
 wait $xvfb || true
 [ $status = 0 ] || fail "$(grep FAIL "$LOGS/session" || tail -n 5 "$LOGS/session")"
-wait_for_end "$mnt"
+until_true 60 is_gone "$(cat "$TMP/daemon")" || fail 'the daemon stays'
 absent "$mnt"

@@ -8,8 +8,7 @@
 while IFS=$'\t' read -r file _; do
 	echo "$file"
 	if "$ORGANFS" "$MALFORMED/$file" "$MNT" >"$TMP/said" 2>&1 </dev/null; then
-		fusermount3 -u "$MNT"
-		wait_for_end "$MNT"
+		unmount_and_wait
 		mount_model "$MALFORMED/$file"
 		case $file in
 		split-*) expect_fail 'No data available' cat "$MNT/model.gguf" ;;

@@ -88,8 +88,7 @@ while read -r file; do
 			continue
 		fi
 		use_it || fail "$file as a $kind: $(cat "$TMP/used")"
-		fusermount3 -u "$MNT"
-		wait_for_end "$MNT"
+		unmount_and_wait
 		mounts=$((mounts + 1))
 	done
 done <<'END'
@@ -151,8 +150,7 @@ in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
 	>"$TMP/said" 2>&1 </dev/null ||
 	fail "the mount hangs, or says: $(cat "$TMP/said")"
 exists "$TMP/layer/LAYER"
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 
 # A link in the place of the stage leads nowhere: nothing is written outside of the layer.
 rm -rf "$TMP/layer" "$TMP/outside"

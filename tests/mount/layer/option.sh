@@ -14,8 +14,7 @@ donor=$MODELS/stories260K-donor.gguf
 cp "$TMP/up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 rm "$MNT/norm/blk_1_attn_norm.bin"
 mkdir elsewhere
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 layer=$TMP/some/where/layer
 exists "$layer/LAYER"
 grep -q '^base stories260K.gguf$' "$layer/LAYER" || fail "LAYER: $(cat "$layer/LAYER")"

@@ -8,8 +8,7 @@ two=$(use stories260K-donor)
 "$ORGANFS" -o "layer=$TMP/layers" "$one" "$two" "$MNT"
 cp "$MNT/stories260K-donor/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
 cp "$TMP/up.bin" "$MNT/stories260K/organs/blk_0_ffn_up.bin"
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 exists "$TMP/layers/stories260K/LAYER"
 exists "$TMP/layers/stories260K-donor/LAYER"
 mount_model -o "layer=$TMP/layers/stories260K" "$one"

@@ -20,8 +20,7 @@ chmod 600 "$organ" "$donor" "$base"
 # A layer with a reference to the donor, as a mount of both makes it, and a link to the organ.
 "$ORGANFS" -o "noassemble,layer=$TMP/made" "$base" "$donor" "$MNT" </dev/null
 cp "$MNT/stories260K-donor/organs/blk_1_ffn_up.bin" "$MNT/stories260K/organs/"
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 exists "$TMP/made/stories260K/organs/blk_1_ffn_up.bin.ref"
 ln -s "$organ" "$TMP/made/stories260K/organs/blk_2_ffn_up.bin"
 
@@ -53,14 +52,12 @@ layer_of roots 0 $OTHER
 shows "$MNT" 0
 grep -q 'warning: the layer .*/roots may hold .* another user' "$TMP/said" ||
 	fail "says: $(cat "$TMP/said")"
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 layer_of roots 0 0
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 equal "$(cat "$TMP/said")" '' "what is said of root's layer"
 shows "$MNT" 2
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 
 # A user's daemon, which can act as no other.
 as=as_user
@@ -69,8 +66,9 @@ mounts() {
 	as_user organfs -o "$1" "$base" "$mnt" </dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 }
 ends() {
+	DAEMON[$mnt]=$(daemon_of "$mnt" as_user)
 	as_user fusermount3 -u "$mnt"
-	until_true 20 eval "! pgrep -f '^organfs .*$mnt' >/dev/null"
+	wait_daemon "$mnt"
 }
 layer_of users $ORDINARY $OTHER
 mounts "noassemble,layer=$home/users"

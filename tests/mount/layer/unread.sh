@@ -46,8 +46,8 @@ try() {
 	local call
 	rm -rf "$TMP/layer" "$TMP/fault"
 	cp -a "$TMP/saved" "$TMP/layer"
-	if ORGANFS_FAULT=reads:$1:EIO ORGANFS_FAULT_LOG=$TMP/fault "$faulty" -o "$options" \
-		"$base" "$MNT" 2>"$TMP/said"; then
+	if ORGANFS_FAULT=reads:$1:EIO ORGANFS_FAULT_LOG=$TMP/fault "$faulty" \
+		-o "$options,pidfile=$TMP/pid" "$base" "$MNT" 2>"$TMP/said"; then
 		# What was opened before the mount was there is not read again.
 		if ! grep -q 'broken' "$MNT/.grafts"; then
 			equal "$(cut -f 1-6 "$MNT/.grafts")" "$(cut -f 1-6 "$TMP/grafts")" \
@@ -57,8 +57,9 @@ try() {
 			equal "$(sha256sum <"$TMP/model.gguf")" "$(head -n 1 "$TMP/shown")" \
 				"call $1, $(cat "$TMP/fault"): another model; $(cat "$MNT/.log")"
 		fi
+		DAEMON[$MNT]=$(cat "$TMP/pid")
 		umount "$MNT"
-		until_true 60 eval '! pgrep -f "^$faulty .*$MNT\$" >/dev/null' || fail 'it stays'
+		wait_daemon
 	else
 		grep -q '^organfs: .' "$TMP/said" || fail "call $1: refused without a word"
 	fi

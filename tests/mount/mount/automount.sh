@@ -49,7 +49,6 @@ for options in ro noassemble; do
 	grep -q 'status 0' "$TMP/automounter" || fail "$(cat "$TMP/automounter")"
 	# Mounted a second time there it is refused, as anywhere.
 	expect_fail 'mounted there already' "$ORGANFS" -o ro "$base" "$MNT"
-	fusermount3 -u "$MNT"
-	wait_for_end "$MNT"
+	unmount_and_wait
 	umount "$MNT"
 done

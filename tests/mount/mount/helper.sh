@@ -58,9 +58,10 @@ equal "$(noted)" x-organfs.waits,
 fusermount3 -u "$MNT"
 until_true 60 eval '[ -z "$(noted)" ]' || fail 'the entry stays'
 organfs -o ro "$base" "$MNT"
+first=$(daemon_of "$MNT")
 umount -i "$MNT"
 organfs -o ro "$base" "$MNT"
-until_true 60 eval '[ "$(pgrep -fc "^organfs -o ro .* $MNT\$")" = 1 ]' || fail 'two daemons'
+until_true 60 is_gone "$first" || fail 'two daemons'
 equal "$(noted)" x-organfs.waits, 'of a second mount'
 says 0 '' umount "$MNT"
 equal "$(noted)" ''

@@ -74,8 +74,7 @@ unmount_and_wait "$TMP/own"
 quiet() {
 	"$ORGANFS" ${1:+-o "$1"} "$2" "$MNT" >"$said" 2>&1 </dev/null || fail "$(cat "$said")"
 	[ ! -s "$said" ] || fail "with $1: $(cat "$said")"
-	fusermount3 -u "$MNT"
-	wait_for_end "$MNT"
+	unmount_and_wait
 }
 quiet '' "$base"
 need_root
@@ -108,8 +107,7 @@ for model in "$TMP/disk/one.gguf" "$TMP/disk"; do
 		grep -Eq "one: .*$TMP/disk: Read-only" \
 			"$file" || fail "$file: $(cat "$file")"
 	done
-	fusermount3 -u "$MNT"
-	wait_for_end "$MNT"
+	unmount_and_wait
 done
 # What is to be written there is refused.
 for output in one.gguf:/out.gguf one.gguf:/x-%05d-of-%05d.gguf\ split=1M :; do

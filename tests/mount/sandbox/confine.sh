@@ -13,8 +13,7 @@ mkdir "$TMP/elsewhere" "$TMP/out"
 	grep -q 'needs Landlock' "$TMP/said" && skip 'this kernel has no Landlock'
 	fail "$(cat "$TMP/said")"
 }
-fusermount3 -u "$MNT"
-wait_for_end "$MNT"
+unmount_and_wait
 
 "$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" organ "$donor" blk.2.ffn_up.weight "$TMP/linked.bin"

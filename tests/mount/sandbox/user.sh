@@ -15,7 +15,7 @@ mnt=$TMP/home/mnt
 
 begin() {
 	as_user env -u XDG_STATE_HOME -u XDG_CONFIG_HOME "$ORGANFS" "$TMP/home/m.gguf" "$mnt"
-	daemon=$(pgrep -n -f -- "^$ORGANFS .*$mnt\$") || fail 'no daemon'
+	daemon=$(daemon_of "$mnt" as_user) || fail 'no daemon'
 }
 
 is_mounted() {

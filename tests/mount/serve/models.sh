@@ -227,10 +227,9 @@ equal "$(mounts)" 1
 
 # Where the daemon of one has died it is taken away nevertheless, or mounted again.
 kill_beside() {
-	local point pid
+	local point
 	point=$(echo "$TMPDIR"/organ-serve.*/models)/$1
-	pid=$(pgrep -n -f -- "^$ORGANFS .* $point\$") || fail "no daemon for $point"
-	kill -9 "$pid"
+	kill -9 "$(daemon_of "$point")"
 	until_true 60 is_dead "$point" || late "$point is not dead"
 	equal "$(models)" "a b\"ä# $1 "
 }
@@ -304,11 +303,7 @@ chmod +x "$TMP/bin/organfs"
 cp "$UMOUNT" "$TMP/bin/organfs-umount"
 ORGANFS=$TMP/bin/organfs serve --models "$pool" "$MNT"
 waiting() {
-	local pid
-	for pid in $(pgrep -x flock); do
-		! grep -qsF "ORGANFS_POINTS=$TMPDIR/" "/proc/$pid/environ" || return 0
-	done
-	return 1
+	pgrep -s "$HTTPD" -x flock >/dev/null
 }
 not_waiting() {
 	! waiting

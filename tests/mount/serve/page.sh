@@ -169,6 +169,7 @@ browse "$URL" "$loaded" "wait: !$answers" \
 	"wait: !$answers" "$(text_of .verdict-bar)" >"$TMP/seen"
 sees 'impossible: blk 3 lacks ffn_down'
 ! wait "$SERVER" || fail "organ-serve does not end by the signal"
+HTTPD=$(cat "$TMPDIR"/organ-serve.*/pid)
 browse "${URL}metadata/" "$loaded" "$(text_of '#listing')" >"$TMP/seen"
 sees general.architecture
 until_true 60 fusermount3 -q -u "$MNT" || fail "$MNT cannot be unmounted"

@@ -119,13 +119,12 @@ umount "$TMP/full"
 serve --output "$TMP/out" "$MNT"
 SLOW=2000000 slow_down
 # The server takes the connection when nothing of the request is there yet, and when all of it is.
-lighttpds="lighttpd -D -f $TMPDIR/organ-serve"
 for first in CONT STOP; do
-	pkill -$first -f "$lighttpds"
+	kill -$first -- "-$HTTPD"
 	exec 3<>"/dev/tcp/127.0.0.1/$(echo "$URL" | grep -o '[0-9]*/$' | tr -d /)"
 	[ $first = STOP ] || sleep 0.1
 	printf 'PUT /.assemble HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nx.gguf' >&3
-	pkill -CONT -f "$lighttpds"
+	kill -CONT -- "-$HTTPD"
 	until_true 60 grep -q '^assembling' "$MNT/.assemble" || late 'it does not begin'
 	exec 3<&-
 	until_true 60 eval "! grep -q '^assembling' '$MNT/.assemble'" || fail 'the work goes on'

@@ -22,6 +22,7 @@ serve_at() {
 	SERVER=$!
 	until_true 60 is_served || late "not served after 60 s"
 	equal "$(cat "$LOGS/served")" "$socket" "$(cat "$LOGS/serve")"
+	HTTPD=$(cat "$TMPDIR"/organ-serve.*/pid)
 }
 end_server() {
 	kill "$SERVER"
@@ -60,7 +61,7 @@ by 200 -X COPY -H "Destination: $at/norm" $at/.base/norm
 # Nothing listens at a port, and another user does not come in where the directory is open.
 if [ "$(id -u)" = 0 ] && command -v ss setpriv >/dev/null; then
 	ss -Hltnp >"$TMP/ports"
-	for pid in $(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve"); do
+	for pid in $HTTPD $(children_of "$HTTPD"); do
 		! grep "pid=$pid," "$TMP/ports" || fail 'a port is open'
 	done
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP" "$TMP/run"
@@ -79,8 +80,7 @@ by 403 -T "$TMP/organ" $at/$up
 end_server
 # Of one that is killed both processes are gone, and the socket is left.
 serve_at --socket "$socket" "$MNT"
-server=$(pgrep -f "lighttpd -D -f $TMPDIR/organ-serve")
-kill -9 "$SERVER" $server
+kill -9 "$SERVER" $HTTPD $(children_of "$HTTPD")
 wait "$SERVER" 2>/dev/null || true
 until_true 60 no_lighttpd || fail 'lighttpd is still there'
 rm -r "$TMPDIR"/organ-serve.*

@@ -91,5 +91,6 @@ os.seteuid(0), os.setegid(0), os.setgroups([])
 os.setresgid(other, other, other), os.setresuid(other, other, other)
 os.execlp("cat", "cat")' "$ORDINARY" $OTHER "$mnt/organs/blk_3_ffn_up.bin" <"$home/secret.bin"
 as_user cut -f 1 "$mnt/.grafts" | grep -qx organs/blk_3_ffn_up.bin || fail 'it is not grafted'
+DAEMON[$mnt]=$(daemon_of "$mnt" as_user)
 as_user fusermount3 -u "$mnt"
-until_true 20 eval "! pgrep -f '^organfs .*$mnt' >/dev/null"
+wait_daemon "$mnt"

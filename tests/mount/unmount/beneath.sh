@@ -17,7 +17,7 @@ is_mounted() {
 # begin OPTIONS WHO MODEL MOUNTPOINT: sets pid
 begin() {
 	$2 "$ORGANFS" -o "$1" "$3" "$4" || fail "$2: not mounted"
-	pid=$(pgrep -n -f -- "^$ORGANFS .*$4\$")
+	pid=$(daemon_of "$4" $2)
 }
 
 # moved OPTIONS WHO MODEL DIRECTORY SIGNAL

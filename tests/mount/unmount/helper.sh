@@ -95,11 +95,12 @@ mount -o "remount,bind,$before" "$MNT"
 same "$MNT/model.gguf" "$TMP/expected"
 absent "$out"
 # A lazy one does not wait for a process that uses it.
+DAEMON[$MNT]=$(daemon_of "$MNT")
 umount_says 0 '' umount -l "$MNT"
 absent "$out"
 exec 6<&-
 until_true 60 [ -e "$out" ] || fail 'nothing is written after a lazy umount'
-wait_for_end "$MNT"
+wait_daemon
 written
 
 # What is no mount of ours, and what is no command.

@@ -24,7 +24,7 @@ until_true 20 grep -q ready "$TMP/ready" || skip "no mount: $(cat "$TMP/ready")"
 "$HELPER" "$TMP/user/above/mnt" >"$TMP/said" 2>&1 &
 helper=$!
 asks() {
-	pgrep -P $helper >/dev/null
+	[ -n "$(children_of $helper)" ]
 }
 until_true 60 asks || late 'its daemon is not asked'
 setpriv --reuid "$nobody" --regid "$group" --clear-groups \

@@ -146,7 +146,7 @@ lies 0 'cannot be asked' '' -f
 
 # Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
 graft
-DAEMON[$mnt]=$(pgrep -n -f -- "^$TMP/bin/organfs .*$mnt\$") || fail 'no daemon'
+DAEMON[$mnt]=$(daemon_of "$mnt" as_user) || fail 'no daemon'
 strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
 	-e inject=fsync:delay_enter=60000000 2>"$LOGS/strace" &
 TRACER=$!
