@@ -434,6 +434,17 @@ as_user() {
 	HOME=$TMP/home setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups "$@"
 }
 
+# is_waiting PID: that process, or one below it, is a helper of umount(8) that waits for a daemon:
+# it takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
+is_waiting() {
+	local child
+	! grep -qs '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status" || return 0
+	for child in $(children_of "$1"); do
+		! is_waiting "$child" || return 0
+	done
+	return 1
+}
+
 # umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
 umount_says() {
 	local expected=$1 pattern=$2 status=0

@@ -17,7 +17,7 @@ other() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 other test -x "$TMP" || skip "$TMP is closed to other users"
-mount_model -o noassemble "$base"
+mount_held pwrite64 -o noassemble "$base"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 layer=$(find "$XDG_STATE_HOME/organfs" -name 'blk_2_ffn_up.bin*' | head -n 1)
 exists "$layer"
@@ -36,16 +36,17 @@ done
 equal "$(stat -c %a "$layer")" 600
 
 # A model that is being written, and has been.
-SLOW=500000 slow_down
+hold
 echo "$TMP/out/new.gguf" >"$MNT/.assemble" &
 writer=$!
-until_true 60 eval '[ -n "$(ls -A "$TMP/out")" ]' || late 'nothing is written'
+until_true 60 have_arrived 1 || late 'nothing is written'
+equal "$(ls -A "$TMP/out" | wc -l)" 1 'files'
 for file in "$TMP/out"/* "$TMP/out"/.[!.]*; do
 	[ -e "$file" ] || continue
 	equal "$(stat -c %a "$file")" 600 "$file"
 	expect_fail 'permission denied' other head -c 1 "$file"
 done
-full_speed
+release
 wait $writer || fail "$(cat "$MNT/.assemble")"
 equal "$(stat -c %a "$TMP/out/new.gguf")" 600
 same "$TMP/out/new.gguf" "$MNT/model.gguf"

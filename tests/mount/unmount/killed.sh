@@ -62,11 +62,6 @@ all_ask() {
 	done
 }
 
-# It takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
-is_waiting() {
-	grep -qs '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status"
-}
-
 graft two
 kill -STOP "${DAEMON[$MNT]}"
 "$HELPER" "$MNT" >"$TMP/first" 2>&1 &

@@ -18,10 +18,9 @@ mount --bind "$TMP/a" "$TMP/b"
 mkdir "$TMP/a/mnt"
 mnt=$TMP/a/mnt
 
-# graft [OPTIONS]: the mount, of which there is a copy, gets one. (What is traced to its end cannot
-# look for leaks.)
+# graft [OPTIONS]: the mount, of which there is a copy, gets one.
 graft() {
-	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 mount_model ${1:+-o "$1"} "$base" "$mnt"
+	mount_held pwrite64 ${1:+-o "$1"} "$base" "$mnt"
 	mountpoint -q "$TMP/b/mnt" || fail 'the mount has no copy'
 	cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 }
@@ -33,18 +32,26 @@ written() {
 	! grep " $TMP/[ab]/mnt " /proc/self/mountinfo || fail 'a copy stays'
 }
 
-# The daemon takes a second to write, whichever of the places is unmounted, by whatever name. (Of an
-# absolute path umount(8) knows the type by the first place alone.)
+# waits STATUS PATTERN COMMAND...: umount_says, of a helper that waits as long as the daemon writes.
+waits() {
+	umount_says "$@" &
+	until_true 60 have_arrived 1 || late 'nothing is written'
+	until_true 60 is_waiting $! || fail "${*:3} does not wait: $(cat "$TMP/.said")"
+	release
+	wait $! || exit 1
+}
+
+# Whichever of the places is unmounted, by whatever name. (Of an absolute path umount(8) knows the
+# type by the first place alone.)
 cd "$TMP"
 for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mnt"; do
 	graft
-	slow_down "$mnt"
+	hold
 	pattern=
 	[[ $unmount != *-v* ]] || pattern="^assembled: $out: "
 	# shellcheck disable=SC2086
-	umount_says 0 "$pattern" $unmount
+	waits 0 "$pattern" $unmount
 	exists "$out"
-	full_speed
 	written
 done
 
@@ -101,12 +108,11 @@ cp "$base" "$TMP/other.gguf"
 graft
 mount_model "$TMP/other.gguf" "$MNT"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
-slow_down "$mnt"
-umount_says 32 "^organfs-umount: $TMP/small: not an organfs mount" \
+hold
+waits 32 "^organfs-umount: $TMP/small: not an organfs mount" \
 	"$HELPER" "$mnt" "$TMP/small" "$MNT"
 equal "$(wc -l <"$TMP/.said")" 1 'lines'
 same "$TMP/other.grafted.gguf" "$out"
-full_speed
 written
 wait_daemon
 graft

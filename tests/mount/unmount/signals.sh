@@ -4,9 +4,8 @@
 # was, the grafts are kept, the log says where, and the exit status is 1.
 . "${0%/*}/../lib.sh"
 
-need strace
 need_root
-"$GGUF" synth --tensors 11 --vocab 100 --size 64M "$TMP/large.gguf"
+"$GGUF" synth --tensors 11 --vocab 100 --size 80M "$TMP/large.gguf"
 base=$TMP/large.gguf
 mkdir "$TMP/out"
 mount -t tmpfs -o size=200m tmpfs "$TMP/out"
@@ -14,8 +13,10 @@ trap 'umount -l "$TMP/out"' EXIT
 out=$TMP/out/new.gguf
 echo old >"$out"
 
-is_writing() {
-	ls -A "$TMP/out" | grep -q '\.part$'
+# The thread that hears signals writes to no disk: it is not held.
+begins_to_write() {
+	until_true 60 have_arrived 1 || late "$1: nothing is written"
+	ls -A "$TMP/out" | grep -q '\.part$' || fail "$1: no file"
 }
 
 has_given_up() {
@@ -26,19 +27,19 @@ has_given_up() {
 given_up() {
 	local pid status=0
 	: >"$LOGS/${MNT##*/}"
-	mount_model -o "output=$out" "$base"
+	mount_held sync_file_range -o "output=$out" "$base"
 	pid=${DAEMON[$MNT]}
 	echo "$2" >"$MNT/metadata/general.name"
-	slow_down
+	hold
 	if [ "$1" = unmount ]; then
 		fusermount3 -u "$MNT"
 	else
 		kill "-$1" "$pid"
 	fi
-	until_true 60 is_writing || late "$1: nothing is written"
+	begins_to_write "$1"
 	kill "-$2" "$pid"
 	until_true 60 has_given_up || fail "$2 is not heard: $(cat "$LOGS/${MNT##*/}")"
-	full_speed
+	release
 	wait "$pid" || status=$?
 	unset "DAEMON[$MNT]"
 	equal $status 1 "exit status after $1 and $2: $(cat "$LOGS/${MNT##*/}")"
@@ -55,16 +56,16 @@ given_up INT TERM
 given_up unmount TERM
 
 # An assembly that a process asked for is given up as well.
-mount_model "$base"
-slow_down
+mount_held sync_file_range "$base"
+hold
 { echo "$out" >"$MNT/.assemble"; } 2>/dev/null &
-until_true 60 is_writing || late 'nothing is written'
+begins_to_write .assemble
 pid=${DAEMON[$MNT]}
 kill -TERM "$pid"
 until_true 60 eval '! mountpoint -q "$MNT"' || fail 'SIGTERM does not unmount'
 kill -TERM "$pid"
 until_true 60 has_given_up || fail 'the second signal is not heard'
-full_speed
+release
 wait "$pid" || true
 unset "DAEMON[$MNT]"
 wait
