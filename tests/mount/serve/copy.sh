@@ -10,7 +10,7 @@ mkdir "$TMP/models"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/models/scribe.gguf"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/models/clerk.gguf"
 "$LORA" make "$TMP/models/scribe.gguf" "$TMP/style.gguf" 'blk.3.ffn_gate.weight'
-mount_model -o noassemble "$TMP/models"
+mount_held pwrite64 -o noassemble "$TMP/models"
 scribe=$MNT/scribe
 clerk=$MNT/clerk
 serve "$MNT"
@@ -111,31 +111,38 @@ is_as_before
 
 # A client that hangs up leaves nothing, nor does a signal to the program end it halfway.
 cp "$TMP/organ" "$TMP/linked"
-SLOW=150000 slow_down
+# begin: a COPY of which some organs are done, and the next one waits until release.
+arrived=0
 begin() {
+	local i
 	curl -sS -m 60 -o "$TMP/answer" -X COPY -H 'Destination: /scribe/organs/' \
 		"${URL}clerk/organs/" &
 	client=$!
-	until_true 60 grep -q $'blk_0_ffn_down.bin\treference' "$scribe/.grafts" ||
-		late 'it does not begin'
+	for i in 1 2 3; do
+		hold
+		until_true 60 have_arrived $((arrived += 1)) || late "organ $i is not written"
+	done
 }
 is_undone() {
 	[ "$(grafts)" = "$before" ] && no_scratch
 }
 begin
 kill "$client"
+wait "$client" || true
+release
 until_true 30 is_undone || is_as_before
 is_as_before
 begin
 kill "$SERVER"
 wait "$SERVER" || true
+release
 until_true 30 is_undone || is_as_before
 is_as_before
 no_server
 serve "$MNT"
 begin
-pkill -TERM -f "$TMPDIR/organ-serve.*/put"
-full_speed
+pkill -TERM -s "$HTTPD" -f /put || fail 'no program'
+release
 wait "$client"
 equal "$(outcomes copied)" 19
 unmount_served
