@@ -6,8 +6,8 @@
 . "${0%/*}/../lib.sh"
 
 need_root
-need openssl ip
-mount_model "$(use scribe-Q4_K_M)"
+need openssl ip ss
+mount_held pwrite64 "$(use scribe-Q4_K_M)"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
 dir="$TMP/\"a b\" \\\$x"
 mkdir "$dir"
@@ -117,20 +117,34 @@ equal "$(ls -A "$TMP/full")" ''
 end_server TERM 143
 umount "$TMP/full"
 serve --output "$TMP/out" "$MNT"
-SLOW=2000000 slow_down
+# The program of the request is ended in the midst of its write, and the daemon knows.
+is_told() {
+	local pid state=
+	for pid in $(pgrep -s "$HTTPD" -f /put); do
+		read -r _ _ state _ <"/proc/$pid/stat"
+		[ "$state" != D ] || break
+	done
+	[ "$state" = D ] && sleeps "${DAEMON[$MNT]}" && sleeps "${DAEMON[$MNT]}"
+}
 # The server takes the connection when nothing of the request is there yet, and when all of it is.
+is_taken() {
+	ss -Htnp state established "sport = :$port" | grep -q lighttpd
+}
+port=$(echo "$URL" | grep -o '[0-9]*/$' | tr -d /)
 for first in CONT STOP; do
+	hold
 	kill -$first -- "-$HTTPD"
-	exec 3<>"/dev/tcp/127.0.0.1/$(echo "$URL" | grep -o '[0-9]*/$' | tr -d /)"
-	[ $first = STOP ] || sleep 0.1
+	exec 3<>"/dev/tcp/127.0.0.1/$port"
+	[ $first = STOP ] || until_true 60 is_taken || late 'no connection'
 	printf 'PUT /.assemble HTTP/1.1\r\nHost: localhost\r\nContent-Length: 6\r\n\r\nx.gguf' >&3
 	kill -CONT -- "-$HTTPD"
 	until_true 60 grep -q '^assembling' "$MNT/.assemble" || late 'it does not begin'
 	exec 3<&-
+	until_true 60 is_told || fail 'the work goes on'
+	release
 	until_true 60 eval "! grep -q '^assembling' '$MNT/.assemble'" || fail 'the work goes on'
 	assembly_says '^(cancelled|interrupted|failed)'
 done
-full_speed
 equal "$(ls -A "$TMP/out")" ''
 end_server TERM 143
 
