@@ -458,21 +458,12 @@ umount_says() {
 	fi
 }
 
-# Slow down what the daemon writes, each time by SLOW microseconds, so that an assembly takes
-# seconds, until full_speed. (A process that is traced cannot look for leaks.)
-slow_down() {
-	local pid=${DAEMON[${1:-$MNT}]}
-	strace -f -qq -o /dev/null -p "$pid" -e trace=pwrite64,copy_file_range \
-		-e inject=pwrite64:delay_enter=${SLOW:-250000} \
-		-e inject=copy_file_range:delay_enter=5000000 2>>"$LOGS/strace" &
-	TRACER=$!
-	until_true 60 is_traced "$pid" || late "strace: $(tail -n 1 "$LOGS/strace")"
-}
-
+# (A process that is traced cannot look for leaks.)
 is_traced() {
 	! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/task/"*/status
 }
 
+# End a strace.
 full_speed() {
 	kill "$TRACER" 2>/dev/null || true
 	wait "$TRACER" 2>/dev/null || true
