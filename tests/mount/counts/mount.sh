@@ -6,7 +6,7 @@
 # them, a large vocabulary, 100 shards.
 . "${0%/*}/../lib.sh"
 
-need strace
+need_strace
 need_root # fusermount3 has no rights where it is traced
 
 is_mounted() {
@@ -19,7 +19,7 @@ mount_counted() {
 		>"$TMP/.said" 2>&1 </dev/null &
 	TRACER=$!
 	until_true 60 is_mounted || late "$2 is not mounted after 60 s"
-	mountpoint -q "$MNT" || skip "no strace here: $(cat "$TMP/.said")"
+	mountpoint -q "$MNT" || fail "$2 is not mounted: $(cat "$TMP/.said")"
 	# The kernel's first request is answered after the mount is there.
 	stat "$MNT/organs" >"$TMP/.said"
 	fusermount3 -u "$MNT"
@@ -37,7 +37,7 @@ counted() {
 
 # What the dynamic linker does is another thing in every release.
 strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" --version >"$TMP/.said" ||
-	skip 'no strace here'
+	fail 'organfs --version'
 counted
 start=$n
 start_bytes=$bytes

@@ -85,7 +85,7 @@ exec 5>"$TMP/display"
 Xvfb -displayfd 5 -screen 0 900x600x24 -fbdir "$TMP/screen" -nolisten tcp >"$LOGS/xvfb" 2>&1 &
 xvfb=$!
 exec 5>&-
-until_true 20 test -s "$TMP/display" || skip "no X server: $(tail -n 1 "$LOGS/xvfb")"
+until_true 60 test -s "$TMP/display" || late "no X server: $(tail -n 1 "$LOGS/xvfb")"
 DISPLAY=:$(cat "$TMP/display")
 export DISPLAY
 status=0

@@ -11,7 +11,7 @@ mkdir "$TMP/disk" "$TMP/donor"
 python3 "$here/../tools/liar.py" "$TMP/disk" 0 0 x once >"$TMP/ready" 2>&1 &
 disk=$!
 trap 'kill $disk 2>/dev/null || true; umount -l "$TMP/disk" 2>/dev/null || true' EXIT
-until_true 20 grep -q ready "$TMP/ready" || skip "no mount: $(cat "$TMP/ready")"
+until_true 60 grep -q ready "$TMP/ready" || late "no mount: $(cat "$TMP/ready")"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
 mount_model -o noassemble "$TMP/base.gguf"
 
@@ -26,7 +26,7 @@ is_silent() {
 	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
 }
 until_true 60 is_silent || late "it is asked no more: $(cat "$TMP/ready")"
-sleep 1
+until_true 60 wait_inside "${writers[@]}" || late 'a merge does not wait'
 in_time 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a graft waits'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/donor/organs/blk_1_ffn_up.bin"
 in_time 20 rm "$MNT/organs/blk_1_ffn_up.bin" || fail 'a removal waits'

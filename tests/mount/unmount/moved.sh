@@ -19,7 +19,7 @@ clean_up() {
 	umount -l "$TMP/user/moved/mnt" "$TMP/user/above/mnt" "$TMP/others/mnt" 2>/dev/null || true
 }
 trap clean_up EXIT
-until_true 20 grep -q ready "$TMP/ready" || skip "no mount: $(cat "$TMP/ready")"
+until_true 60 grep -q ready "$TMP/ready" || late "no mount: $(cat "$TMP/ready")"
 
 "$HELPER" "$TMP/user/above/mnt" >"$TMP/said" 2>&1 &
 helper=$!
