@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""serve.py DIR PORTFILE LOG: an HTTP server on 127.0.0.1 that knows ranges, for tests of downloads.
+"""serve.py DIR PORTFILE LOG BLOCKS: an HTTP server on 127.0.0.1 that knows ranges, for tests of downloads.
 
 It writes its port to PORTFILE and a line "METHOD PATH FIRST-BYTE" a request to LOG. What the path
 begins with chooses its manners: /cut/ sends half of what it is asked for and breaks the connection
-(but for the last KiB), /slow/ sends 64 KiB a tenth of a second, /plain/ knows no ranges and not how
-long a file is, /bare/ says how long but not which it is, /signed/ refuses HEAD, /old/ and /new/ serve
-one file with two stamps."""
+(but for the last KiB), /held/ sends as many blocks of 64 KiB as the file BLOCKS says, if it exists,
+a line WAIT to LOG if there are more, and one GONE when the client has left, /plain/ knows no ranges and
+not how long a file is, /bare/ says how long but not which it is, /signed/ refuses HEAD, /old/ and /new/
+serve one file with two stamps."""
 
 import hashlib
 import http.server
 import os
+import select
 import sys
-import time
 
-DIRECTORY, PORTFILE, LOG = sys.argv[1:]
+DIRECTORY, PORTFILE, LOG, BLOCKS = sys.argv[1:]
+
+
+def note(line):
+    with open(LOG, "a") as log:
+        log.write(f"{line}\n")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -36,8 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open(path, "rb") as file:
             data = file.read()
         first = self.first_byte()
-        with open(LOG, "a") as log:
-            log.write(f"{self.command} {self.path} {first}\n")
+        note(f"{self.command} {self.path} {first}")
         if first >= len(data) > 0:
             self.send_error(416)
             return None
@@ -64,9 +69,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.manner == "cut" and len(data) > 1024:
             data = data[: len(data) // 2]
         for at in range(0, len(data), 65536):
+            if self.manner == "held" and os.path.exists(BLOCKS):
+                with open(BLOCKS) as file:
+                    most = int(file.read())
+                if at == most * 65536:
+                    note(f"WAIT {self.path}")
+                    select.select([self.connection], [], [])
+                    note(f"GONE {self.path}")
+                    return
             self.wfile.write(data[at : at + 65536])
-            if self.manner == "slow":
-                time.sleep(0.1)
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -9,7 +9,7 @@
 
 need curl flock
 stream=$here/../../mount-helpers/organ-stream
-"$here/../tools/serve.py" "$MODELS" "$TMP/port" "$TMP/requests" 2>"$TMP/server" &
+"$here/../tools/serve.py" "$MODELS" "$TMP/port" "$TMP/requests" "$TMP/blocks" 2>"$TMP/server" &
 server=$!
 trap 'kill $server' EXIT
 until_true 60 test -s "$TMP/port" || late "no server: $(cat "$TMP/server")"
@@ -71,25 +71,38 @@ cp "$MODELS/types.gguf" "$TMP/cut.gguf"
 equal "$(done_of "$TMP/t.tsv")" 4
 equal "$(cut -d ' ' -f 2 "$TMP/requests")" ''
 
-# Killed at any moment, again and again, it comes to its end, with the report of the mount.
-for name in $all; do
-	echo "$url/slow/$name.gguf"
-done >"$TMP/list"
-table=$TMP/killed.tsv
-kills=0
-for seconds in 0.4 0.9 1.5 2.1 0.8 1.3 2 half; do
+# requests WORD: how many lines there are that begin so.
+requests() {
+	grep -c "^$1 " "$TMP/requests" || true
+}
+# ended BLOCKS SIGNAL TABLE: it is ended when so many blocks of a file are sent, and some are here.
+# Sets status.
+ended() {
+	local table=$3 pid before
+	echo "$1" >"$TMP/blocks"
+	before=$(requests GONE)
 	"$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" &
 	pid=$!
-	if [ $seconds = half ]; then
-		until_true 60 eval '[ -s "$(echo "$table".work/*/*.part)" ]' || late 'nothing comes'
-	else
-		sleep $seconds
-	fi
-	is_gone $pid || kills=$((kills + 1))
-	kill -9 $pid 2>/dev/null || true
-	wait $pid 2>/dev/null || true
+	until_true 60 eval '[ "$(requests WAIT)" -gt "$before" ]' ||
+		late "block $1 is not sent"
+	until_true 60 eval '[ -s "$(echo "$table".work/*/*.part)" ]' || late 'nothing comes'
+	kill "-$2" $pid
+	status=0
+	wait $pid || status=$?
+	until_true 60 eval '[ "$(requests GONE)" -gt "$before" ]' ||
+		fail 'it goes on to fetch'
+	rm "$TMP/blocks"
+}
+
+# Killed again and again, in six of the files, it comes to its end, with the report of the mount.
+for name in $all; do
+	echo "$url/held/$name.gguf"
+done >"$TMP/list"
+table=$TMP/killed.tsv
+for blocks in 1 30 2 20 18 7 11 5 5; do
+	ended $blocks KILL "$table"
 done
-[ $kills -gt 3 ] || fail "killed only $kills times"
+[ "$(grep ^GONE "$TMP/requests" | sort -u | wc -l)" = 6 ] || fail "$(cat "$TMP/requests")"
 # As a power cut leaves a table that is being written.
 printf 'table\t1\thalf\t57\t57\t0\ntensor\thalf\tx' >>"$table"
 "$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
@@ -100,7 +113,7 @@ nothing_left "$table"
 truth $all >"$TMP/truth"
 "$ORGANFS" --report "$table" >"$TMP/report"
 same "$TMP/report" "$TMP/truth"
-awk '$1 == "GET" && $2 ~ "slow" && $3 > 0' "$TMP/requests" | grep -q . || fail 'nothing continued'
+awk '$1 == "GET" && $2 ~ "held" && $3 > 0' "$TMP/requests" | grep -q . || fail 'nothing continued'
 : >"$TMP/requests"
 "$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 equal "$(cat "$TMP/requests")" ''
@@ -122,14 +135,8 @@ equal "$(done_of "$TMP/k.tsv")" 1
 nothing_left "$TMP/k.tsv"
 
 # Interrupted politely, it cleans up, keeps what came, and does not continue another file with it.
-echo "$url/slow/clerk-Q4_K_M.gguf" >"$TMP/list"
-"$stream" "$TMP/list" "$TMP/int.tsv" >"$TMP/out" 2>"$TMP/err" &
-pid=$!
-until_true 60 eval '[ -s "$TMP"/int.tsv.work/*/*.part ]' || late 'nothing comes'
-sleep 0.3
-kill -TERM $pid
-status=0
-wait $pid || status=$?
+echo "$url/held/clerk-Q4_K_M.gguf" >"$TMP/list"
+ended 3 TERM "$TMP/int.tsv"
 equal $status 143
 exists "$TMP"/int.tsv.work/*/clerk-Q4_K_M.gguf.part
 equal "$(done_of "$TMP/int.tsv")" 0
