@@ -20,10 +20,15 @@ model_on_disk() {
 first_look() {
 	head -c 1 "$MNT/model.gguf" >/dev/null
 	ls -l "$MNT" >/dev/null
-	sleep 0.2
+	until_true 60 is_idle || late 'the daemon does not rest'
+	until_true 60 can_be_dropped || fail "$("$PAGES" count "$base") pages before"
+}
+
+# A page that is on its way from the disk cannot.
+can_be_dropped() {
 	"$PAGES" drop "$base"
 	"$PAGES" drop "$MNT/model.gguf"
-	equal "$("$PAGES" count "$base")" 0 'pages before'
+	[ "$("$PAGES" count "$base")" = 0 ]
 }
 
 has_at_most() {
