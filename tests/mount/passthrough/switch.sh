@@ -18,11 +18,14 @@ differ "$TMP/plain.gguf" "$TMP/grafted.gguf"
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
 same "$MNT/model.gguf" "$TMP/plain.gguf"
 
-python3 - "$MNT/model.gguf" "$TMP/plain.gguf" "$TMP/grafted.gguf" >"$TMP/ways" <<'END' &
+: >"$TMP/rounds"
+python3 - "$MNT/model.gguf" "$TMP/rounds" "$TMP/plain.gguf" "$TMP/grafted.gguf" \
+	>"$TMP/ways" <<'END' &
 import collections, hashlib, mmap, os, sys, threading
-path, *states = sys.argv[1:]
+path, rounds, *states = sys.argv[1:]
 known = {hashlib.sha256(open(state, "rb").read()).digest() for state in states}
 ways, wrong = collections.Counter(), []
+progress = open(rounds, "ab", buffering=0)
 
 def seen():
     return min(ways["passthrough"], ways["snapshot"]) >= 8
@@ -42,6 +45,7 @@ def reader(maps):
                 if hashlib.sha256(data).digest() not in known:
                     wrong.append(f"{way}: bytes of no state, {'map' if maps else 'read'}")
                 ways[way] += 1
+                progress.write(b".")
         except OSError as error:
             wrong.append(str(error))
 
@@ -54,14 +58,22 @@ print(*wrong, *(f"{way}={n}" for way, n in ways.items()), sep="\n")
 sys.exit(bool(wrong))
 END
 readers=$!
+# A reader comes to its end, or all have seen enough.
+is_read_again() {
+	[ "$(stat -c %s "$TMP/rounds")" -gt "$before" ] || is_gone $readers
+}
+read_again() {
+	before=$(stat -c %s "$TMP/rounds")
+	until_true 60 is_read_again || late 'nothing is read to its end'
+}
 while kill -0 $readers 2>/dev/null; do
 	cp "$TMP/up" "$MNT/organs/blk_2_ffn_up.bin"
-	sleep 0.1
+	read_again
 	echo "$TMP/disk/out.gguf" >"$MNT/.assemble"
 	same "$TMP/disk/out.gguf" "$TMP/grafted.gguf"
-	sleep 0.1
+	read_again
 	echo all >"$MNT/.undo" 2>/dev/null || cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
-	sleep 0.1
+	read_again
 done
 wait $readers || fail "readers: $(cat "$TMP/ways")"
 unmount_and_wait

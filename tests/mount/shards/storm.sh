@@ -16,6 +16,7 @@ cp "$TMP/all/$(name 2)" "$TMP/m"
 mount_model -o ro "$TMP/m/$(name 2)"
 
 readers=()
+: >"$TMP/rounds"
 reading() {
 	while [ ! -e "$TMP/stop" ]; do
 		"$@" >/dev/null 2>&1 || true
@@ -33,6 +34,7 @@ compare() {
 		cmp -s "$MNT/organs/${organ##*/}" "$organ" || status=$?
 		[ $status != 1 ] || echo "${organ##*/}" >>"$TMP/other"
 	done
+	echo >>"$TMP/rounds"
 }
 read_again ls -lR "$MNT"
 read_again sh -c "cat $MNT/*/.theta"
@@ -40,6 +42,10 @@ read_again sh -c "cat $MNT/.theta $MNT/manifest.json $MNT/checksums.xxh128"
 read_again compare
 read_again getfattr -R -d -m - "$MNT"
 read_again df "$MNT"
+
+is_compared_again() {
+	[ "$(wc -l <"$TMP/rounds")" -gt "$before" ]
+}
 
 # Never all three, for then the model would be whole for good, and always one.
 RANDOM=7
@@ -53,7 +59,8 @@ for i in $(seq 1 "$(rounds 25 6)"); do
 	fi
 	[ $((i % 3)) != 0 ] || kill -HUP "${DAEMON[$MNT]}"
 	ls "$MNT" >/dev/null || fail "ls in round $i"
-	sleep 0.1
+	before=$(wc -l <"$TMP/rounds")
+	until_true 60 is_compared_again || late 'nothing is compared'
 done
 touch "$TMP/stop"
 wait "${readers[@]}"
