@@ -91,7 +91,7 @@ PATH=$TMP/bin:$PATH HARM='printf x | dd of=$2/token_embd.bin conv=notrunc' \
 only 'dissection_report.json types'
 # Killed while it copies, politely and not.
 for signal in TERM KILL; do
-	HARM='kill -'$signal' $(cat '$TMP'/pid); sleep 2'
+	HARM='kill -'$signal' $(cat '$TMP'/pid)'
 	export HARM
 	PATH=$TMP/bin:$PATH sh -c 'echo $$ >"$0/pid"; exec "$@"' "$TMP" \
 		"$dissect" "$MODELS/stories260K.gguf" "$out" >"$TMP/said" 2>&1 && fail 'not killed'

@@ -52,7 +52,6 @@ full_speed
 # and what is written later counts.
 echo before >"$key"
 {
-	sleep 0.2
 	[ "$(timeout 30 cat "$key")" = before ] || fail 'it is empty before it is closed'
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'a lookup waits for a descriptor to be closed'
 	echo after

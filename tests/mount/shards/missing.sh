@@ -98,7 +98,7 @@ equal "$(cat "$MNT/organs/blk_2_ffn_up.theta")" "$theta"
 # Half of a download is passed over until it is whole, and a signal is as good as a look.
 head -c 300000 "$TMP/all/$(name 3)" >"$TMP/m/$(name 3)"
 kill -HUP "${DAEMON[$MNT]}"
-sleep 0.2
+until_true 60 is_idle || late 'the signal is not done with'
 equal "$(ls -A "$MNT/organs" | wc -l)" "$more"
 expect_fail 'No data available' cat "$MNT/model.gguf"
 tail -n 1 "$MNT/.log" | grep -q "$(name 3) (.*outside the file" || fail "$(tail -n 1 "$MNT/.log")"
