@@ -182,6 +182,16 @@ is_gone() {
 	[[ ${stat:0:1} = [ZX] ]]
 }
 
+# stop PID: by SIGSTOP, which threads take one after the other: until then they answer requests.
+stop() {
+	kill -STOP "$1"
+	until_true 60 is_stopped "$1" || late "$1 does not stop"
+}
+
+is_stopped() {
+	! cat "/proc/$1/task/"*/status | grep '^State:' | grep -qv stopped
+}
+
 # wait_inside PID...: each of these processes waits, in a call, for the answer of a mount, or for a
 # process that does and has a lock of the kernel: of the inode, the page, or the name looked up.
 wait_inside() {

@@ -30,11 +30,7 @@ for name in blk_0_ffn_up blk_1_ffn_up blk_2_ffn_up; do
 	until_true 60 test -e "$TMP/go.ready" || late 'the writer did not begin'
 	rm "$TMP/go.ready"
 done
-kill -STOP "${DAEMON[$other]}"
-is_stopped() {
-	! sed 's/.*) //' /proc/"${DAEMON[$other]}"/task/*/stat | grep -qv '^[Tt]'
-}
-until_true 60 is_stopped || late 'it does not stop'
+stop "${DAEMON[$other]}"
 touch "$TMP/go"
 until_true 60 eval "wait_inside ${writers[0]} || is_gone ${writers[0]}" ||
 	late 'a writer does not wait'

@@ -63,7 +63,7 @@ all_ask() {
 }
 
 graft two
-kill -STOP "${DAEMON[$MNT]}"
+stop "${DAEMON[$MNT]}"
 "$HELPER" "$MNT" >"$TMP/first" 2>&1 &
 first=$!
 "$HELPER" "$MNT" >"$TMP/second" 2>&1 &
