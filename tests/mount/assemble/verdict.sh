@@ -61,7 +61,7 @@ base=$(use stories260K)
 mount_model -o "output=$TMP/out/served.gguf" "$base"
 cp "$TMP/outer/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 equal "$(cut -f 8 "$MNT/.grafts")" "$TMP/between/model.gguf"
-kill -STOP "${DAEMON[$TMP/between]}"
+stop "${DAEMON[$TMP/between]}"
 in_time 30 sh -c "echo '$TMP/out/b.gguf' >'$MNT/.assemble'" || fail 'the assembly fails'
 assembly_says "assembled: .*; .check says: nothing, .*does not answer"
 unmount

@@ -24,7 +24,7 @@ threads() {
 	ls "/proc/${DAEMON[$MNT]}/task" | wc -l
 }
 
-kill -STOP "$server"
+stop "$server"
 readers=()
 for i in 1 2 3 4 5; do
 	cat "$MNT/organs/blk_${i}_ffn_down.bin" >/dev/null 2>&1 &

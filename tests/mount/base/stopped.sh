@@ -18,7 +18,7 @@ mount_model -o "noassemble,samples=all" "$TMP/server/${base##*/}"
 cat "$MNT/organs/blk_1_ffn_up.theta" >/dev/null
 "$GGUF" organ "$base" blk.0.ffn_down.weight "$TMP/expected"
 
-kill -STOP "$server"
+stop "$server"
 organ=$MNT/organs/blk_0_ffn_down.bin
 # One call, which is not begun again as many programs do.
 cat >"$TMP/call.pl" <<'END'

@@ -87,7 +87,7 @@ same "$MNT/model.gguf" "$TMP/expected"
 # in time.
 ln -sfn "$TMP/donor/.views/fractal/organs/blk_2_ffn_up.bin" "$slot"
 cp "$MNT/model.gguf" "$TMP/expected"
-kill -STOP "${DAEMON[$TMP/donor]}"
+stop "${DAEMON[$TMP/donor]}"
 started=$(milliseconds)
 is_broken "no answer came in time"
 cat "$MNT/organs/blk_3_ffn_up.bin" >/dev/null

@@ -46,7 +46,7 @@ done
 mount_model -o noassemble "$base"
 mount_model -o noassemble "$donor" "$TMP/donor"
 ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
-kill -STOP "${DAEMON[$TMP/donor]}"
+stop "${DAEMON[$TMP/donor]}"
 look_in_vain
 graft_is link "$TMP/looked"
 graft_is link
@@ -162,7 +162,7 @@ threads() {
 cat "$MNT/.grafts" >"$TMP/grafts"
 descriptors_before=$(descriptors)
 before=$(threads)
-kill -STOP "${DAEMON[$TMP/donor]}"
+stop "${DAEMON[$TMP/donor]}"
 look_in_vain
 same "$TMP/grafts" "$TMP/looked"
 for look in {1..12}; do

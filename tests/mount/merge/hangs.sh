@@ -42,7 +42,7 @@ cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
 config "$other/model.gguf" >hanging.yml
 cp hanging.yml "$MNT/.merge"
 in_time 60 cat "$MNT/organs/blk_0_ffn_up.bin" >organ
-kill -STOP "${DAEMON[$other]}"
+stop "${DAEMON[$other]}"
 pids=()
 for organ in "$MNT"/*/blk_[1-5]_*.bin; do
 	cat "$organ" >/dev/null 2>&1 &

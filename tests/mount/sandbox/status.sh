@@ -41,7 +41,7 @@ until_true 60 is_gone "$umounter" || fail 'the process that unmounts is left'
 # Nothing of it unmounts what another process mounts in the same place.
 mount_model "$base"
 umounter=$(children_of "${DAEMON[$MNT]}")
-kill -STOP "${DAEMON[$MNT]}"
+stop "${DAEMON[$MNT]}"
 fusermount3 -uz "$MNT"
 first=${DAEMON[$MNT]}
 mount_model -o ro "$base"

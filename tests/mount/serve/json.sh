@@ -101,7 +101,7 @@ error 401 None 'password' "$URL"
 error 401 None 'password' -T /etc/passwd "${URL}scribe/$up"
 status 200 -u alice:secret "${json[@]}" "${URL}health"
 is_json "[m['name'] for m in a['models']] == ['clerk', 'scribe']"
-kill -STOP "${DAEMON[$MNT]}"
+stop "${DAEMON[$MNT]}"
 status 503 -u alice:secret "${URL}health"
 answer_says 'does not answer'
 kill -CONT "${DAEMON[$MNT]}"

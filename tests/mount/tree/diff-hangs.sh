@@ -12,7 +12,7 @@ other=$TMP/other
 hang() {
 	stat "$D/x.tsv" >"$TMP/stat"
 	dd if="$other/model.gguf" iflag=nocache count=0 status=none
-	kill -STOP "${DAEMON[$other]}"
+	stop "${DAEMON[$other]}"
 	"$@" >"$TMP/stat" 2>&1 &
 	waiting=$!
 	until_true 60 has_thread_inside "${DAEMON[$MNT]}" || late "$* does not wait"
