@@ -52,10 +52,11 @@ need() {
 }
 
 # until_true SECONDS COMMAND...: wait for an event in another process, or return 1 at the deadline.
-# Between two looks the shell reads a pipe that stays empty, because sleep(1) costs a fork.
+# Between two looks the shell reads a pipe that stays empty, because sleep(1) costs a fork. (Opened
+# here, as it changes $!.)
+exec {EMPTY_PIPE}<> <(:)
 until_true() {
 	local up end
-	[ -n "${EMPTY_PIPE-}" ] || exec {EMPTY_PIPE}<> <(:)
 	read -r up _ </proc/uptime
 	end=$((${up/./} + $1 * 100))
 	shift
