@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
+# release: needs GNU parallel
 # Many organ-streams at once, each with a table of its own, make the report that one would make:
 # with GNU parallel, and as the tasks of a Slurm array run them.
 . "${0%/*}/../lib.sh"
