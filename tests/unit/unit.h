@@ -24,10 +24,13 @@
 /* What is in memory here has a size that fits. */
 size_t to_size(uint64_t n);
 
-/* No case takes so long, with sanitizers on a busy machine either: one that does waits for ever. */
+/* A case that used no processor for so long waits for ever. */
+#define UNIT_IDLE_SECONDS 60
+
+/* No case takes so long, with sanitizers on a busy machine either. */
 #define UNIT_SECONDS 600
 
-/* Before each case: the program ends, and says which file it is of, when UNIT_SECONDS are over. The
+/* Before each case: the program ends, and says which file it is of, if one of these is over. The
  * last line that cmocka printed names the case. A process that the case forks has no such limit. */
 void unit_limit(const char *file);
 
