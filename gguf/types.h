@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* types.h - the ggml types: id, name, and how many bytes a block of how many elements takes.
- * Source of ids and sizes: ggml's own type traits (ggml.h, ggml-common.h), GGML_TYPE_COUNT 43. */
+/* types.h - the types of tensors: id, name, and the bytes of a block and of a row.
+ * Sources of ids and sizes: the type traits (ggml.h, ggml-common.h) of ggml, GGML_TYPE_COUNT 43; of
+ * ik_llama.cpp, ids 133 to 158 and 202 to 399; of PrismML's llama.cpp, ids 142 and 143. */
 #ifndef GGUF_TYPES_H
 #define GGUF_TYPES_H
 
@@ -43,7 +44,8 @@ enum ggml_type {
 	GGML_NVFP4 = 40,
 	GGML_Q1_0 = 41,
 	GGML_Q2_0 = 42,
-	GGML_TYPES = 43,
+	GGML_TYPES = 43, /* ids of ggml itself are below */
+	TYPE_IDS = 400,	 /* ids of forks that are known are below */
 };
 
 /* A tensor has at most this many axes (GGML_MAX_DIMS). */
@@ -53,10 +55,12 @@ struct type_info {
 	const char *name;	 /* as ggml spells it, in capitals: "Q4_K" */
 	uint32_t block_elements; /* elements of one block, along the first axis */
 	uint32_t block_bytes;	 /* bytes of one block */
+	uint32_t row_bytes;	 /* bytes of each row besides its blocks; 0 for all types of ggml */
+	const char *fork;	 /* the program that defines the type; NULL: ggml */
 };
 
-/* The type with this id, or NULL for an id that is retired, of a fork, or not invented yet. The
- * result is static. */
+/* The type with this id, or NULL for an id that is retired, of another fork, or not invented yet.
+ * The result is static. */
 const struct type_info *type_find(uint32_t id);
 
 /* The type's name, or "type-ID" for an unknown one, written to scratch where needed. */
@@ -68,8 +72,8 @@ bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements);
 
 enum type_size_result { TYPE_SIZE_OK, TYPE_SIZE_UNKNOWN, TYPE_SIZE_ROW, TYPE_SIZE_OVERFLOW };
 
-/* The bytes a tensor of this type and shape takes: elements / block_elements * block_bytes.
- * TYPE_SIZE_UNKNOWN: no such type. TYPE_SIZE_ROW: ne[0] is no multiple of the block.
+/* The bytes a tensor of this type and shape takes: elements / block_elements * block_bytes, and
+ * row_bytes for each row. TYPE_SIZE_UNKNOWN: no such type. TYPE_SIZE_ROW: ne[0] is no multiple of the block.
  * TYPE_SIZE_OVERFLOW: elements or bytes exceed 2^63 - 1. */
 enum type_size_result type_size(uint32_t id, const uint64_t ne[GGML_AXES], uint64_t *bytes);
 

@@ -163,32 +163,54 @@ static bool is_retired(uint32_t type)
 	return !type_find(type) && type < GGML_TYPES;
 }
 
-/* Has the base tensors of such types too? What runs it knows them. */
-static bool is_of_fork(const struct gguf *gguf)
+/* A type that ggml does not load: of a fork, known here or not. */
+static bool is_foreign(uint32_t type)
+{
+	const struct type_info *info = type_find(type);
+
+	return !info || info->fork;
+}
+
+/* Has the base tensors of such types too? The program that runs the base knows them. */
+static bool has_foreign_types(const struct gguf *gguf)
 {
 	for (uint32_t i = 0; i < gguf->n_tensors; i++)
-		if (!type_find(gguf->tensors[i].type))
+		if (is_foreign(gguf->tensors[i].type))
 			return true;
 	return false;
+}
+
+/* A type whose block does not divide the organ's rows, as shape=any lets in. */
+static bool has_odd_rows(const struct organ *organ)
+{
+	const struct type_info *type = type_find(organ->type);
+
+	return type && organ->ne[0] % type->block_elements != 0;
 }
 
 static void judge_types(const struct check_groups *groups, uint32_t n, uint32_t first,
 			struct finding *finding)
 {
 	const struct organ *organ = &groups->content[first]->organ;
-	const bool known = type_find(organ->type) != NULL, retired = is_retired(organ->type);
+	const struct type_info *type = type_find(organ->type);
+	const bool odd = has_odd_rows(organ), retired = is_retired(organ->type);
 	char scratch[TYPE_NAME_MAX], path[ORGAN_PATH_MAX];
 
-	finding_set(finding, known || retired ? VERDICT_IMPOSSIBLE : VERDICT_UNKNOWN,
-		    "%s of %.60s, which %s", type_name(organ->type, scratch),
-		    model_organ_path(groups->model, first, path),
-		    known     ? "does not divide its rows"
-		    : retired ? "ggml does not know any more"
-			      : "ggml does not know; a fork of it may");
-	if (finding->verdict == VERDICT_UNKNOWN && is_of_fork(groups->model->gguf))
+	if (odd || retired)
+		finding_set(finding, VERDICT_IMPOSSIBLE, "%s of %.60s, which %s",
+			    type_name(organ->type, scratch),
+			    model_organ_path(groups->model, first, path),
+			    odd ? "does not divide its rows" : "ggml does not know any more");
+	else if (has_foreign_types(groups->model->gguf))
 		finding_set(finding, VERDICT_OK,
 			    "%" PRIu32 " of types that ggml does not know, as some of this model's",
 			    n);
+	else
+		finding_set(finding, VERDICT_UNKNOWN,
+			    "%s of %.60s, which ggml does not know; %s may load it",
+			    type_name(organ->type, scratch),
+			    model_organ_path(groups->model, first, path),
+			    type ? type->fork : "a fork");
 }
 
 int check_sets_type(const struct check_groups *groups, const struct check_group *group,
@@ -199,9 +221,9 @@ int check_sets_type(const struct check_groups *groups, const struct check_group 
 	for (uint32_t k = 0; k < group->n; k++) {
 		const uint32_t i = group->slots[k];
 		const struct organ *organ = &groups->content[i]->organ;
-		const struct type_info *type = type_find(organ->type);
-		const bool odd = type && organ->ne[0] % type->block_elements != 0;
-		const uint32_t bad = odd || is_retired(organ->type) ? 2 : !type;
+		const uint32_t bad = has_odd_rows(organ) || is_retired(organ->type)
+					     ? 2
+					     : is_foreign(organ->type);
 
 		if (bad > worst) {
 			worst = bad;

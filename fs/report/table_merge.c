@@ -333,7 +333,7 @@ static uint64_t bytes_of(const char *type, uint64_t elements)
 	const uint64_t ne[GGML_AXES] = { elements, 1, 1, 1 };
 	uint64_t bytes;
 
-	for (uint32_t id = 0; id < GGML_TYPES; id++)
+	for (uint32_t id = 0; id < TYPE_IDS; id++)
 		if (type_find(id) && strcmp(type_find(id)->name, type) == 0 &&
 		    type_size(id, ne, &bytes) == TYPE_SIZE_OK)
 			return bytes;

@@ -77,7 +77,7 @@ MNT=$other says impossible nextn 'no number: .*user.organfs.type to uint32'
 unmount_and_wait "$other"
 
 # Types of a fork travel as they are: copied, linked, by reference, assembled.
-"$GGUF" nextn --up-type 139 "$MODELS/stories260K.gguf" "$TMP/fork.gguf"
+"$GGUF" nextn --up-type 4001 "$MODELS/stories260K.gguf" "$TMP/fork.gguf"
 mount_model -o ro "$TMP/fork.gguf" "$other"
 for class in skeleton norm embed; do
 	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"
@@ -86,7 +86,7 @@ cp "$other"/organs/blk_5_ffn_[dg]*.bin "$MNT/organs/"
 for how in cp 'ln -s'; do
 	$how "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/"
 	count_layers 1
-	says unknown type 'type-139 of organs/blk_5_ffn_up.bin'
+	says unknown type 'type-4001 of organs/blk_5_ffn_up.bin'
 	echo "$TMP/assembled.gguf" >"$MNT/.assemble"
 	python3 - "$TMP/assembled.gguf" "$TMP/fork.gguf" "${GGUF%/*}" <<'END'
 import sys
@@ -94,7 +94,7 @@ sys.path.insert(0, sys.argv[3])
 import gguf
 made, donor = gguf.Model(sys.argv[1]), gguf.Model(sys.argv[2])
 t, other = donor.tensor(b"blk.5.ffn_up.weight"), made.tensor(b"blk.5.ffn_up.weight")
-assert t.type == other.type == 139 and made.data(other)[:t.size] == donor.data(t)
+assert t.type == other.type == 4001 and made.data(other)[:t.size] == donor.data(t)
 END
 	rm "$MNT/organs/blk_5_ffn_up.bin"
 done

@@ -250,6 +250,20 @@ static void types_are_those_that_ggml_knows(void **state)
 	end(&scene);
 }
 
+static void a_type_of_a_fork_is_unknown_to_ggml(void **state)
+{
+	enum { BF16_R16 = 230 };
+	struct scene scene = begin(state);
+
+	assert_int_equal(fill_organ(scene.o.model, AT(0, K), "blk.0.attn_k.weight", BF16_R16, 2,
+				    small_ne, 5),
+			 0);
+	assert_found(&scene, check_sets_type, VERDICT_UNKNOWN,
+		     "BF16_R16 of skeleton/blk_0_attn_k.bin, which ggml does not know; "
+		     "ik_llama.cpp may load it");
+	end(&scene);
+}
+
 static struct finding look_at_kin(const struct scene *scene, double likeness)
 {
 	struct finding finding = { .verdict = VERDICT_RISKY, .text = "apart" };

@@ -45,9 +45,51 @@ static void every_row_is_what_libggml_says(void **state)
 	assert_int_equal(rows, GGML_TYPES);
 }
 
+static void types_of_forks_have_their_sizes(void **state)
+{
+	FILE *table = fopen("tests/unit/types-forks.tsv", "r");
+	char line[200], name[100];
+	uint32_t id, elements, bytes, row, known = 0, listed = 0;
+
+	(void)state;
+	assert_non_null(table);
+	assert_non_null(fgets(line, sizeof(line), table));
+	while (fgets(line, sizeof(line), table)) {
+		uint64_t size;
+
+		assert_int_equal(sscanf(line, "%u\t%99[^\t]\t%u\t%u\t%u", &id, name, &elements,
+					&bytes, &row),
+				 5);
+		check_row(id, name, elements, bytes);
+		assert_non_null(type_find(id)->fork);
+		const uint64_t ne[GGML_AXES] = { 3ull * elements, 5, 2, 7 };
+		assert_int_equal(type_size(id, ne, &size), TYPE_SIZE_OK);
+		assert_int_equal(size, 70 * (3ull * bytes + row));
+		listed++;
+	}
+	fclose(table);
+	for (id = GGML_TYPES; id < TYPE_IDS; id++)
+		known += type_find(id) != NULL;
+	assert_int_equal(known, listed);
+}
+
+static void headers_of_rows_count_towards_the_limit(void **state)
+{
+	const uint64_t fits[GGML_AXES] = { 256, INT64_MAX / 256, 1, 1 };
+	const uint64_t empty[GGML_AXES] = { 0, 5, 2, 7 };
+	uint64_t bytes;
+
+	(void)state;
+	/* 56 bytes of a block and 4 of its row (IQ1_KT), for one less than 2^55 rows. */
+	assert_int_equal(type_size(158, fits, &bytes), TYPE_SIZE_OK);
+	assert_int_equal(bytes, INT64_MAX / 256 * 60);
+	assert_int_equal(type_size(158, empty, &bytes), TYPE_SIZE_OK);
+	assert_int_equal(bytes, 0);
+}
+
 static void ids_past_the_table_are_unknown(void **state)
 {
-	static const uint32_t ids[] = { 43, 97, 142, 255, 0x7fffffff, 0x80000000, UINT32_MAX };
+	static const uint32_t ids[] = { 43, 97, 159, 255, 400, 0x7fffffff, 0x80000000, UINT32_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(ids); i++)
