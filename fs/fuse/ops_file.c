@@ -165,7 +165,8 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 #define COPY_MOST ((uint64_t)UINT32_MAX & ~(uint64_t)4095)
 
 /* A whole organ of this mount is taken by the stage without a copy; anything else the kernel copies
- * by reading and writing. */
+ * by reading and writing. The kernel asks for an organ of over 4 GiB in parts of COPY_MOST bytes,
+ * of which the first stands for the whole. */
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
 			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
 			size_t size, int flags)
@@ -188,7 +189,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	if (left > COPY_MOST)
 		left = COPY_MOST;
 	open_file_begin(to, 0, fuse_req_ctx(req)->pid);
-	if (offset == 0 && left && size >= view_size(from->view))
+	if (offset == 0 && left && size >= left)
 		stage_adopt(to->inode->stage, from->view, &origin);
 	if (left && !stage_adopted(to->inode->stage, from->view))
 		fuse_reply_err(req, EOPNOTSUPP);
