@@ -240,8 +240,21 @@ static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 	answer_without_waiting(loop, request);
 }
 
+/* No memory for this thread's buffer: leave the waiting to a thread that has one, as the first one
+ * does, and come back when there may be memory. */
+static void stand_back(struct loop *loop)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+
+	pthread_mutex_lock(&loop->lock);
+	loop->waiting = false;
+	pthread_mutex_unlock(&loop->lock);
+	pthread_cond_signal(&loop->turn);
+	nanosleep(&moment, NULL);
+}
+
 /* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
- * the mount is gone. */
+ * there is none for this thread, as the mount is gone, or without memory. */
 static bool next_request(struct loop *loop, struct fuse_buf *request)
 {
 	for (;;) {
@@ -249,6 +262,10 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 
 		if (n == -EINTR && !fuse_session_exited(loop->session))
 			continue;
+		if (n == -ENOMEM) {
+			stand_back(loop);
+			return false;
+		}
 		if (n <= 0) {
 			pthread_mutex_lock(&loop->lock);
 			loop->over = true;
