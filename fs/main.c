@@ -58,6 +58,7 @@
 #include "gguf/error.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,8 @@ int main(int argc, char **argv)
 
 	if (fill_standard_descriptors() < 0)
 		return 1;
+	/* A write beyond RLIMIT_FSIZE is answered with EFBIG, which is said. */
+	signal(SIGXFSZ, SIG_IGN);
 	limit_arenas();
 	remote_http_global_init();
 	users_file = config_users_path();
