@@ -73,7 +73,8 @@ bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements);
 enum type_size_result { TYPE_SIZE_OK, TYPE_SIZE_UNKNOWN, TYPE_SIZE_ROW, TYPE_SIZE_OVERFLOW };
 
 /* The bytes a tensor of this type and shape takes: elements / block_elements * block_bytes, and
- * row_bytes for each row. TYPE_SIZE_UNKNOWN: no such type. TYPE_SIZE_ROW: ne[0] is no multiple of the block.
+ * row_bytes for each row.
+ * TYPE_SIZE_UNKNOWN: no such type. TYPE_SIZE_ROW: ne[0] is no multiple of the block.
  * TYPE_SIZE_OVERFLOW: elements or bytes exceed 2^63 - 1. */
 enum type_size_result type_size(uint32_t id, const uint64_t ne[GGML_AXES], uint64_t *bytes);
 

@@ -22,5 +22,6 @@ mount_model -o noassemble "$base"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 cp -r "$MNT" "$TMP/tree"
 unmount_and_wait
-expect_fail 'file too large' prlimit --fsize=300000 "$ORGANFS" --pack "$TMP/tree" "$TMP/out/packed.gguf"
+expect_fail 'file too large' prlimit --fsize=300000 \
+	"$ORGANFS" --pack "$TMP/tree" "$TMP/out/packed.gguf"
 equal "$(ls -A "$TMP/out")" '' 'files after --pack'
