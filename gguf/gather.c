@@ -136,7 +136,8 @@ static void build(const struct gguf *const *files, const struct gather_header *h
 		const struct gguf *file = files[number + 1];
 		const uint64_t size = size_of(info, file), end = info->offset + size;
 
-		join->sizes[number] = size;
+		join->tensors[number].size = size;
+		join->tensors[number].type = info->type;
 		if (size == 0 || end <= at.file)
 			continue;
 		if (info->offset > at.file)
@@ -158,9 +159,9 @@ static int join_as_listed(const struct gguf *const *files, const struct gather_h
 	const uint32_t n = files[0]->n_tensors;
 
 	*join = (struct join){ .pieces = calloc(2 * (size_t)n + 2, sizeof(*join->pieces)),
-			       .sizes = calloc((size_t)n + 1, sizeof(*join->sizes)),
+			       .tensors = calloc((size_t)n + 1, sizeof(*join->tensors)),
 			       .n_tensors = n };
-	if (!join->pieces || !join->sizes) {
+	if (!join->pieces || !join->tensors) {
 		join_release(join);
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}

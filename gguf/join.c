@@ -51,9 +51,9 @@ static int allocate(const struct gguf *const *shards, uint32_t n, struct join *j
 	/* A tensor and its padding each; preamble, infos and padding; an entry of shard 0 each. */
 	join->pieces = calloc(2 * (size_t)tensors + 3 + (shards[0] ? shards[0]->n_kv : 0),
 			      sizeof(*join->pieces));
-	join->sizes = calloc((size_t)tensors + 1, sizeof(*join->sizes));
+	join->tensors = calloc((size_t)tensors + 1, sizeof(*join->tensors));
 	join->header = malloc(header_size(shards, n));
-	return join->pieces && join->sizes && join->header ? 0 : -ENOMEM;
+	return join->pieces && join->tensors && join->header ? 0 : -ENOMEM;
 }
 
 /* The shard whose version is the model's. */
@@ -108,7 +108,8 @@ static void join_data(const struct gguf *const *shards, uint32_t n, uint64_t ali
 		for (uint32_t i = 0; shards[k] && i < shards[k]->n_tensors; i++) {
 			const struct gguf_tensor *t = &shards[k]->tensors[i];
 
-			join->sizes[number++] = t->size;
+			join->tensors[number].size = t->size;
+			join->tensors[number++].type = t->type;
 			join_add(join, JOIN_SHARD, k, t->offset, t->size);
 			join_add(join, JOIN_ZEROS, 0, 0,
 				 (alignment - t->size % alignment) % alignment);
@@ -167,7 +168,7 @@ void join_release(struct join *join)
 {
 	free(join->pieces);
 	free(join->header);
-	free(join->sizes);
+	free(join->tensors);
 	*join = (struct join){ 0 };
 }
 
@@ -175,9 +176,12 @@ struct gguf *join_read(const struct join *join, const struct source *source, str
 {
 	struct gguf *gguf = gguf_read(source, err);
 
-	/* Of an unknown type only its shard tells the size: here padding follows. */
-	for (uint32_t i = 0; gguf && i < gguf->n_tensors && i < join->n_tensors; i++)
-		gguf->tensors[i].size = join->sizes[i];
+	/* Of an unknown type and a short tensor only the shard tells the size: here padding
+	 * follows. */
+	for (uint32_t i = 0; gguf && i < gguf->n_tensors && i < join->n_tensors; i++) {
+		gguf->tensors[i].size = join->tensors[i].size;
+		gguf->tensors[i].type = join->tensors[i].type;
+	}
 	return gguf;
 }
 

@@ -30,7 +30,10 @@ struct join {
 	struct join_piece *pieces;
 	size_t n_pieces;
 	uint8_t *header;
-	uint64_t *sizes; /* of the tensors' data, in their order */
+	struct {
+		uint64_t size; /* of the data, bytes */
+		uint32_t type;
+	} *tensors; /* in their order */
 	uint32_t n_tensors;
 };
 

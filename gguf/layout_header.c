@@ -3,6 +3,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "layout_internal.h"
+#include "types.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ int layout_write_header(struct plan *plan, const uint64_t *offsets, struct error
 		bytes = store_u32(bytes, organ.dims);
 		for (uint32_t axis = 0; axis < organ.dims; axis++)
 			bytes = store_length(plan, bytes, organ.ne[axis]);
-		bytes = store_u32(bytes, organ.type);
+		bytes = store_u32(bytes, type_id(organ.type));
 		bytes = store_u64(bytes, offsets[i]);
 	}
 	return 0;

@@ -63,7 +63,7 @@ void organ_write_header(const struct organ *organ, uint8_t *bytes)
 	bytes = store_u32(bytes, organ->dims);
 	for (uint32_t i = 0; i < organ->dims; i++)
 		bytes = store_u64(bytes, organ->ne[i]);
-	store_u32(bytes, organ->type);
+	store_u32(bytes, type_id(organ->type));
 }
 
 static int parse_fields(struct cursor *in, struct organ *organ, struct error *err)
@@ -114,6 +114,9 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 	enum type_size_result result = type_size(organ->type, organ->ne, &organ->data_size);
 	uint64_t elements;
 
+	if (type_is_short(organ->type))
+		return error_set(err, EBADMSG, organ->header_size - 4,
+				 "the type %" PRIu32 " is one that no format uses", organ->type);
 	shape_text(organ->ne, organ->dims, shape);
 	if (result == TYPE_SIZE_UNKNOWN && !shape_elements(organ->ne, &elements))
 		result = TYPE_SIZE_OVERFLOW;
@@ -177,13 +180,40 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 	return rc;
 }
 
+const char *organ_short_text(const struct organ *organ, char out[ORGAN_SHORT_MAX])
+{
+	char shape[SHAPE_TEXT_MAX], scratch[TYPE_NAME_MAX];
+	uint64_t needed = 0;
+
+	type_size(type_id(organ->type), organ->ne, &needed);
+	snprintf(out, ORGAN_SHORT_MAX,
+		 "its file has %" PRIu64 " bytes for it, and %s of shape %s needs %" PRIu64,
+		 organ->data_size, type_name(organ->type, scratch),
+		 shape_text(organ->ne, organ->dims, shape), needed);
+	return out;
+}
+
+int organ_check_whole(const struct organ *organ, const char *which, struct error *err)
+{
+	char text[ORGAN_SHORT_MAX];
+
+	if (!type_is_short(organ->type))
+		return 0;
+	return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s is short: %s", which,
+			 organ_short_text(organ, text));
+}
+
 int organ_fits(const struct organ *organ, const struct gguf_tensor *slot, bool any_shape,
 	       struct error *err)
 {
 	char has[SHAPE_TEXT_MAX], wants[SHAPE_TEXT_MAX], scratch[TYPE_NAME_MAX];
 	char slot_scratch[TYPE_NAME_MAX];
 	const bool known = type_find(organ->type) && type_find(slot->type);
+	const struct organ held = organ_of_tensor(slot);
 
+	if (organ_check_whole(organ, "the organ", err) < 0 ||
+	    organ_check_whole(&held, "the slot", err) < 0)
+		return -EINVAL;
 	if (!any_shape && memcmp(organ->ne, slot->ne, sizeof(organ->ne)) != 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the organ's shape is %s, the slot's is %s",

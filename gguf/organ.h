@@ -52,4 +52,12 @@ bool organ_of_slices(const struct organ *stack, uint64_t count, struct organ *or
 #define SHAPE_TEXT_MAX 96
 const char *shape_text(const uint64_t ne[GGML_AXES], uint32_t dims, char out[SHAPE_TEXT_MAX]);
 
+/* Why a short tensor is short (types.h), as the end of a sentence: the bytes that its file has for
+ * it and those that it needs. Returns out. */
+#define ORGAN_SHORT_MAX (SHAPE_TEXT_MAX + TYPE_NAME_MAX + 96)
+const char *organ_short_text(const struct organ *organ, char out[ORGAN_SHORT_MAX]);
+
+/* Returns 0, or of a short tensor -EINVAL with the reason; which of them it is, as "the organ". */
+int organ_check_whole(const struct organ *organ, const char *which, struct error *err);
+
 #endif

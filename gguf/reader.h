@@ -49,10 +49,11 @@ struct gguf_tensor {
 	uint32_t name_length;
 	uint32_t dims; /* axes as the file counts them, 0 to 4 */
 	uint64_t ne[GGML_AXES];
-	uint32_t type;	 /* ggml type id; unknown ids are kept (type_find() says NULL) */
+	uint32_t type;	 /* ggml type id; unknown ids are kept (type_find() says NULL), and those of
+			    short tensors marked (type_is_short()) */
 	uint64_t info;	 /* where the file describes it, bytes */
 	uint64_t offset; /* of its data, bytes from the start of the file */
-	uint64_t size;	 /* bytes; of an unknown type the gap to the next tensor */
+	uint64_t size;	 /* bytes; of an unknown type and a short tensor those up to the next one */
 };
 
 /* A parsed file. Immutable once made; any thread may read it. */

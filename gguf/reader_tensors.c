@@ -2,7 +2,8 @@
 /* reader_tensors.c - the tensor table of a GGUF: shapes, types and extents, each checked.
  *
  * Accepted beyond what llama.cpp loads, because the bytes are there and can be shown and repaired:
- * tensors out of file order, gaps, tensors that share bytes, names of any length, unknown types. */
+ * tensors out of file order, gaps, tensors that share all their bytes, names of any length, unknown
+ * types, and tensors for which the file has too few bytes, which are marked as short. */
 #include "bytes.h"
 #include "error.h"
 #include "names.h"
@@ -81,6 +82,10 @@ static int parse_tensor(struct parse *p, uint32_t number)
 		rc = cursor_u64(&p->in, &t->offset);
 	if (rc < 0)
 		return parse_failed(p, rc, "tensor", number);
+	if (type_is_short(t->type))
+		return error_set(p->err, EBADMSG, start,
+				 "tensor \"%.80s\" has the type %" PRIu32 ", which no format uses",
+				 t->name, t->type);
 	rc = names_add(p->gguf->names, t->name, t->name_length, number);
 	if (rc == -EEXIST)
 		return error_set(p->err, EBADMSG, start, "the tensor name \"%.80s\" occurs twice",
@@ -140,21 +145,39 @@ static void sort_by_offset(struct gguf *gguf)
 			gguf->tensors);
 }
 
-/* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end. */
-static void size_opaque_tensors(struct gguf *gguf, bool header)
+/* A tensor whose bytes reach up to there has no more, whatever its type needs. */
+static bool mark_short(struct gguf_tensor *t, uint64_t next)
 {
-	uint64_t next = gguf->size;
+	if (!type_find(t->type) || t->size <= next - t->offset)
+		return false;
+	t->type += TYPE_SHORT;
+	t->size = next - t->offset;
+	return true;
+}
 
-	if (header)
-		next = gguf->n_tensors ? gguf->tensors[gguf->order[gguf->n_tensors - 1]].offset : 0;
-	for (uint32_t i = gguf->n_tensors; i-- > 0;) {
+/* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end, as
+ * those of a short tensor do. A file that ends too early is incomplete, unless another tensor is
+ * short: then all of them were laid out by other sizes. */
+static void size_by_offsets(struct gguf *gguf, bool header)
+{
+	const uint32_t n = gguf->n_tensors;
+	const uint64_t last = n ? gguf->tensors[gguf->order[n - 1]].offset : 0;
+	uint64_t next = header ? last : gguf->size;
+	bool any_short = false;
+
+	for (uint32_t i = n; i-- > 0;) {
 		struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 
 		if (!type_find(t->type))
 			t->size = next - t->offset;
+		else if (t->offset < last && mark_short(t, next))
+			any_short = true;
 		if (i && gguf->tensors[gguf->order[i - 1]].offset < t->offset)
 			next = t->offset;
 	}
+	for (uint32_t i = n; !header && any_short && i-- > 0;)
+		if (gguf->tensors[gguf->order[i]].offset == last)
+			mark_short(&gguf->tensors[gguf->order[i]], gguf->size);
 }
 
 /* Of a header alone: the size of the file that it is with the tensors' bytes. */
@@ -223,6 +246,6 @@ int parse_tensors(struct parse *p)
 	if (rc < 0)
 		return rc;
 	sort_by_offset(p->gguf);
-	size_opaque_tensors(p->gguf, p->header);
+	size_by_offsets(p->gguf, p->header);
 	return check_extents(p);
 }

@@ -3,6 +3,7 @@
 #include "shard.h"
 #include "bytes.h"
 #include "reader.h"
+#include "types.h"
 
 bool gguf_split(const struct gguf *gguf, struct split *split)
 {
@@ -37,7 +38,7 @@ uint8_t *shard_store_info(uint8_t *bytes, const struct gguf_tensor *tensor, uint
 	bytes = store_u32(bytes, tensor->dims);
 	for (uint32_t axis = 0; axis < tensor->dims; axis++)
 		bytes = store_u64(bytes, tensor->ne[axis]);
-	bytes = store_u32(bytes, tensor->type);
+	bytes = store_u32(bytes, type_id(tensor->type));
 	return store_u64(bytes, offset);
 }
 

@@ -115,7 +115,7 @@ const struct type_info *type_find(uint32_t id)
 
 const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX])
 {
-	const struct type_info *type = type_find(id);
+	const struct type_info *type = type_find(type_id(id));
 
 	if (type)
 		return type->name;

@@ -63,7 +63,24 @@ struct type_info {
  * The result is static. */
 const struct type_info *type_find(uint32_t id);
 
-/* The type's name, or "type-ID" for an unknown one, written to scratch where needed. */
+/* The type of a short tensor, for which its file has fewer bytes than its type needs: TYPE_SHORT
+ * and the type's id. type_find() says NULL of it, so that neither the size nor a decoder of the
+ * type is taken for the tensor's. No file has such an id. */
+#define TYPE_SHORT 0xffff0000u
+
+static inline bool type_is_short(uint32_t type)
+{
+	return type >= TYPE_SHORT && type < TYPE_SHORT + TYPE_IDS;
+}
+
+/* The type's id as a file has it. */
+static inline uint32_t type_id(uint32_t type)
+{
+	return type_is_short(type) ? type - TYPE_SHORT : type;
+}
+
+/* The name of the type, also of a short tensor's, or "type-ID" for an unknown one, written to
+ * scratch where needed. */
 #define TYPE_NAME_MAX 24
 const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX]);
 

@@ -10,6 +10,8 @@
 #include "fs/storage/view.h"
 #include "gguf/error.h"
 #include "gguf/layout.h"
+#include "gguf/organ.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -278,6 +280,24 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	}
 }
 
+/* A short tensor of the base stays where it is, before the same neighbours, or goes: anywhere else
+ * its bytes would look like whole ones. */
+static int check_short(const struct model *model, const struct layout_slot *slots,
+		       struct error *err)
+{
+	const struct gguf *gguf = model->gguf;
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
+		const struct organ organ = organ_of_tensor(&gguf->tensors[i]);
+
+		if (slots[i].fill == FILL_BASE &&
+		    organ_check_whole(&organ, model_organ_path(model, i, path), err) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
 static int refuse_lacking(const struct model *model, struct error *err)
 {
 	char *lacks = model_missing_shards(model);
@@ -319,6 +339,9 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else if (wanted & WANTED_LINEAGE)
 			rc = add_lineage(model, snapshot, &values, owned, &text, err);
+		if (rc == 0 && (model->shards || snapshot->grafts || values.n ||
+				(wanted & WANTED_STRICT)))
+			rc = check_short(model, slots, err);
 		if (rc == 0)
 			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);
 	}

@@ -4,6 +4,7 @@
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
 #include "fs/check/check_groups.h"
+#include "fs/check/check_layout.h"
 #include "fs/check/check_merge.h"
 #include "fs/check/check_sets.h"
 #include "fs/check/check_traits.h"
@@ -76,6 +77,7 @@ static int add_host(struct check *check)
 		check_host_fn *look;
 	} checks[] = { { "blocks", true, check_host_blocks },
 		       { "complete", false, check_host_complete },
+		       { "layout", false, check_layout_sizes },
 		       { "arrays", true, check_host_arrays },
 		       { "output", false, check_host_output },
 		       { "adapters", false, check_host_adapters },
@@ -89,7 +91,8 @@ static int add_host(struct check *check)
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct row *row;
 
-		if ((checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
+		if ((checks[i].look == check_layout_sizes && !check_layout_any(groups)) ||
+		    (checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
 		    (checks[i].look == check_host_experts && !check_host_experts_any(groups)) ||
 		    (checks[i].look == check_blocks_nextn && !check_blocks_has_nextn(groups)))
 			continue;

@@ -202,8 +202,10 @@ int filling_check(struct filling *filling)
 	const bool adapter =
 		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->confirmed;
 	const struct organ_place *place;
-	int rc = filling->is_new && !filling->added_length ? check_new(filling) : 0;
+	int rc = organ_check_whole(&filling->organ, "the organ", &filling->err);
 
+	if (rc == 0 && filling->is_new && !filling->added_length)
+		rc = check_new(filling);
 	if (rc < 0)
 		return rc;
 	if (filling->is_new)

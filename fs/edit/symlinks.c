@@ -453,12 +453,14 @@ static bool is_same(const struct content *content, const struct path_probe_resul
 	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
 }
 
-/* What a slot may hold: with shape=any, and in a slot that was added, anything. */
+/* What a slot may hold: with shape=any, and in a slot that was added, anything that is whole. */
 static void check_fit(struct symlink_entry *link)
 {
 	const struct model *model = link->model;
 	struct path_probe_result *found = &link->found;
 
+	if (found->err.code == 0)
+		organ_check_whole(&found->organ, "the organ", &found->err);
 	if (found->err.code == 0 && link->slot < model->gguf->n_tensors)
 		organ_fits(&found->organ, &model->gguf->tensors[link->slot], model->any_shape,
 			   &found->err);

@@ -122,7 +122,7 @@ static bool parse(char *text, struct layer_reference *reference)
 
 	if (!first || !model || !print || !name || !type || !shape || !bytes || *first ||
 	    strlen(print) != FINGERPRINT_TEXT - 1 || !take_number(&type, '\0', &id) ||
-	    id > UINT32_MAX || !take_number(&bytes, '\0', &tensor.size))
+	    id >= TYPE_SHORT || !take_number(&bytes, '\0', &tensor.size))
 		return false;
 	tensor.type = (uint32_t)id;
 	if (!take_shape(shape, &tensor))

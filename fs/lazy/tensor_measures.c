@@ -5,8 +5,10 @@
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/sampling.h"
+#include "gguf/types.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 
 static bool is_wanted(void *context)
@@ -30,7 +32,23 @@ static int measure(struct model *model, uint64_t samples, const struct subject *
 	struct sampling sampling = {
 		.samples = samples, .wanted = is_wanted, .context = once, .stop = &once->unwanted
 	};
+	/* Some of the bytes that the type needs are another tensor's. */
+	static const struct zmeasure none = { .status = ZMEASURE_SHORT,
+					      .theta = NAN,
+					      .signal = NAN,
+					      .entropy = NAN,
+					      .kurtosis = NAN,
+					      .spacing = NAN,
+					      .min = NAN,
+					      .max = NAN,
+					      .mean = NAN,
+					      .deviation = NAN,
+					      .zeros = NAN };
 
+	if (type_is_short(at.organ.type)) {
+		((struct measure_result *)once)->result = none;
+		return 0;
+	}
 	/* Of a shard that is gone, what was not measured in time is not known. */
 	if (!sampling_locate(&sampling, &at))
 		return -ENOTSUP;

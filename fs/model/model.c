@@ -188,6 +188,29 @@ static int name_model(struct model *model, const char *path, const struct model_
 	return model->name && model->directory ? 0 : -ENOMEM;
 }
 
+/* The log names the first of the base's tensors that are short. */
+static void report_short(const struct model *model)
+{
+	const struct gguf *gguf = model->gguf;
+	char path[ORGAN_PATH_MAX], text[ORGAN_SHORT_MAX];
+	uint32_t first = 0, n = 0;
+	struct organ organ;
+
+	for (uint32_t i = gguf->n_tensors; i-- > 0;)
+		if (type_is_short(gguf->tensors[i].type)) {
+			first = i;
+			n++;
+		}
+	if (n == 0)
+		return;
+	organ = organ_of_tensor(&gguf->tensors[first]);
+	log_add(model->log,
+		"%s: %" PRIu32 " tensor%s short, %s for one: %s; none of them is measured or "
+		"grafted",
+		model->name, n, n == 1 ? " is" : "s are", model_organ_path(model, first, path),
+		organ_short_text(&organ, text));
+}
+
 /* Until it has all its shards, it cannot be told which layers are the base's. */
 static int find_layer(struct model *model, const struct model_options *options,
 		      struct model_params *site, struct error *err)
@@ -249,8 +272,10 @@ struct model *model_open(const struct model_options *options, const char *path,
 		rc = out_of_memory(err);
 	if (rc == 0)
 		rc = find_layer(model, options, site, err);
-	if (rc == 0)
+	if (rc == 0) {
+		report_short(model);
 		return model;
+	}
 	model_close(model);
 	return NULL;
 }

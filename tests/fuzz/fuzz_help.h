@@ -6,6 +6,7 @@
 #include "gguf/cursor.h"
 #include "gguf/error.h"
 #include "gguf/reader.h"
+#include "gguf/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,14 @@ static inline struct gguf *read_bytes(const uint8_t *bytes, size_t size)
 	struct error err;
 
 	return gguf_read(&source, &err);
+}
+
+static inline bool has_short(const struct gguf *gguf)
+{
+	for (uint32_t i = 0; i < gguf->n_tensors; i++)
+		if (type_is_short(gguf->tensors[i].type))
+			return true;
+	return false;
 }
 
 #endif

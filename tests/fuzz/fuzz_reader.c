@@ -56,8 +56,17 @@ static void check_tensor(const struct gguf *g, uint32_t i)
 		require(t->ne[axis] == 1);
 	if (type_find(t->type))
 		require(type_size(t->type, t->ne, &bytes) == TYPE_SIZE_OK && bytes == t->size);
+	if (type_is_short(t->type))
+		require(type_size(type_id(t->type), t->ne, &bytes) == TYPE_SIZE_OK &&
+			bytes > t->size);
 	require(gguf_tensor(g, t->name, t->name_length) == t);
 	check_anatomy(t);
+}
+
+/* No tensor begins within another one: the outer one would be short. */
+static void check_apart(const struct gguf_tensor *before, const struct gguf_tensor *t)
+{
+	require(before->offset == t->offset || before->offset + before->size <= t->offset);
 }
 
 /* order holds every tensor once, by offset; overlap says whether any two share a byte. */
@@ -75,6 +84,8 @@ static void check_order(const struct gguf *g)
 		seen[g->order[i]] = true;
 		require(t->offset >= start);
 		start = t->offset;
+		if (i)
+			check_apart(&g->tensors[g->order[i - 1]], t);
 		if (t->size && t->offset < end)
 			overlap = true;
 		if (t->offset + t->size > end)

@@ -323,6 +323,17 @@ static void an_unknown_type_takes_any_size(void **state)
 		}
 }
 
+static void a_type_that_marks_short_tensors_is_refused_at_the_type(void **state)
+{
+	struct organ_bytes o = make_organ("x", 1, TYPE_SHORT + GGML_F32, 2, small_shape, 5);
+	struct organ organ;
+	struct error err;
+
+	(void)state;
+	assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, o.type_at);
+	free(o.bytes);
+}
+
 static int broken_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	(void)context, (void)bytes, (void)n, (void)offset;
@@ -338,6 +349,40 @@ static void a_file_that_cannot_be_read_is_no_bad_organ(void **state)
 	(void)state;
 	assert_refused(organ_parse(&source, &organ, &err), &err, EIO, 0);
 	assert_null(organ.name);
+}
+
+/* Its header has the type's own id, so that its file is none of that type. */
+static void a_short_tensor_neither_fits_nor_is_fitted(void **state)
+{
+	const struct gguf_tensor slot = { .name = "x",
+					  .name_length = 1,
+					  .dims = 2,
+					  .ne = { 64, 64, 1, 1 },
+					  .type = TYPE_SHORT + GGML_Q2_0,
+					  .size = 1088 };
+	struct gguf_tensor whole = slot;
+	const struct organ organ = organ_of_tensor(&slot);
+	uint8_t header[64];
+	struct error err;
+
+	(void)state;
+	whole.type = GGML_Q2_0;
+	whole.size = 1152;
+	for (int any_shape = 0; any_shape < 2; any_shape++) {
+		assert_refused(organ_fits(&organ, &slot, any_shape, &err), &err, EINVAL,
+			       ERROR_NO_OFFSET);
+		assert_refused(organ_fits(&organ, &whole, any_shape, &err), &err, EINVAL,
+			       ERROR_NO_OFFSET);
+		assert_string_equal(err.text, "the organ is short: its file has 1088 bytes for it, "
+					      "and Q2_0 of shape 64x64 needs 1152");
+		const struct organ fitting = organ_of_tensor(&whole);
+
+		assert_refused(organ_fits(&fitting, &slot, any_shape, &err), &err, EINVAL,
+			       ERROR_NO_OFFSET);
+	}
+	assert_true(organ.header_size <= sizeof(header));
+	organ_write_header(&organ, header);
+	assert_int_equal(load_u32(header + organ.header_size - 4), GGML_Q2_0);
 }
 
 static void an_organ_fits_the_slot_it_came_from(void **state)

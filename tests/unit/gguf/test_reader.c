@@ -541,12 +541,17 @@ static void two_unknown_types_at_one_place_share_its_bytes(void **state)
 	mk_file_free(&file);
 }
 
-static void overlap_is_noticed_exactly_where_it_is(void **state)
+/* A tensor of 384 bytes, and one within it or behind it. */
+static void a_tensor_is_short_where_another_one_begins_in_it(void **state)
 {
 	static const struct {
 		uint64_t offset;
-		bool overlap;
-	} cases[] = { { 0, true }, { 32, true }, { 352, true }, { 383, true }, { 384, false } };
+		bool overlap, is_short;
+	} cases[] = { { 0, true, false },
+		      { 32, false, true },
+		      { 352, false, true },
+		      { 383, false, true },
+		      { 384, false, false } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -559,6 +564,10 @@ static void overlap_is_noticed_exactly_where_it_is(void **state)
 		file = mkgguf_finish(m);
 		g = read_file(&file);
 		assert_int_equal(g->overlap, cases[i].overlap);
+		assert_int_equal(type_is_short(g->tensors[1].type), cases[i].is_short);
+		assert_int_equal(type_id(g->tensors[1].type), GGML_F32);
+		assert_int_equal(g->tensors[1].size, cases[i].is_short ? cases[i].offset : 384);
+		assert_int_equal(g->tensors[0].type, GGML_I8);
 		gguf_free(g);
 		mk_file_free(&file);
 	}
@@ -973,10 +982,53 @@ static void a_tensor_longer_than_the_file_is_refused_where_it_begins(void **stat
 	struct mk_file file = sample_file(3);
 
 	(void)state;
-	/* The first, 384 bytes long, moved so that its last byte is the first one missing. */
-	mk_poke_u64(&file, offset_at(&file, 0), file.size - file.data_at - 383);
-	assert_file_refused(&file, EBADMSG, file.size - 383);
-	mk_poke_u64(&file, offset_at(&file, 0), file.size - file.data_at - 384);
+	/* The last, moved so that its last byte is the first one missing. */
+	mk_poke_u64(&file, offset_at(&file, 2), file.size - file.data_at - 2 * ne_vector[0] + 1);
+	assert_file_refused(&file, EBADMSG, file.size - 2 * ne_vector[0] + 1);
+	mk_poke_u64(&file, offset_at(&file, 2), file.size - file.data_at - 2 * ne_vector[0]);
+	gguf_free(read_file(&file));
+	mk_file_free(&file);
+}
+
+/* Blocks of 18 bytes as those of another layout: all tensors are short, and the last one ends with
+ * the file. */
+static void a_short_last_tensor_is_no_end_of_the_file_if_others_are_short(void **state)
+{
+	static const uint64_t ne[] = { 64, 64 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct gguf *g;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		mkgguf_tensor(m, i == 0 ? "a" : i == 1 ? "b" : "c", GGML_Q2_0, 2, ne)->size = 1088;
+	file = mkgguf_finish(m);
+	g = read_file(&file);
+	for (int i = 0; i < 3; i++) {
+		assert_true(type_is_short(g->tensors[i].type));
+		assert_int_equal(type_id(g->tensors[i].type), GGML_Q2_0);
+		assert_int_equal(g->tensors[i].size, 1088);
+	}
+	assert_false(g->overlap);
+	gguf_free(g);
+	mk_file_free(&file);
+	/* The last one alone: the file is incomplete. */
+	m = mkgguf_new(3);
+	mkgguf_tensor(m, "a", GGML_Q2_0, 2, ne);
+	mkgguf_tensor(m, "c", GGML_Q2_0, 2, ne)->size = 1088;
+	file = mkgguf_finish(m);
+	assert_file_refused(&file, EBADMSG, file.size - 1088);
+	mk_file_free(&file);
+}
+
+static void a_type_that_marks_short_tensors_is_refused(void **state)
+{
+	struct mk_file file = sample_file(3);
+
+	(void)state;
+	mk_poke_u32(&file, type_at(&file, 1), TYPE_SHORT + GGML_F32);
+	assert_file_refused(&file, EBADMSG, file.info_at[1]);
+	mk_poke_u32(&file, type_at(&file, 1), TYPE_SHORT + TYPE_IDS);
 	gguf_free(read_file(&file));
 	mk_file_free(&file);
 }
@@ -986,8 +1038,8 @@ static void a_type_that_needs_more_bytes_than_there_are_is_refused(void **state)
 	struct mk_file file = sample_file(3);
 
 	(void)state;
-	mk_poke_u32(&file, type_at(&file, 1), GGML_F64);
-	assert_file_refused(&file, EBADMSG, file.data_at + 384);
+	mk_poke_u32(&file, type_at(&file, 2), GGML_F64);
+	assert_file_refused(&file, EBADMSG, file.data_at + 384 + 64);
 	mk_file_free(&file);
 }
 

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Models whose tensors have fewer bytes than their types need are shown as they are, and nothing is
+# measured of, grafted from or onto those tensors; as long as one is there nothing is assembled.
+. "${0%/*}/../lib.sh"
+
+need getfattr
+layouts=$here/../tools/layouts.py
+
+# A whole organ of that type id, with so many bytes in each of its 64 rows.
+whole_organ() {
+	python3 - "$1" "$2" >"$TMP/whole.bin" <<-'END'
+		import struct, sys
+		name = b"blk.0.ffn_up.weight"
+		sys.stdout.buffer.write(struct.pack("<I", len(name)) + name +
+		                        struct.pack("<IQQI", 2, 256, 64, int(sys.argv[1])) +
+		                        bytes(64 * int(sys.argv[2])))
+	END
+}
+
+refused() {
+	expect_fail 'invalid argument' "$@"
+	log_says "$slots: "
+}
+
+# refuses KIND TYPE ID BYTES: of a row of a whole organ.
+refuses() {
+	local kind=$1 type=$2 organs=$MNT/$1/organs slots='organs/blk_[01]_ffn_(gate|up|down).bin' n
+	mkdir "$TMP/$kind"
+	"$layouts" "$kind" "$TMP/$kind/$kind.gguf"
+	"$layouts" "$kind" "$TMP/$kind/other.gguf" other
+	mount_model -o noassemble "$TMP/$kind"
+	grep -q "^impossible	layout	blk 0-1 ffn_\*: .*$type .*another layout" \
+		"$MNT/$kind/.check" || fail "$(cat "$MNT/$kind/.check")"
+	grep -q "$kind: 6 tensors are short, organs/blk_0_ffn_gate.bin" "$MNT/$kind/.log" ||
+		fail "$(cat "$MNT/$kind/.log")"
+	equal "$(cut -f 10 "$organs/.theta" | sort | uniq -c | xargs)" '6 short 1 status'
+	equal "$(cat "$organs/blk_0_ffn_up.theta")" '  nan'
+	equal "$(grep -c 'status short' "$MNT/$kind/theta.svg")" 6 'cells of the picture'
+	absent "$MNT/$kind/.views/npy/organs/blk_0_ffn_up.npy"
+	same "$MNT/$kind/model.gguf" "$TMP/$kind/$kind.gguf"
+
+	# From such a tensor, by each way there is, and onto one.
+	cat "$organs/blk_0_ffn_up.bin" >"$TMP/short.bin"
+	refused cp "$TMP/short.bin" "$organs/blk_0_ffn_gate.bin"
+	refused cp "$organs/blk_0_ffn_up.bin" "$organs/blk_0_ffn_gate.bin"
+	refused cp "$MNT/other/organs/blk_0_ffn_up.bin" "$organs/"
+	expect_fail '' ln "$organs/blk_0_ffn_up.bin" "$organs/blk_2_ffn_up.bin"
+	expect_fail '' ln -sf "$MNT/other/organs/blk_1_ffn_up.bin" "$organs/blk_0_ffn_up.bin"
+	whole_organ "$3" "$4"
+	refused cp "$TMP/whole.bin" "$organs/blk_0_ffn_up.bin"
+	refused cp "$TMP/whole.bin" "$organs/blk_1_ffn_down.bin"
+	printf '%s\n' 'merge_method: linear' 'parameters: {weight: 1}' \
+		'models:' "- model: $kind" '- model: other' >"$TMP/merge.yml"
+	expect_fail 'invalid argument' cp "$TMP/merge.yml" "$MNT/$kind/.merge"
+	log_says 'Q2_0|IQ4_KS'
+	"$ORGANFS" --diff=tsv "$TMP/$kind/$kind.gguf" "$TMP/$kind/other.gguf" >"$TMP/diff"
+	equal "$(grep -c undecoded "$TMP/diff")" 6 'tensors that are not compared'
+	equal "$(cat "$MNT/$kind/.grafts")" '' 'grafts'
+	same "$MNT/$kind/model.gguf" "$TMP/$kind/$kind.gguf"
+
+	# Assembled only without them.
+	assemble() {
+		bash -c 'echo "$1" >"$2"' - "$TMP/out.gguf" "$MNT/$kind/.assemble"
+	}
+	expect_fail 'invalid argument' assemble
+	for n in 0 1; do
+		rm "$organs/blk_${n}_ffn_gate.bin" "$organs/blk_${n}_ffn_up.bin"
+		expect_fail 'invalid argument' assemble
+		absent "$TMP/out.gguf"
+		expect_fail 'invalid argument' cat "$MNT/$kind/model.gguf"
+		rm "$organs/blk_${n}_ffn_down.bin"
+	done
+	assemble
+	equal "$("$GGUF" organs "$TMP/out.gguf" | wc -l)" 3 'tensors that are left'
+	unmount_and_wait
+	rm "$TMP/out.gguf"
+}
+refuses prism Q2_0 42 72
+refuses ik IQ4_KS 144 140
+
+# More bytes than the type needs, of each tensor as many times.
+"$layouts" wide "$TMP/wide.gguf"
+mount_model -o noassemble "$TMP/wide.gguf"
+grep -q '^risky	layout	6 tensors of Q1_0 have 2 times' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+unmount_and_wait
+
+# Without another short tensor a last one that is cut off is an incomplete file.
+"$layouts" forks "$TMP/cut.gguf"
+truncate -s -1 "$TMP/cut.gguf"
+expect_refusal "$TMP/cut.gguf"
