@@ -48,6 +48,7 @@ struct traits {
 	char tokenizer[TRAIT_TEXT], tokenizer_pre[TRAIT_TEXT];
 	uint64_t tokens;
 	XXH128_hash_t vocabulary, special; /* tokens, types, merges; numbers of special tokens */
+	XXH128_hash_t basis;		   /* of the weights (basis.h) */
 };
 
 /* Read the traits of a parsed model from its file. Returns 0, -EINTR soon after halt, -EIO or

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check_traits_read.c - see check_traits.h: the reading. */
 #include "fs/check/check_traits.h"
+#include "fs/base/basis.h"
 #include "fs/util/halt.h"
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
@@ -280,6 +281,8 @@ int check_traits_read(const struct gguf *gguf, const struct source *source, cons
 			read_real(find(&r, "attention.layer_norm_rms_epsilon"), &traits->epsilon) ||
 			read_real(find(&r, "attention.layer_norm_epsilon"), &traits->epsilon);
 		read_tokenizer(&r, state, traits);
+		if (r.rc == 0)
+			r.rc = basis_read(gguf, source, &traits->basis);
 	} else {
 		r.rc = -ENOMEM;
 	}

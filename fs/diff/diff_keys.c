@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_keys.c - see diff_keys.h. */
 #include "fs/diff/diff_keys.h"
+#include "fs/base/basis.h"
 #include "fs/diff/diff_side.h"
 #include "fs/metadata/metadata.h"
 #include "fs/storage/view.h"
@@ -191,6 +192,18 @@ static bool differs(const struct diff_keys *keys, const char *key)
 		const struct diff_key *any = pair->here ? pair->here : pair->there;
 
 		if (any->length == strlen(key) && memcmp(any->key, key, any->length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool diff_keys_other_basis(const struct diff_keys *keys)
+{
+	for (size_t i = 0; i < keys->n; i++) {
+		const struct diff_key_pair *pair = &keys->pairs[i];
+		const struct diff_key *any = pair->here ? pair->here : pair->there;
+
+		if (basis_is_key(any->key, any->length))
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
 #ifndef FS_DIFF_DIFF_KEYS_H
 #define FS_DIFF_DIFF_KEYS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct diff_key_pair {
@@ -26,6 +27,9 @@ void diff_keys_release(struct diff_keys *keys);
 /* Print a line "< KEY = VALUE" for each value that is here, and "> KEY = VALUE" for each there; of
  * long ones the beginning, of another type the type too. Returns 0, -EIO or -ENOMEM. */
 int diff_keys_print(const struct diff_keys *keys, FILE *out);
+
+/* Are the weights stored in different bases (basis.h)? Then their differences mean nothing. */
+bool diff_keys_other_basis(const struct diff_keys *keys);
 
 /* Print in words, without a newline, whether the tokenizers agree. Returns as above. */
 int diff_keys_print_tokenizers(const struct diff_keys *keys, FILE *out);

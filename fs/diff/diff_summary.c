@@ -317,6 +317,10 @@ static char *text_of_keys(const struct diff *diff, int *rc)
 		fputs("tokenizer ", out);
 		*rc = diff_keys_print_tokenizers(&keys, out);
 	}
+	if (*rc == 0 && diff_keys_other_basis(&keys))
+		fputs("\nbasis     another (*.hadamard.*): the weights are not comparable, and no "
+		      "figure above means anything",
+		      out);
 	if (*rc == 0) {
 		fprintf(out, "\n\n# metadata that differ: %zu\n", keys.n);
 		*rc = diff_keys_print(&keys, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan_models.c - see merge_plan_internal.h: the models of a plan, each opened and looked at
  * by itself. */
+#include "fs/base/basis.h"
 #include "fs/base/fingerprint.h"
 #include "fs/base/shards.h"
 #include "fs/merge/merge_plan.h"
@@ -180,18 +181,39 @@ static const char *architecture_of(const struct planner *planner, const struct p
 	return copy ? copy : "that cannot be read";
 }
 
+static int refuse_metadata(const struct planner *planner, const struct plan_model *model, int rc)
+{
+	if (rc == -ENOMEM)
+		return plan_out_of_memory(planner);
+	return error_set(planner->err, -rc, ERROR_NO_OFFSET,
+			 "line %zu, column %zu: the metadata of \"%.100s\" cannot be read",
+			 model->line, model->column, model->name);
+}
+
+static int check_basis(const struct planner *planner, const struct plan_model *model)
+{
+	const struct source of_form = backing_source(planner->form.file);
+	const struct source of_model = backing_source(model->file);
+	const int rc = basis_same(planner->form.gguf, &of_form, model->gguf, &of_model);
+
+	if (rc < 0)
+		return refuse_metadata(planner, model, rc);
+	if (rc == 1)
+		return 0;
+	return plan_refuse(planner, model,
+			   "the weights of \"%.60s\" are stored in another basis (*.hadamard.*) "
+			   "than those of the model that it is merged into",
+			   model->name);
+}
+
 static int check_architecture(const struct planner *planner, const struct plan_model *model)
 {
 	const int rc = plan_same_key(&planner->form, model, "general.architecture");
 
-	if (rc == -ENOMEM)
-		return plan_out_of_memory(planner);
 	if (rc < 0)
-		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
-				 "line %zu, column %zu: the metadata of \"%.100s\" cannot be read",
-				 model->line, model->column, model->name);
+		return refuse_metadata(planner, model, rc);
 	if (rc == 1)
-		return 0;
+		return check_basis(planner, model);
 	return plan_refuse(
 		planner, model,
 		"\"%.60s\" is of architecture %s, the model that it is merged into of %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adapters.c - see adapters.h: which adapters a model has, and their files. What they do to slots
  * is adapters_merge.c. */
+#include "fs/base/basis.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters_internal.h"
@@ -286,7 +287,7 @@ static int check_pair(struct model *model, const struct gguf *gguf, const struct
 int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
 			struct error *err)
 {
-	const struct source source = backing_source(file);
+	const struct source source = backing_source(file), base = backing_source(model->base);
 	int rc = 0;
 
 	if (!adapters_apply(model))
@@ -299,6 +300,10 @@ int adapters_check_file(struct model *model, struct backing *file, const struct 
 	if (!same_architecture(model, gguf, &source))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for a model of another architecture");
+	if (basis_same(model->gguf, &base, gguf, &source) != 1)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model's weights are stored in another basis (*.hadamard.*) "
+				 "than it is for");
 	if (gguf->n_tensors == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
