@@ -159,6 +159,22 @@ static bool contains_word(const char *name, size_t length, const char *word)
 	return false;
 }
 
+static bool begins_with(const char *name, size_t length, const char *start)
+{
+	const size_t n = strlen(start);
+
+	return length >= n && memcmp(name, start, n) == 0;
+}
+
+/* A codec of sound, less the transformers in it: its stages are neither layers nor blocks. */
+static bool is_codec(const char *name, size_t length)
+{
+	return begins_with(name, length, "a.seanet.") ||
+	       (begins_with(name, length, "a.gen.") &&
+		!begins_with(name, length, "a.gen.code.blk.") &&
+		!begins_with(name, length, "a.gen.wav.tfm.blk."));
+}
+
 /* For names of other ecosystems (Hugging Face, diffusers, whisper): the first rule that applies.
  * Words of one part are matched whole, so that "fln" is no norm. */
 static enum organ_class guess_class(const char *name, size_t length)
@@ -174,6 +190,15 @@ static enum organ_class guess_class(const char *name, size_t length)
 		{ "ln1", true, CLASS_NORM },
 		{ "ln2", true, CLASS_NORM },
 		{ "bn", true, CLASS_NORM },
+		{ "lilicorr", true, CLASS_EMBED },
+		{ "selector", true, CLASS_EMBED },
+		{ "hc_head", false, CLASS_EMBED },
+		{ "img_in", false, CLASS_EMBED },
+		{ "txt_in", false, CLASS_EMBED },
+		{ "time_in", false, CLASS_EMBED },
+		{ "vector_in", false, CLASS_EMBED },
+		{ "guidance_in", false, CLASS_EMBED },
+		{ "final_layer", false, CLASS_EMBED },
 		{ "embed", false, CLASS_EMBED },
 		{ "embd", false, CLASS_EMBED },
 		{ "wte", true, CLASS_EMBED },
@@ -183,10 +208,17 @@ static enum organ_class guess_class(const char *name, size_t length)
 		{ "attention", false, CLASS_SKELETON },
 		{ "ssm", true, CLASS_SKELETON },
 		{ "mixer", true, CLASS_SKELETON },
-		{ "conv", false, CLASS_SKELETON },
+		{ "mod", true, CLASS_SKELETON },
+		{ "modulation", false, CLASS_SKELETON },
+		{ "scale_shift_table", false, CLASS_SKELETON },
 		{ "mlp", false, CLASS_ORGANS },
 		{ "ffn", false, CLASS_ORGANS },
 		{ "ff", true, CLASS_ORGANS },
+		{ "feed_forward", false, CLASS_ORGANS },
+		{ "in_layers", false, CLASS_ORGANS },
+		{ "out_layers", false, CLASS_ORGANS },
+		{ "emb", true, CLASS_EMBED },
+		{ "conv", false, CLASS_SKELETON },
 		{ "expert", false, CLASS_ORGANS },
 		{ "gate", false, CLASS_ORGANS },
 	};
@@ -217,7 +249,7 @@ bool anatomy_known(const char *name, size_t length)
 {
 	enum organ_class klass;
 
-	return find_class(name, length, &klass);
+	return find_class(name, length, &klass) || anatomy_block_kind(name, length) > 0;
 }
 
 enum organ_class anatomy_class(const char *name, size_t length)
@@ -229,7 +261,10 @@ enum organ_class anatomy_class(const char *name, size_t length)
 	/* Tensors of an importance matrix, whatever they are about. */
 	if (ends_with(name, length, ".in_sum2") || ends_with(name, length, ".counts"))
 		return CLASS_OTHER;
-	return find_class(name, length, &klass) ? klass : guess_class(name, length);
+	if (find_class(name, length, &klass))
+		return klass;
+	klass = guess_class(name, length);
+	return klass != CLASS_NORM && is_codec(name, length) ? CLASS_OTHER : klass;
 }
 
 /* "ffn_up.3": one expert of a block, as early conversions have them apart. */
@@ -250,7 +285,8 @@ static bool is_single_expert(const char *name, size_t length)
 bool anatomy_by_expert(const char *name, size_t length)
 {
 	static const char *const parameters[] = { ".weight", ".bias", ".scale" };
-	static const char *const parts[] = { "_exps", "_chexps", ".ffn_gate_inp", ".exp_probs_b" };
+	static const char *const parts[] = { "_exps", "_chexps", ".ffn_gate_inp", ".exp_probs_b",
+					     ".exp_probs_b_vl" };
 
 	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
 		if (ends_with(name, length, parameters[i])) {
@@ -303,40 +339,102 @@ enum tensor_kind anatomy_kind(const char *name, size_t length)
 	return anatomy_kind_in(anatomy_class(name, length), name, length);
 }
 
-/* Find "blk.N." and its number. False: there is none. */
-static bool find_block(const char *name, size_t length, size_t *start, size_t *end, int32_t *number)
-{
-	static const char mark[] = "blk.";
-	const size_t n = sizeof(mark) - 1;
-	uint64_t block = 0;
-	size_t i = 0, digits;
+/* The containers of blocks. Diffusion models have theirs at the start of a name; those that are
+ * apart stand beside others with the same numbers and parts, so that the role tells them. */
+static const struct {
+	const char *mark;
+	bool apart;
+} marks[] = {
+	{ "blk.", false },
+	{ "blocks.", false },
+	{ "layers.", false },
+	{ "joint_blocks.", false },
+	{ "transformer_blocks.", false },
+	{ "double_blocks.", false },
+	{ "double_layers.", false },
+	{ "double_stream_blocks.", false },
+	{ "single_transformer_blocks.", true },
+	{ "single_blocks.", true },
+	{ "single_layers.", true },
+	{ "single_stream_blocks.", true },
+	{ "context_refiner.", true },
+	{ "noise_refiner.", true },
+};
 
-	while (i + n <= length && memcmp(name + i, mark, n) != 0) {
+_Static_assert(sizeof(marks) / sizeof(marks[0]) <= ANATOMY_BLOCK_KINDS, "kinds of blocks");
+
+/* Where a name says its block: "MARK.N.", and the parts of that. */
+struct block_name {
+	size_t start, digits, end;
+	unsigned kind; /* index in marks */
+	int32_t number;
+};
+
+/* Find the mark of a block. False: there is none. */
+static bool find_mark(const char *name, size_t length, struct block_name *block)
+{
+	size_t i = 0;
+
+	for (unsigned kind = 1; kind < sizeof(marks) / sizeof(marks[0]); kind++) {
+		if (begins_with(name, length, marks[kind].mark)) {
+			*block = (struct block_name){ .digits = strlen(marks[kind].mark),
+						      .kind = kind };
+			return true;
+		}
+	}
+	while (i < length && !begins_with(name + i, length - i, marks[0].mark)) {
 		/* The next component: "v.blk.3.", "a.gen.wav.tfm.blk.3.". */
 		while (i < length && name[i] != '.')
 			i++;
 		i++;
 	}
-	if (i + n > length)
+	*block = (struct block_name){ .start = i, .digits = i + strlen(marks[0].mark) };
+	return i < length;
+}
+
+/* Find the block and its number. False: there is none. */
+static bool find_block(const char *name, size_t length, struct block_name *block)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	if (is_codec(name, length) || !find_mark(name, length, block))
 		return false;
-	*start = i;
-	digits = i += n;
-	while (i < length && is_digit(name[i]) && i - digits < 10)
-		block = block * 10 + (uint64_t)(name[i++] - '0');
-	if (i == digits || i == length || name[i] != '.' || block > INT32_MAX ||
-	    (name[digits] == '0' && i - digits > 1))
+	i = block->digits;
+	while (i < length && is_digit(name[i]) && i - block->digits < 10)
+		number = number * 10 + (uint64_t)(name[i++] - '0');
+	if (i == block->digits || i == length || name[i] != '.' || number > INT32_MAX ||
+	    (name[block->digits] == '0' && i - block->digits > 1))
 		return false;
-	*end = i + 1;
-	*number = (int32_t)block;
+	block->end = i + 1;
+	block->number = (int32_t)number;
 	return true;
 }
 
 int32_t anatomy_block(const char *name, size_t length)
 {
-	size_t start, end;
-	int32_t number;
+	struct block_name block;
 
-	return find_block(name, length, &start, &end, &number) ? number : -1;
+	return find_block(name, length, &block) ? block.number : -1;
+}
+
+int anatomy_block_kind(const char *name, size_t length)
+{
+	struct block_name block;
+
+	return find_block(name, length, &block) && block.start == 0 ? (int)block.kind : -1;
+}
+
+size_t anatomy_in_block(const char *name, size_t length, int32_t number, char *out, size_t size)
+{
+	struct block_name block;
+	int n;
+
+	if (!find_block(name, length, &block))
+		return 0;
+	n = snprintf(out, size, "%.*s%" PRId32 ".%.*s", (int)block.digits, name, number,
+		     (int)(length - block.end), name + block.end);
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
 static bool is_plain(char c)
@@ -391,16 +489,17 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1])
 {
 	char without[ANATOMY_NAME_MAX];
-	size_t start, end;
-	int32_t number;
+	struct block_name block;
+	size_t n;
 
-	if (length > sizeof(without) || !find_block(name, length, &start, &end, &number)) {
+	if (length > sizeof(without) || !find_block(name, length, &block)) {
 		anatomy_file_name(name, length, NAME_SHORT, out);
 		return;
 	}
-	memcpy(without, name, start);
-	memcpy(without + start, name + end, length - end);
-	anatomy_file_name(without, length - (end - start), NAME_SHORT, out);
+	n = marks[block.kind].apart ? block.digits : block.start;
+	memcpy(without, name, n);
+	memcpy(without + n, name + block.end, length - block.end);
+	anatomy_file_name(without, n + length - block.end, NAME_SHORT, out);
 }
 
 /* A name less its block and a final ".weight": what comes before and after. */
@@ -411,14 +510,13 @@ struct halves {
 
 static struct halves halves_of(const char *name, size_t length)
 {
-	size_t start, end;
-	int32_t number;
+	struct block_name block;
 
 	if (ends_with(name, length, ".weight"))
 		length -= strlen(".weight");
-	if (!find_block(name, length, &start, &end, &number))
+	if (!find_block(name, length, &block))
 		return (struct halves){ name, name, length, 0 };
-	return (struct halves){ name, name + end, start + strlen("blk."), length - end };
+	return (struct halves){ name, name + block.end, block.digits, length - block.end };
 }
 
 bool anatomy_same_role(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -447,8 +545,9 @@ static bool belongs_to(const char *tensor, size_t length, const char *name, enum
 size_t anatomy_added(const char *tensor, size_t length, const char *name, enum organ_class klass,
 		     char *out, size_t size)
 {
-	size_t start, end, n, digits = 0;
-	int32_t number;
+	struct block_name block;
+	uint64_t number = 0;
+	size_t n, digits = 0;
 
 	if (length >= size)
 		return 0;
@@ -456,14 +555,13 @@ size_t anatomy_added(const char *tensor, size_t length, const char *name, enum o
 	out[length] = '\0';
 	if (belongs_to(out, length, name, klass))
 		return length;
-	if (!find_block(tensor, length, &start, &end, &number) || strlen(name) < start + 4)
+	if (!find_block(tensor, length, &block) || strlen(name) < block.digits)
 		return 0;
 	/* NAME has the same bytes up to the number, with '_' for '.'. */
-	while (is_digit(name[start + 4 + digits]) && digits < 10)
-		digits++;
-	n = (size_t)snprintf(out, size, "%.*sblk.%.*s.%.*s", (int)start, tensor, (int)digits,
-			     name + start + 4, (int)(length - end), tensor + end);
-	if (digits == 0 || n >= size || !belongs_to(out, n, name, klass))
+	while (is_digit(name[block.digits + digits]) && digits < 10)
+		number = number * 10 + (uint64_t)(name[block.digits + digits++] - '0');
+	if (digits == 0 || number > INT32_MAX)
 		return 0;
-	return anatomy_block(out, n) < 0 ? 0 : n;
+	n = anatomy_in_block(tensor, length, (int32_t)number, out, size);
+	return n && belongs_to(out, n, name, klass) ? n : 0;
 }

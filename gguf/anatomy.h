@@ -28,7 +28,7 @@ bool class_find(const char *name, size_t length, enum organ_class *klass);
  * in them. */
 enum organ_class anatomy_class(const char *name, size_t length);
 
-/* Is it a name that the GGUF ecosystem uses? */
+/* Is it a name that the GGUF ecosystem uses, or one of a diffusion model's block? */
 bool anatomy_known(const char *name, size_t length);
 
 /* What a tensor does, as far as its name says it. */
@@ -55,9 +55,19 @@ enum tensor_kind anatomy_kind_in(enum organ_class klass, const char *name, size_
  * their biases and scales, and routers. */
 bool anatomy_by_expert(const char *name, size_t length);
 
-/* The block number N of "blk.N." at the start of the name or after "dec.", "enc.", "v.", ...,
- * -1 where there is none. Only the plain decimal form counts: "blk.01." names no block. */
+/* The block number N of "blk.N." at the start of the name or after "dec.", "enc.", "v.", ..., or of
+ * "single_blocks.N.", "layers.N." and the like of diffusion models at the start; -1 where there is
+ * none. Only the plain decimal form counts: "blk.01." names no block. */
 int32_t anatomy_block(const char *name, size_t length);
+
+/* The kind of the model's own block that the tensor is of, as neither "enc.blk.N." nor "v.blk.N."
+ * is: 0 for "blk.N.", others for diffusion models, whose kinds are numbered apart. -1: none. */
+#define ANATOMY_BLOCK_KINDS 32
+int anatomy_block_kind(const char *name, size_t length);
+
+/* The tensor's name with that number of a block, into out of size bytes, with a NUL. Returns its
+ * length, or 0 where the name has no block or there is no room. */
+size_t anatomy_in_block(const char *name, size_t length, int32_t number, char *out, size_t size);
 
 /* The longest NAME of a file, without ".bin". Longer tensor names are cut and closed with a hash,
  * so that NAME with any ending of this project is a valid file name. */
@@ -72,8 +82,9 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		       char out[ANATOMY_NAME_MAX + 1]);
 
 /* The part that a tensor plays in whatever block it is: the short NAME of "blk.3.ffn_up.weight" is
- * "blk_3_ffn_up", its role "ffn_up". The same form and limits as NAME; a name that is too long to
- * be shown keeps its block. */
+ * "blk_3_ffn_up", its role "ffn_up". Second kinds of blocks keep their name: that of
+ * "single_blocks.3.linear1.weight" is "single_blocks_linear1". The same form and limits as NAME; a
+ * name that is too long to be shown keeps its block. */
 void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1]);
 
 /* Are both names the same but for the number of the block and a final ".weight"? */

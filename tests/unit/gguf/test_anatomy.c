@@ -89,7 +89,7 @@ static void every_row_of_the_table_is_classed_as_it_says(void **state)
 		rows++;
 	}
 	fclose(table);
-	assert_int_equal(rows, 609);
+	assert_int_equal(rows, 653);
 }
 
 static void names_of_other_ecosystems_are_classed_by_their_words(void **state)
@@ -130,6 +130,8 @@ static void names_of_other_ecosystems_are_classed_by_their_words(void **state)
 		{ "mix.tok_embd2", CLASS_EMBED },
 		{ "mix.embeddings", CLASS_EMBED },
 		{ "mix.lora_a", CLASS_ADAPTERS },
+		{ "mix.model.3", CLASS_OTHER },
+		{ "mix.mod.3", CLASS_SKELETON },
 		{ "blk.5.ffn_of_the_future.weight", CLASS_ORGANS },
 		{ "blk.5.attn_of_the_future.weight", CLASS_SKELETON },
 		{ "nothing.known", CLASS_OTHER },
@@ -142,6 +144,114 @@ static void names_of_other_ecosystems_are_classed_by_their_words(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
 		if (class_of(cases[i].name) != cases[i].class)
 			fail_msg("%s is %s", cases[i].name, class_name(class_of(cases[i].name)));
+}
+
+static void names_of_2026_are_classed_with_and_without_a_block(void **state)
+{
+	static const struct {
+		const char *name;
+		enum organ_class class;
+	} cases[] = {
+		{ "output_hc_down", CLASS_EMBED },
+		{ "output_hc_up", CLASS_EMBED },
+		{ "output_res_score", CLASS_EMBED },
+		{ "nextn.hc_head_down", CLASS_EMBED },
+		{ "nextn.hc_head_up", CLASS_EMBED },
+		{ "nextn.hc_head_norm", CLASS_NORM },
+		{ "selector_q_proj", CLASS_EMBED },
+		{ "selector_norm", CLASS_NORM },
+		{ "lilicorr.out", CLASS_EMBED },
+		{ "lilicorr.attn.0.q_proj", CLASS_EMBED },
+		{ "exp_probs_b_vl", CLASS_ORGANS },
+		{ "ffn_conv_base", CLASS_ORGANS },
+		{ "ffn_conv_proj", CLASS_ORGANS },
+		{ "attn_conv_base", CLASS_SKELETON },
+		{ "engram_k", CLASS_SKELETON },
+		{ "engram_q", CLASS_SKELETON },
+		{ "engram_wkv", CLASS_SKELETON },
+		{ "engram_kv", CLASS_SKELETON },
+		{ "engram_k_norm", CLASS_NORM },
+		{ "engram_embd", CLASS_EMBED },
+		{ "ple_key", CLASS_EMBED },
+		{ "ple_value", CLASS_EMBED },
+		{ "ple_conv1d", CLASS_EMBED },
+		{ "ple_norm_key", CLASS_NORM },
+		{ "hrm.z_l_init", CLASS_EMBED },
+		{ "a.seanet.conv_in", CLASS_OTHER },
+		{ "a.gen.flow.time.0.up", CLASS_OTHER },
+		{ "a.gen.flow.cond_embd", CLASS_OTHER },
+		{ "a.gen.wav.seanet.blk.1.res_conv1", CLASS_OTHER },
+		{ "a.gen.code.blk.3.attn_q", CLASS_SKELETON },
+	};
+	static const char *const forms[] = { "%s",	 "%s.weight",	    "%s.bias",
+					     "blk.7.%s", "blk.7.%s.weight", "blk.7.%s.bias" };
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const bool outside = strncmp(cases[i].name, "a.", 2) == 0 ||
+				     strncmp(cases[i].name, "hrm.", 4) == 0;
+		const size_t n = outside ? 3 : ARRAY_LENGTH(forms);
+
+		for (size_t k = 0; k < n; k++) {
+			snprintf(name, sizeof(name), forms[k], cases[i].name);
+			if (class_of(name) != cases[i].class)
+				fail_msg("%s is %s", name, class_name(class_of(name)));
+		}
+	}
+	assert_true(anatomy_by_expert("blk.7.exp_probs_b_vl.bias", 25));
+}
+
+static void names_of_diffusion_models_are_classed(void **state)
+{
+	static const struct {
+		enum organ_class class;
+		const char *name;
+	} cases[] = {
+		{ CLASS_EMBED, "img_in.weight" },
+		{ CLASS_EMBED, "time_in.in_layer.bias" },
+		{ CLASS_EMBED, "vector_in.out_layer.weight" },
+		{ CLASS_EMBED, "final_layer.adaLN_modulation.1.weight" },
+		{ CLASS_EMBED, "t_embedder.mlp.0.weight" },
+		{ CLASS_EMBED, "txt_in.individual_token_refiner.blocks.1.self_attn_qkv.weight" },
+		{ CLASS_EMBED, "img_emb.proj.1.weight" },
+		{ CLASS_EMBED, "head.head.weight" },
+		{ CLASS_EMBED, "head.modulation" },
+		{ CLASS_EMBED, "proj_out.weight" },
+		{ CLASS_EMBED, "caption_projection.linear_2.weight" },
+		{ CLASS_SKELETON, "double_blocks.0.img_attn.qkv.weight" },
+		{ CLASS_SKELETON, "double_blocks.0.img_mod.lin.weight" },
+		{ CLASS_SKELETON, "single_blocks.0.modulation.lin.bias" },
+		{ CLASS_SKELETON, "joint_blocks.0.x_block.adaLN_modulation.1.weight" },
+		{ CLASS_SKELETON, "blocks.0.adaln_modulation_mlp.1.weight" },
+		{ CLASS_SKELETON, "blocks.0.modulation" },
+		{ CLASS_SKELETON, "transformer_blocks.0.scale_shift_table" },
+		{ CLASS_SKELETON, "layers.0.attention.out.weight" },
+		{ CLASS_ORGANS, "single_blocks.37.linear1.weight" },
+		{ CLASS_ORGANS, "single_blocks.37.linear2.bias" },
+		{ CLASS_ORGANS, "single_transformer_blocks.3.proj_out.weight" },
+		{ CLASS_ORGANS, "single_transformer_blocks.3.proj_mlp.weight" },
+		{ CLASS_ORGANS, "double_blocks.0.txt_mlp.2.weight" },
+		{ CLASS_ORGANS, "joint_blocks.0.context_block.mlp.fc1.weight" },
+		{ CLASS_ORGANS, "transformer_blocks.0.ff.net.0.proj.weight" },
+		{ CLASS_ORGANS, "layers.0.feed_forward.w2.weight" },
+		{ CLASS_ORGANS, "input_blocks.1.0.in_layers.2.weight" },
+		{ CLASS_ORGANS, "output_blocks.1.0.out_layers.3.weight" },
+		{ CLASS_NORM, "double_blocks.0.img_attn.norm.query_norm.scale" },
+		{ CLASS_NORM, "joint_blocks.0.x_block.attn.ln_q.weight" },
+		{ CLASS_NORM, "layers.0.ffn_norm2.weight" },
+		{ CLASS_NORM, "txt_norm.weight" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		if (class_of(cases[i].name) != cases[i].class)
+			fail_msg("%s is %s", cases[i].name, class_name(class_of(cases[i].name)));
+	assert_true(anatomy_known("layers.0.new", 12));
+	assert_false(anatomy_known("layers.new", 10));
+	assert_int_equal(anatomy_block_kind("blk.0.x", 7), 0);
+	assert_int_equal(anatomy_block_kind("v.blk.0.x", 9), -1);
+	assert_true(anatomy_block_kind("layers.0.x", 10) > 0);
 }
 
 static void adapters_come_first_whatever_they_adapt(void **state)
@@ -183,6 +293,14 @@ static void blocks_are_plain_decimal_numbers(void **state)
 		{ "dec.blk.4.attn_q.weight", 4 },
 		{ "v.blk.5.ln1.weight", 5 },
 		{ "a.gen.wav.tfm.blk.6.attn_out.weight", 6 },
+		{ "a.seanet.blk.1.res_conv1.weight", -1 },
+		{ "a.gen.flow.blk.2.up.weight", -1 },
+		{ "double_blocks.18.img_attn.qkv.weight", 18 },
+		{ "blocks.0.modulation", 0 },
+		{ "layers.01.x", -1 },
+		{ "layers.1", -1 },
+		{ "model.layers.1.x", -1 },
+		{ "txt_in.individual_token_refiner.blocks.1.x", -1 },
 		{ "blk.2147483648.x", -1 },
 		{ "blk.4294967296.x", -1 },
 		{ "blk.99999999999999999999.x", -1 },
@@ -267,6 +385,8 @@ static void a_role_is_the_name_without_its_block(void **state)
 		{ "blk.3.attn_q.bias", "attn_q_bias" },
 		{ "blk.3.ffn_up.5.weight", "ffn_up_5" },
 		{ "v.blk.5.ln1.weight", "v_ln1" },
+		{ "double_blocks.3.img_mlp.0.weight", "img_mlp_0" },
+		{ "single_blocks.3.linear1.weight", "single_blocks_linear1" },
 		{ "output.weight", "output" },
 		{ "blk.x.y", "blk_x_y" },
 		{ "blk.3.", "%" },
@@ -302,6 +422,9 @@ static void an_added_tensor_has_its_block_from_the_file(void **state)
 		{ "blk.5.ffn_up.weight", "blk_5_ffn_up", CLASS_ORGANS, "blk.5.ffn_up.weight" },
 		{ "blk.5.attn_q.bias", "blk_0_attn_q_bias", CLASS_SKELETON, "blk.0.attn_q.bias" },
 		{ "v.blk.5.ln1.weight", "v_blk_6_ln1", CLASS_NORM, "v.blk.6.ln1.weight" },
+		{ "layers.5.feed_forward.w1.weight", "layers_16_feed_forward_w1", CLASS_ORGANS,
+		  "layers.16.feed_forward.w1.weight" },
+		{ "layers.5.feed_forward.w1.weight", "blocks_6_feed_forward_w1", CLASS_ORGANS, "" },
 		{ "rope_freqs.weight", "rope_freqs", CLASS_EMBED, "rope_freqs.weight" },
 		{ "blk.5.ffn_up.weight", "blk.7.ffn_up.weight", CLASS_ORGANS,
 		  "blk.7.ffn_up.weight" },
