@@ -92,6 +92,7 @@ static int add_host(struct check *check)
 		struct row *row;
 
 		if ((checks[i].look == check_layout_sizes && !check_layout_any(groups)) ||
+		    (checks[i].look == check_host_output && !check_host_output_any(groups)) ||
 		    (checks[i].look == check_host_adapters && groups->adapted.adapters == 0) ||
 		    (checks[i].look == check_host_experts && !check_host_experts_any(groups)) ||
 		    (checks[i].look == check_blocks_nextn && !check_blocks_has_nextn(groups)))

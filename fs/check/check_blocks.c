@@ -21,12 +21,18 @@
 #define COUNT_KEY ".block_count"
 #define NEXTN_KEY ".nextn_predict_layers"
 
+static int kind_of(const struct check_groups *groups, uint32_t slot)
+{
+	const struct organ_place *place = &groups->model->places[slot];
+
+	return anatomy_block_kind(place->tensor, place->tensor_length);
+}
+
 int32_t check_blocks_of(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 
-	return place->block < BLOCKS_MAX && strncmp(place->tensor, "blk.", 4) == 0 ? place->block
-										   : -1;
+	return place->block < BLOCKS_MAX && kind_of(groups, slot) >= 0 ? place->block : -1;
 }
 
 static void role_of(const struct check_groups *groups, uint32_t slot,
@@ -60,9 +66,18 @@ struct check_block *check_blocks_find(const struct check_groups *groups)
 		if (!is_there(groups, i))
 			continue;
 		blocks[b].n++;
+		blocks[b].kinds |= 1u << kind_of(groups, i);
 		blocks[b].nextn |= strncmp(role, "nextn_", 6) == 0;
 	}
 	return blocks;
+}
+
+bool check_blocks_is_there(const struct check_groups *groups, const struct check_block *blocks,
+			   uint32_t slot)
+{
+	const int32_t b = check_blocks_of(groups, slot);
+
+	return b >= 0 && blocks[b].kinds >> kind_of(groups, slot) & 1;
 }
 
 /* Blocks of the base that consist of other parts each. Returns how many. */
@@ -86,17 +101,14 @@ static uint32_t find_examples(const struct check_block *blocks, int32_t examples
 static bool has_like(const struct check_groups *groups, int32_t block, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
-	const char *rest = memchr(place->tensor + 4, '.', place->tensor_length - 4);
 	char name[512], file[ANATOMY_NAME_MAX + 1];
 	uint32_t found;
-	const int n =
-		rest ? snprintf(name, sizeof(name), "blk.%" PRId32 "%.*s", block,
-				(int)(place->tensor_length - (size_t)(rest - place->tensor)), rest)
-		     : 0;
+	const size_t n =
+		anatomy_in_block(place->tensor, place->tensor_length, block, name, sizeof(name));
 
-	if (n <= 0 || (size_t)n >= sizeof(name))
+	if (!n)
 		return false;
-	anatomy_file_name(name, (size_t)n, NAME_SHORT, file);
+	anatomy_file_name(name, n, NAME_SHORT, file);
 	return model_find_slot(groups->model, place->klass, file, strlen(file), &found) &&
 	       found < groups->n_slots && is_there(groups, found);
 }

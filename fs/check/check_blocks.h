@@ -16,6 +16,7 @@ struct check_block {
 	uint32_t n;	/* tensors that are there */
 	uint32_t base;	/* and in the base */
 	uint64_t roles; /* in the base: of their names */
+	uint32_t kinds; /* a bit for each kind of block that those that are there are of */
 	bool nextn;	/* one of those that are there is for that */
 };
 
@@ -24,6 +25,10 @@ struct check_block *check_blocks_find(const struct check_groups *groups);
 
 /* The block that a slot is of, -1: none. */
 int32_t check_blocks_of(const struct check_groups *groups, uint32_t slot);
+
+/* Is anything there of the block that a slot is of? */
+bool check_blocks_is_there(const struct check_groups *groups, const struct check_block *blocks,
+			   uint32_t slot);
 
 /* Say it too if a block that was added lacks something. Returns 0 or -ENOMEM. */
 int check_blocks_added(const struct check_groups *groups, const struct check_block *blocks,

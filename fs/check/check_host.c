@@ -31,7 +31,29 @@ static bool find_count(const struct gguf *gguf, const char *ending, uint64_t *co
 	return false;
 }
 
-static void judge_blocks(const struct gguf *header, uint32_t n, const char *missing,
+/* Those that are missing among the blocks of a kind. Returns the highest number and 1; kinds gets a
+ * bit for each kind. */
+static uint32_t find_gaps(const struct check_block *blocks, bool *gaps, uint32_t *kinds)
+{
+	uint32_t ends[ANATOMY_BLOCK_KINDS] = { 0 }, n = 0;
+
+	*kinds = 0;
+	for (uint32_t b = 0; b < BLOCKS_MAX; b++) {
+		if (!blocks[b].kinds)
+			continue;
+		n = b + 1;
+		*kinds |= blocks[b].kinds;
+		for (unsigned k = 0; k < ANATOMY_BLOCK_KINDS; k++)
+			if (blocks[b].kinds >> k & 1)
+				ends[k] = n;
+	}
+	for (uint32_t b = 0; b < n; b++)
+		for (unsigned k = 0; k < ANATOMY_BLOCK_KINDS; k++)
+			gaps[b] |= b < ends[k] && !(blocks[b].kinds >> k & 1);
+	return n;
+}
+
+static void judge_blocks(const struct gguf *header, uint32_t n, uint32_t kinds, const char *missing,
 			 struct finding *finding)
 {
 	uint64_t count;
@@ -40,6 +62,9 @@ static void judge_blocks(const struct gguf *header, uint32_t n, const char *miss
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "they have to run from 0 without a gap, and these are missing: %s",
 			    missing);
+	else if (kinds & ~1u)
+		finding_set(finding, VERDICT_OK,
+			    "%" PRIu32 " from 0 on; diffusion models have no block_count", n);
 	else if (!find_count(header, ".block_count", &count))
 		finding_set(finding, VERDICT_UNKNOWN, "%" PRIu32 " from 0 on; no block_count", n);
 	else if (n == count)
@@ -56,15 +81,13 @@ int check_host_blocks(const struct check_groups *groups, const struct gguf *head
 	bool *gaps = calloc(BLOCKS_MAX, sizeof(*gaps));
 	const int rc = blocks && gaps ? 0 : -ENOMEM;
 	char missing[96];
-	uint32_t n = 0;
+	uint32_t n = 0, kinds;
 
-	for (uint32_t b = 0; rc == 0 && b < BLOCKS_MAX; b++) {
-		gaps[b] = blocks[b].n == 0;
-		n = gaps[b] ? n : b + 1;
-	}
+	if (rc == 0)
+		n = find_gaps(blocks, gaps, &kinds);
 	if (n)
-		judge_blocks(header, n, check_groups_numbers(gaps, n, missing, sizeof(missing)),
-			     finding);
+		judge_blocks(header, n, kinds,
+			     check_groups_numbers(gaps, n, missing, sizeof(missing)), finding);
 	else if (rc == 0)
 		finding_set(finding, VERDICT_UNKNOWN, "there are none");
 	free(blocks);
@@ -81,12 +104,11 @@ static uint32_t find_holes(const struct check_groups *groups, const struct check
 	*broken = 0;
 	for (uint32_t i = 0; i < groups->n_slots; i++) {
 		const struct content *content = groups->content[i];
-		const int32_t b = check_blocks_of(groups, i);
 
 		*broken += content && content->broken;
 		if (!content_is_whiteout(content) || i >= groups->model->gguf->n_tensors)
 			continue;
-		if (b < 0 || blocks[b].n)
+		if (check_blocks_of(groups, i) < 0 || check_blocks_is_there(groups, blocks, i))
 			holes[n++] = i;
 	}
 	return n;
@@ -136,12 +158,9 @@ int check_host_arrays(const struct check_groups *groups, const struct gguf *head
 {
 	uint32_t arrays = 0, wrong = 0, first = 0;
 	uint64_t count = 0;
+	const bool counted = find_count(header, ".block_count", &count);
 
 	(void)groups;
-	if (!find_count(header, ".block_count", &count)) {
-		finding_set(finding, VERDICT_UNKNOWN, "no block_count");
-		return 0;
-	}
 	for (uint32_t i = 0; i < header->n_kv; i++) {
 		if (!is_a_block(&header->kv[i]))
 			continue;
@@ -149,7 +168,9 @@ int check_host_arrays(const struct check_groups *groups, const struct gguf *head
 		if (header->kv[i].count != count && wrong++ == 0)
 			first = i;
 	}
-	if (wrong)
+	if (arrays && !counted)
+		finding_set(finding, VERDICT_UNKNOWN, "no block_count");
+	else if (wrong)
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%.60s has %" PRIu64 " entries, block_count says %" PRIu64,
 			    header->kv[first].key, header->kv[first].count, count);
@@ -161,26 +182,33 @@ int check_host_arrays(const struct check_groups *groups, const struct gguf *head
 	return 0;
 }
 
-static bool has_output(const struct check_groups *groups, bool in_base)
+static bool has_tensor(const struct check_groups *groups, const char *name, bool in_base)
 {
-	static const char name[] = "output.weight";
 	const uint32_t n = in_base ? groups->model->gguf->n_tensors : groups->n_slots;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct organ_place *place = &groups->model->places[i];
 
 		if ((in_base || !content_is_whiteout(groups->content[i])) &&
-		    place->tensor_length == sizeof(name) - 1 &&
-		    memcmp(place->tensor, name, sizeof(name) - 1) == 0)
+		    place->tensor_length == strlen(name) &&
+		    memcmp(place->tensor, name, strlen(name)) == 0)
 			return true;
 	}
 	return false;
 }
 
+bool check_host_output_any(const struct check_groups *groups)
+{
+	return has_tensor(groups, "token_embd.weight", true) ||
+	       has_tensor(groups, "output.weight", true) ||
+	       has_tensor(groups, "output.weight", false);
+}
+
 int check_host_output(const struct check_groups *groups, const struct gguf *header,
 		      struct finding *finding)
 {
-	const bool before = has_output(groups, true), now = has_output(groups, false);
+	const bool before = has_tensor(groups, "output.weight", true);
+	const bool now = has_tensor(groups, "output.weight", false);
 
 	(void)header;
 	if (before == now)

@@ -32,6 +32,9 @@ check_host_fn check_host_adapters;
 /* An output head that was added to or taken from the embedding. */
 check_host_fn check_host_output;
 
+/* Has the model a token embedding or such a head at all? */
+bool check_host_output_any(const struct check_groups *groups);
+
 /* Do all that hold something of each expert hold it of as many as the metadata says? */
 check_host_fn check_host_experts;
 
