@@ -28,6 +28,7 @@ struct undoing {
 	uint32_t n;	  /* changes in it */
 	unsigned classes; /* all of these, by bits */
 	bool keys;	  /* all of them */
+	bool in_part;	  /* some changes were undone before one could not be */
 };
 
 /* Is the line of n bytes at that place also there before, by a word for it alone? */
@@ -374,27 +375,33 @@ static void restore(struct model *model, struct undo_ready *ready)
 	adapters_refresh(model);
 }
 
-/* With the commit lock held: the noted change is undone. */
+/* With the commit lock held: the noted change is undone, where the disk is full without a note. */
 static int undo_noted(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
 	struct undo_ready *ready = undo_ready_new(undoing->note);
 	int rc = ready ? layer_undo(model->layer, undoing->note) : -ENOMEM;
+	size_t done = rc < 0 ? 0 : undoing->size;
 
-	if (rc < 0) {
+	if ((rc == -ENOSPC || rc == -EDQUOT) && layer_undo_finish(model->layer) == 0)
+		rc = layer_undo_in_turn(model->layer, undoing->note, &done);
+	if (rc < 0 && done == 0) {
 		model->journal.undoing |= ready != NULL;
 		undo_ready_free(ready);
 		return rc;
 	}
+	ready->slots[done] = ready->others[done] = '\0';
 	restore(model, ready);
 	/* From here on it can only be made up for: the next change tries again. */
 	model->journal.undoing = layer_undo_finish(model->layer) < 0;
 	if (ready->halves && !model->journal.undoing)
 		adapter_edit_forget_copied(model);
 	undo_ready_free(ready);
-	log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
-		undoing->n == 1 ? " is" : "s are");
-	return 0;
+	undoing->in_part = rc < 0;
+	if (rc == 0)
+		log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
+			undoing->n == 1 ? " is" : "s are");
+	return rc;
 }
 
 /* With the commit lock held. */
@@ -428,7 +435,10 @@ int undo(struct model *model, char *words)
 	journal_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
-		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
+		log_add(model->log, ".undo: refused: %s; %s", strerror(-rc),
+			undoing.in_part ? "the disk is full and not all is undone, or not durably: "
+					  ".undo has the rest"
+					: "nothing is undone");
 	return rc;
 }
 

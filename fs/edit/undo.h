@@ -14,8 +14,9 @@ struct model;
  *	NAME		the organ file of that name, with or without ".bin"
  *
  * What stands behind a tab is not looked at, and empty lines say nothing. All of it is undone, also
- * after a crash, or nothing; what is as in the base stays so. Returns 0, or -errno with a line in
- * the log: -EINVAL there is no such thing. */
+ * after a crash, or nothing, but for a full disk: there the changes go one after the other, and a
+ * failure leaves some undone. Content that is as in the base stays so. Returns 0, or -errno with a
+ * line in the log: -EINVAL there is no such thing. */
 int undo(struct model *model, char *words);
 
 struct undo_ready;

@@ -695,20 +695,20 @@ static int remove_in(int dir, enum layer_kind kind, const char *name, const char
 	return unlinkat(dir, file, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* The one that counts goes last. */
+/* Of the kinds the one that counts goes last; without any the slot's notes say nothing. */
 static int erase_slot(int dir, const char *name)
 {
-	int rc = remove_in(dir, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+	int rc = 0;
 
-	if (rc == 0)
-		rc = remove_in(dir, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 	for (enum layer_kind kind = LAYER_NOTHING; rc == 0 && kind-- > 0;) {
 		if (is_organ(kind))
 			rc = remove_in(dir, kind, name, LAYER_CHECKSUM_SUFFIX);
 		if (rc == 0)
 			rc = remove_in(dir, kind, name, "");
 	}
-	return rc;
+	if (rc == 0)
+		rc = remove_in(dir, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+	return rc < 0 ? rc : remove_in(dir, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
 }
 
 int layer_erase(const struct layer *layer, enum organ_class klass, const char *file)

@@ -174,6 +174,29 @@ static int sync_touched(const struct removal *removal)
 	return rc;
 }
 
+int layer_undo_in_turn(struct layer *layer, const char *note, size_t *done)
+{
+	struct removal removal = { .layer = layer };
+	struct layer_undone undone;
+	int rc;
+
+	*done = 0;
+	while (removal.rc == 0 && note[*done]) {
+		const size_t n = strcspn(note + *done, "\n");
+		char *line = strndup(note + *done, n);
+
+		if (line && parse(line, &undone))
+			remove_one(&removal, &undone);
+		else
+			removal.rc = line ? -EBADMSG : -ENOMEM;
+		free(line);
+		if (removal.rc == 0)
+			*done += n + 1;
+	}
+	rc = sync_touched(&removal);
+	return removal.rc < 0 ? removal.rc : rc;
+}
+
 /* Is all of it a note? */
 static int check(const char *note)
 {

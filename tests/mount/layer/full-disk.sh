@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A full disk under the layer: the edit that finds it full says so and changes nothing, what was
 # confirmed before stands, and with space made the mount works again, and so does the next one.
+# Undoing works without space and without inodes, also in a mount that found the disk like that.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -68,6 +69,12 @@ same "$MNT/organs/${confirmed[0]}" "$MNT/.base/organs/${confirmed[0]}"
 refused+=("${confirmed[0]}")
 confirmed=("${confirmed[@]:1}")
 all_stands
+fill
+echo "organs/${confirmed[0]}" >"$TMP/word"
+cp "$TMP/word" "$MNT/.undo"
+refused+=("${confirmed[0]}")
+confirmed=("${confirmed[@]:1}")
+all_stands
 
 kill_daemon
 mount_model -o noassemble "$base"
@@ -85,5 +92,23 @@ all_stands
 unmount_and_wait
 mount_model -o noassemble "$base"
 all_stands
+
+rm "$MNT/norm/blk_2_attn_norm.bin"
+echo other >"$MNT/metadata/general.name"
+"$LORA" make "$base" "$TMP/style.gguf" 'blk.0.attn_q.weight'
+ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
+echo 0.5 >"$MNT/adapters/style.scale"
+unmount_and_wait
+fill
+inodes=$(df --output=iused "$TMP/small" | tail -n 1)
+mount -o "remount,nr_inodes=$((inodes + 9))" "$TMP/small"
+expect_fail 'no space' touch "$TMP/small/more"{0..9}
+mount_model -o noassemble "$base"
+echo all >"$TMP/word"
+cp "$TMP/word" "$MNT/.undo"
+same "$MNT/model.gguf" "$base"
+kill_daemon
+mount_model -o noassemble "$base"
+equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
