@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* backing.h - a file on disk whose bytes are served: a base, or an organ in a layer.
  *
- * What was there when it was opened is what every read gives. A file that has shrunk, grown or been
- * written since answers -EIO, for it cannot be told any more which of its bytes are the old ones:
- * never a short read, never zeros. It is read, not mapped, so that no change is a signal. A file
- * that is renamed, or has another renamed over it, stays readable.
+ * Reads return the bytes the file had when it was opened. If its size or mtime has changed since,
+ * reads fail with -EIO, because old and new bytes can no longer be told apart: never a short read,
+ * never zeros. The ctime is not compared: extended attributes, backups that restore the atime,
+ * links and renames change it too. The file is read, not mapped, so that no change is a signal. A
+ * file that is renamed, or has another renamed over it, stays readable.
  *
  * A file may hold its bytes compressed (zstd_seekable.h): sizes and offsets are those of what it
  * holds. It may lie on an HTTP server (remote_file.h). And the bytes may come from several files
