@@ -10,6 +10,7 @@
 #include "fs/tree/family.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -113,6 +114,16 @@ static void link_async(fuse_req_t req, struct inode *inode, const struct inode *
 	async_submit(async, pool);
 }
 
+/* An organ of .base is another inode than the slot that shows it. */
+static int refuse_source(const struct inode *directory, const char *name)
+{
+	log_add(directory->model->log,
+		"%s/%s: refused: only an organ of a class directory can be linked; copy the file "
+		"with cp",
+		tree_title(directory->ino), name);
+	return -EPERM;
+}
+
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	struct mount *fs = mount_of(req);
@@ -128,8 +139,10 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 			rc = -EPERM;
 		else if (!family)
 			rc = -ESTALE;
-		else if (ops_is_desktop_file(name) || (!family->slot && !family->scratch))
+		else if (ops_is_desktop_file(name))
 			rc = -EPERM;
+		else if (!family->slot && !family->scratch)
+			rc = refuse_source(directory, name);
 	}
 	if (rc == 0) {
 		link_async(req, inode, directory, name, fs->commits);

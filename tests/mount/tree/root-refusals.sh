@@ -28,6 +28,8 @@ refused ' blk_0_ffn_up.bin: refused: .* organ goes into .* its class' \
 refused ' x.gguf: refused: no link .*ln -s /PATH/TO/FILE adapters/' ln -s "$base" "$MNT/x.gguf"
 refused ' model.gguf: refused: it cannot be removed' rm -f "$MNT/model.gguf"
 refused ' organs: refused: it cannot be renamed' mv -T "$MNT/organs" "$MNT/norgans"
+refused ' organs/blk_9_ffn_up.bin: refused: .*linked; .* cp' \
+	ln "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_9_ffn_up.bin"
 refused ' x: refused: no file' mv "$MNT/organs/blk_0_ffn_up.bin" "$MNT/x"
 refused ' metadata: refused: it cannot be removed' rmdir "$MNT/metadata"
 
