@@ -79,6 +79,11 @@ for from in 'Origin: http://example.com' 'Origin: null' 'Origin: http://localhos
 	'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
 	status 403 -H "$from" -T "$MNT/organs/blk_0_ffn_up.bin" "$URL$up"
 	answer_says 'other sites'
+	for method in DELETE MOVE LOCK; do
+		status 403 -X $method -H "$from" -H 'Destination: /organs/blk_3_ffn_up.bin' \
+			"$URL$up"
+		answer_says 'other sites'
+	done
 done
 for method in DELETE COPY MOVE; do
 	error 403 None 'other sites' -X $method -H 'Sec-Fetch-Site: cross-site' \
@@ -87,6 +92,8 @@ done
 equal "$(cat "$MNT/.grafts")" "$grafts"
 status 204 -H "Origin: ${URL%/}" -H 'Sec-Fetch-Site: same-origin' \
 	-T "$MNT/organs/blk_0_ffn_up.bin" "$URL$up"
+status 204 -H "Origin: ${URL%/}" -X DELETE "$URL$up"
+absent "$MNT/$up"
 
 # Several models; a mount that is gone is not healthy; and whom it does not know, it tells nothing.
 unmount_served
