@@ -132,6 +132,17 @@ for usage in '' 'one' '-x a b' '-o'; do
 	"$dissect" $usage >"$TMP/said" 2>&1 || status=$?
 	equal $status 2 "$usage: $(cat "$TMP/said")"
 done
+# says_only STATUS LINE COMMAND...: it fails so, and says nothing else.
+says_only() {
+	local status=0
+	"${@:3}" >"$TMP/said" 2>&1 || status=$?
+	equal "$status $(cat "$TMP/said")" "$1 organ-dissect: $2"
+}
+cp "$MODELS/stories260K.gguf" "$TMP/dash/.gguf"
+says_only 1 "$TMP/dash/.gguf: a model needs a name before .gguf; rename the file" \
+	"$dissect" "$TMP/dash/.gguf" "$TMP/nameless"
+says_only 2 "$TMP/dash/.gguf is no directory: the last argument is the directory OUT" \
+	"$dissect" "$MODELS/types.gguf" "$TMP/dash/.gguf"
 "$dissect" --help | grep -q '^Usage: organ-dissect' || fail 'no help'
 # A model for which there is no room takes none from the next one.
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=2100k none "$TMP/small"; then
