@@ -169,8 +169,9 @@ $B/tests/unit/assemble/tests: UNIT_LDFLAGS += \
 # A filesystem that has shut down: test_disk. Waits that the clock ends at once: test_in_flight.
 $B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64 \
 	-Wl,--wrap=clock_gettime,--wrap=pthread_cond_timedwait
-# A kernel that knows less: test_page_cache. A curl that lacks options, and pauses that take no time:
-# test_remote_http. Threads that wait as a test says: tests/unit/poll_wait.h.
+# A kernel that knows less: test_page_cache, tests/unit/preadv_error.h. A curl that lacks options, and
+# pauses that take no time: test_remote_http. Threads that wait as a test says:
+# tests/unit/poll_wait.h.
 $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid,--wrap=curl_easy_setopt,--wrap=clock_gettime \
 	-Wl,--wrap=curl_multi_poll,--wrap=cond_poll_wait

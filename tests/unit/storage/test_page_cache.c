@@ -3,12 +3,12 @@
  * less. Linked with --wrap for what they may refuse. */
 #include "fs/storage/page_cache.h"
 #include "measure/lanes.h"
+#include "tests/unit/preadv_error.h"
 #include "tests/unit/resident.h"
 
 #include <linux/magic.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 
 #ifndef SYS_cachestat
@@ -20,14 +20,12 @@
 
 /* What the kernel says instead of what it would. */
 static struct {
-	long type;	      /* of the filesystem; 0: the true one */
-	int uncached, counts; /* error of preadv2(), of cachestat(); 0: none */
-	uid_t user;	      /* who asks; 0: the true one */
-	atomic_uint asked;    /* calls of cachestat() */
+	long type;	   /* of the filesystem; 0: the true one */
+	int counts;	   /* error of cachestat(); 0: none */
+	uid_t user;	   /* who asks; 0: the true one */
+	atomic_uint asked; /* calls of cachestat() */
 } kernel;
 
-ssize_t __real_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags);
-ssize_t __wrap_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags);
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
 int __real_fstatfs64(int fd, struct statfs *stat);
@@ -38,12 +36,6 @@ uid_t __wrap_geteuid(void);
 uid_t __wrap_geteuid(void)
 {
 	return kernel.user ? kernel.user : __real_geteuid();
-}
-
-ssize_t __wrap_preadv64v2(int fd, const struct iovec *parts, int n, off_t offset, int flags)
-{
-	errno = kernel.uncached;
-	return kernel.uncached ? -1 : __real_preadv64v2(fd, parts, n, offset, flags);
 }
 
 long __wrap_syscall(long number, ...)
@@ -83,6 +75,7 @@ struct opened {
 static int setup(void **state)
 {
 	memset(&kernel, 0, sizeof(kernel));
+	preadv_error = 0;
 	return temp_setup(state);
 }
 
@@ -153,12 +146,12 @@ static void where_the_kernel_cannot_drop_pages_they_are_counted_before(void **st
 {
 	struct opened opened = open_pages(state);
 
-	kernel.uncached = EOPNOTSUPP;
+	preadv_error = EOPNOTSUPP;
 	read_patchwork(&opened);
 	assert_true(opened.pages.no_uncached);
 	assert_true(kernel.asked > 0);
 	/* It is not asked for again what it has refused. */
-	kernel.uncached = EIO;
+	preadv_error = EIO;
 	read_some(&opened, PAGE, 0);
 	close(opened.fd);
 }
@@ -167,7 +160,7 @@ static void where_it_does_not_count_them_they_are_mapped(void **state)
 {
 	struct opened opened = open_pages(state);
 
-	kernel.uncached = EINVAL;
+	preadv_error = EINVAL;
 	kernel.counts = ENOSYS;
 	read_patchwork(&opened);
 	close(opened.fd);
@@ -178,7 +171,7 @@ static void where_it_does_not_tell_pages_are_left(void **state)
 	struct opened opened = open_pages(state);
 	struct page_range range;
 
-	kernel.uncached = EOPNOTSUPP;
+	preadv_error = EOPNOTSUPP;
 	kernel.counts = EPERM;
 	kernel.user = 12345;
 	read_some(&opened, 3 * PAGE, 0);
@@ -193,10 +186,10 @@ static void an_error_of_the_disk_is_told(void **state)
 	struct opened opened = open_pages(state);
 	char byte;
 
-	kernel.uncached = EIO;
+	preadv_error = EIO;
 	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, 0, true), -EIO);
 	assert_false(opened.pages.no_uncached);
-	kernel.uncached = 0;
+	preadv_error = 0;
 	assert_int_equal(page_cache_read(&opened.pages, opened.fd, &byte, 1, PAGES * PAGE, true),
 			 0);
 	close(opened.fd);
@@ -227,15 +220,15 @@ static void what_is_in_memory_is_read_without_waiting(void **state)
 	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, false), -EAGAIN);
 	/* A filesystem that knows no such reads, and one that cannot let pages go. */
-	kernel.uncached = EOPNOTSUPP;
+	preadv_error = EOPNOTSUPP;
 	assert_int_equal(read_present(&opened, 4, false), -EAGAIN);
 	assert_int_equal(read_present(&opened, 4, true), -EAGAIN);
 	assert_false(opened.pages.no_uncached);
-	kernel.uncached = 0;
+	preadv_error = 0;
 	opened.pages.no_uncached = true;
 	assert_int_equal(read_present(&opened, 4, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 4, false), 2 * PAGE);
-	kernel.uncached = EIO;
+	preadv_error = EIO;
 	assert_int_equal(read_present(&opened, 4, false), -EIO);
 	close(opened.fd);
 }
