@@ -233,6 +233,17 @@ static int check_counts(struct parse *p, uint64_t n_tensors, uint64_t n_kv)
 	return 0;
 }
 
+/* safetensors: the length of a JSON object u64 | the object | data */
+static bool is_safetensors(struct parse *p)
+{
+	const uint8_t *brace;
+	uint64_t length;
+
+	p->in.at = 0;
+	return cursor_u64(&p->in, &length) == 0 && length <= cursor_left(&p->in) &&
+	       cursor_take(&p->in, 1, &brace) == 0 && *brace == '{';
+}
+
 static int refuse_magic(struct parse *p, const uint8_t *magic)
 {
 	static const char lfs[] = "version https://git-lfs";
@@ -248,6 +259,10 @@ static int refuse_magic(struct parse *p, const uint8_t *magic)
 		return error_set(p->err, EBADMSG, 0,
 				 "this is a Git LFS pointer, not the model itself: "
 				 "fetch it with `git lfs pull`");
+	if (is_safetensors(p))
+		return error_set(p->err, EBADMSG, 0,
+				 "this is a safetensors file, not a GGUF: convert the model with "
+				 "convert_hf_to_gguf.py of llama.cpp");
 	return error_set(p->err, EBADMSG, 0,
 			 "this is no GGUF file: it does not begin with \"GGUF\"");
 }
