@@ -24,6 +24,25 @@ static int fail(const char *file, int rc)
 	return rc;
 }
 
+/* Is it something of which a mount has the report? That is said in a line on stderr. */
+static bool is_model(int fd, const char *file)
+{
+	char magic[4];
+	const ssize_t n = pread(fd, magic, sizeof(magic), 0);
+
+	if (n < 0 && errno == EISDIR)
+		log_error("%s: Is a directory; --report takes tables. The report of a mount is in "
+			  "its files .theta and .report.json, its table in .table",
+			  file);
+	else if (n == sizeof(magic) && memcmp(magic, "GGUF", sizeof(magic)) == 0)
+		log_error("%s: a model, not a table; mount it and read .theta or .report.json in "
+			  "the mount (--report takes copies of .table)",
+			  file);
+	else
+		return false;
+	return true;
+}
+
 /* Read a file of tables and add them. Returns 0, or -1 after a line on stderr. */
 static int take_file(struct table_merge *merge, const char *file, struct table *table)
 {
@@ -36,6 +55,10 @@ static int take_file(struct table_merge *merge, const char *file, struct table *
 
 	if (fd < 0)
 		return fail(file, -errno);
+	if (is_model(fd, file)) {
+		close(fd);
+		return -1;
+	}
 	text = io_read_all(fd, &size);
 	rc = text ? 0 : -errno;
 	close(fd);

@@ -145,7 +145,7 @@ refused '' 'ends within this line' "$bad"
 : >"$bad"
 refused ':1' 'no table' "$bad"
 cat "$MODELS/types.gguf" >"$bad"
-refused ':1' '' "$bad"
+refused '' 'mount it and read .theta or .report.json' "$bad"
 spoil '20d'
 refused ":$((end - 1))" 'has 47 tensors, and tells of 48' "$bad"
 spoil '20s/\t[^\t]*$//'
@@ -176,7 +176,7 @@ spoil '20s/F32/Q8_0/'
 refused ':20' 'another model .*shape' "$t" "$bad"
 refused '' 'No such file' "$TMP/none"
 mkdir "$TMP/directory"
-refused '' 'Is a directory' "$TMP/directory"
+refused '' 'Is a directory.* its files .theta and .report.json' "$TMP/directory"
 spoil 's/^end.*/x\x00y/'
 refused ":$end" 'NUL' "$bad"
 status=0
