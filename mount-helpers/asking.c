@@ -113,24 +113,29 @@ static int open_status(const char *text, uid_t user)
 	return fd;
 }
 
+/* Exit statuses of the child. */
+enum { ANSWERED, NOT_ANSWERED, DEAD };
+
 /* The child: sends whether the end of the superblock will be told, and what the daemon answered. */
-static bool ask_as(uid_t user, gid_t group, int place, int events, int socket)
+static int ask_as(uid_t user, gid_t group, int place, int events, int socket)
 {
 	char text[ANSWER_MAX];
 	ssize_t n;
 	int fd;
 
 	alarm(PATIENCE_MS / 1000 + 1);
-	if (!become(user, group) || fchdir(place) < 0)
-		return false;
-	n = getxattr(".", ATTRIBUTE, text + 1, sizeof(text) - 2);
+	if (!become(user, group))
+		return NOT_ANSWERED;
+	n = fchdir(place);
+	if (n == 0)
+		n = getxattr(".", ATTRIBUTE, text + 1, sizeof(text) - 2);
 	if (n <= 0)
-		return false;
+		return n < 0 && errno == ENOTCONN ? DEAD : NOT_ANSWERED;
 	text[n + 1] = '\0';
 	/* It comes with any watch. */
 	text[0] = inotify_add_watch(events, ".", IN_DELETE_SELF) < 0 ? '-' : '+';
 	fd = open_status(text + 1, user);
-	return fd >= 0 && send_answer(socket, text, strlen(text) + 1, fd);
+	return fd >= 0 && send_answer(socket, text, strlen(text) + 1, fd) ? ANSWERED : NOT_ANSWERED;
 }
 
 /* The answer of the child, with a descriptor to close; -1: none came in time. */
@@ -157,10 +162,11 @@ static int receive(int socket, char text[ANSWER_MAX])
 	return fd;
 }
 
-/* Its working directory keeps the mount in use. */
-static void end_child(pid_t pid)
+/* Its working directory keeps the mount in use. Returns whether it has found the daemon dead. */
+static bool end_child(pid_t pid)
 {
 	const int pidfd = pidfd_open(pid, 0);
+	int status = 0;
 	struct pollfd poll_for = { .fd = pidfd, .events = POLLIN };
 
 	kill(pid, SIGKILL);
@@ -168,7 +174,8 @@ static void end_child(pid_t pid)
 		poll(&poll_for, 1, REAPING_MS);
 		close(pidfd);
 	}
-	waitpid(pid, NULL, pidfd >= 0 ? WNOHANG : 0);
+	return waitpid(pid, &status, pidfd >= 0 ? WNOHANG : 0) == pid && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == DEAD;
 }
 
 static bool is_root_of(int place, dev_t device)
@@ -193,11 +200,11 @@ static void ask_child(const struct mountinfo *mount, int place, struct asked *as
 		return;
 	pid = fork();
 	if (pid == 0)
-		_exit(!ask_as(user, group, place, asked->events, sockets[1]));
+		_exit(ask_as(user, group, place, asked->events, sockets[1]));
 	close(sockets[1]);
 	if (pid > 0) {
 		asked->status = receive(sockets[0], text);
-		end_child(pid);
+		asked->is_dead = end_child(pid);
 	}
 	close(sockets[0]);
 	if (asked->status < 0)

@@ -23,6 +23,7 @@ struct mountinfo;
 struct asked {
 	int status; /* of the daemon; -1: it cannot be asked */
 	int events; /* readable when the superblock is gone; -1: that is not told */
+	bool is_dead; /* without a status: the daemon has ended, as its user could find out */
 };
 
 /* Ask the daemon of a mount. asked_release() is due either way. Nothing of this keeps the mount in

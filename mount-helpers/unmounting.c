@@ -379,14 +379,25 @@ static char *resolve(const char *given)
 static int unmount_found(struct work *work)
 {
 	const bool lazy = work->arguments->lazy;
+	unsigned user;
 
+	if (geteuid() != 0 && mountinfo_option(&work->mount, "user_id", &user) && user == 0) {
+		say(work, "%s: root has mounted it; unmount it as root: sudo umount %s",
+		    work->mount.point, work->mount.point);
+		return STAYS_MOUNTED;
+	}
 	if (!lazy)
 		asking_ask(&work->mount, &work->daemon);
 	if (!is_taken_away(work))
 		return STAYS_MOUNTED;
 	if (work->daemon.status >= 0)
 		return wait_and_report(work);
-	if (!lazy)
+	if (work->daemon.is_dead)
+		say(work,
+		    "%s: the daemon has died; the grafts are kept: mount the model again, then "
+		    "unmount it to have them written",
+		    work->mount.point);
+	else if (!lazy)
 		say(work, "%s: its daemon cannot be asked how far it is: not waiting for it",
 		    work->mount.point);
 	return 0;

@@ -167,6 +167,6 @@ expect_fail 'permission' as_user cat "/proc/$pid/fd/$fd"
 expect_fail 'permission' setpriv --reuid "$other" --regid "$other" --clear-groups \
 	cat "/proc/$pid/fd/$fd"
 umount_says 32 . as_user umount "$MNT"
-umount_says 32 . as_user "$HELPER" "$MNT"
+umount_says 32 "root has mounted it.*: sudo umount $MNT$" as_user "$HELPER" "$MNT"
 mountpoint -q "$MNT" || fail 'another user has ended it'
 umount_says 0 '' umount "$MNT"
