@@ -152,6 +152,35 @@ static int add_options(const struct mount_session *mount, struct fuse_args *args
 	return rc;
 }
 
+/* libfuse opens it with the rights of this process. Returns 0, or -1 after a line on stderr. */
+static int check_device(void)
+{
+	const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	const bool missing = errno == ENOENT || errno == ENODEV || errno == ENXIO;
+
+	if (fd >= 0)
+		return close(fd);
+	log_error("/dev/fuse: %s: %s; a container has it where it is started with --device "
+		  "/dev/fuse --cap-add SYS_ADMIN",
+		  strerror(errno),
+		  missing ? "the kernel's FUSE is loaded by: sudo modprobe fuse"
+			  : "this user may not open it; all may after: sudo chmod 666 /dev/fuse");
+	return -1;
+}
+
+/* libfuse has said that it cannot mount, but not which package is missing. */
+static void report_fusermount(void)
+{
+	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
+					      "/usr/local/bin/fusermount3" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (geteuid() == 0 || access(places[i], F_OK) == 0)
+			return;
+	log_error("fusermount3 is not installed, by which users other than root mount: install "
+		  "the package fuse3");
+}
+
 static int start(struct mount_session *mount)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -177,8 +206,10 @@ static int start(struct mount_session *mount)
 	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
 	unmount_block_signals();
 	/* libfuse reports the error itself. */
-	if (fuse_session_mount(mount->session, mount->point) < 0)
+	if (fuse_session_mount(mount->session, mount->point) < 0) {
+		report_fusermount();
 		return -1;
+	}
 	mount->unmounter.session = mount->session;
 	mount->unmounter.point = mount->point;
 	mount->unmounter.automatic = mount->options->auto_unmount;
@@ -390,6 +421,8 @@ int session_run(struct models *models, struct unmount_status *status)
 
 	if (rc == 0 && options->confine)
 		rc = prepare_confine(&mount);
+	if (rc == 0)
+		rc = check_device();
 	if (rc == 0)
 		rc = find_mountpoint(&mount);
 	if (rc == 0) {

@@ -78,3 +78,25 @@ no_litter "$TMP/home/.local/state"
 says 0 '' mount -t organfs -o "allow_other,uid=$ORDINARY,ro" "$base" "$mnt"
 equal "$(as_user stat -c %u "$mnt/organs/blk_1_ffn_up.bin")" $ORDINARY
 says 0 '' umount "$mnt"
+
+# A user reads why FUSE is closed to him.
+organfs_says() {
+	umount_says 1 "$1" as_user organfs "$base" "$mnt"
+	equal "$(grep -c '^organfs: ' "$TMP/.said")" 1 "$(cat "$TMP/.said")"
+}
+mkdir -p "$TMP/upper" "$TMP/dev"
+mount -t tmpfs tmpfs "$TMP/upper"
+mkdir "$TMP/upper/upper" "$TMP/upper/work"
+if mount -t overlay -o "lowerdir=/usr/bin,upperdir=$TMP/upper/upper,workdir=$TMP/upper/work" \
+	overlay /usr/bin 2>/dev/null; then
+	rm -f /usr/bin/fusermount3 /usr/local/bin/fusermount3
+	organfs_says 'install the package fuse3$'
+	umount -l /usr/bin
+fi
+chmod 600 "$TMP/fuse"
+organfs_says '^organfs: /dev/fuse: Permission denied: .* sudo chmod 666 /dev/fuse; a container '
+touch "$TMP/dev/null"
+mount --bind /dev/null "$TMP/dev/null"
+mount --rbind "$TMP/dev" /dev
+organfs_says '^organfs: /dev/fuse: No such file .*: sudo modprobe fuse; a container .*--device '
+umount -l /dev
