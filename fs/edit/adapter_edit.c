@@ -142,9 +142,12 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 		rc = -ENOMEM;
 	if (rc == 0) {
 		link = follow(model, of, false, &gguf, &err);
-		rc = link ? 0 : -err.code;
+		rc = link && err.code != ENOENT ? 0 : -err.code;
 	}
 	content_unref(of);
+	/* A mistyped name, not a file that is away for a while as one of an earlier mount may be. */
+	if (rc == -ENOENT)
+		content_unref(link);
 	if (rc == 0) {
 		err.code = 0;
 		journal_begin(model);

@@ -48,8 +48,9 @@ ln -sf /nowhere/x.bin "$MNT/organs/blk_0_ffn_up.bin"
 ! tail -n 1 "$MNT/.log" | grep 'ln -sr' || fail 'said of a path that begins with a slash'
 expect_fail 'Invalid' ln -s lora.gguf "$MNT/adapters/"
 log_says 'adapters/lora.gguf: refused: .*ln -sr'
-ln -s ../../elsewhere/lora.gguf "$MNT/adapters/"
-log_says 'adapters/lora.gguf: .*No such file.*ln -sr'
+expect_fail 'no such file' ln -s ../../elsewhere/lora.gguf "$MNT/adapters/"
+log_says 'adapters/lora.gguf: refused: .*No such file.*ln -sr.*; nothing is changed'
+absent "$MNT/adapters/lora.gguf"
 
 expect_fail 'Invalid argument' cp "$MNT/.views/npy/organs/blk_2_ffn_up.npy" \
 	"$MNT/organs/blk_2_ffn_up.bin"

@@ -4,6 +4,7 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
+#include "fs/layer/layer_adapters.h"
 #include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
@@ -365,9 +366,15 @@ static void what_is_no_adapter_is_refused(void **state)
 				   "blk_7_attn_q_weight_lora_a", 8, 2),
 			 -EINVAL);
 	assert_true(log_says(alone.o.log, "no tensor blk.7.attn_q.weight"));
+	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), -ENOENT);
+	assert_true(log_says(alone.o.log, "x.gguf: refused: No such file"));
 	assert_false(adapters_any(alone.model));
-	/* Where there is nothing, a link is kept. */
-	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), 0);
+	/* A link of an earlier mount is kept where there is nothing any more. */
+	assert_int_equal(layer_link_adapter(alone.model->layer, "x.gguf",
+					    in_temp(state, "nothing").text, getuid(), getgid()),
+			 0);
+	assert_int_equal(adapter_edit_recover(alone.model, NULL), 0);
+	adapter_edit_refresh(alone.model, false);
 	assert_true(adapters_broken(alone.model));
 	save_adapter(state, "nothing", 4);
 	assert_false(adapter_edit_refresh(alone.model, false));
