@@ -51,7 +51,11 @@ INSTALL := install
 # $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
 empty :=
 key = flags_$(subst $(empty) ,_,$1 $2)
-flags = $(if $(filter undefined,$(origin $(key))),$(eval $(key) := $(shell $(PKG_CONFIG) $1 $2)))$($(key))
+missing = $(shell for p in $1; do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
+flags = $(if $(filter undefined,$(origin $(key))),$(eval $(key) := $(shell \
+	$(PKG_CONFIG) $1 $2 2>/dev/null || echo missing)))$(if $(filter missing,$($(key))),$(error \
+	$(PKG_CONFIG) does not find $(call missing,$2): `sudo make deps` installs the libraries, \
+	`sudo make deps-check` those of the tests too))$($(key))
 
 ## objects
 
