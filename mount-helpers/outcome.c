@@ -161,7 +161,7 @@ int outcome_print(const char *text, const char *name, FILE *out, FILE *err)
 	unsigned kept = 0;
 
 	for (const char *line = text; line; line = next_line(line)) {
-		if ((found = text_of(line, "failed")))
+		if ((found = text_of(line, "failed")) || (found = text_of(line, "impossible")))
 			say(err, name, "", found);
 		else if ((found = text_of(line, "done")) && out)
 			say(out, NULL, "", found);
@@ -169,7 +169,7 @@ int outcome_print(const char *text, const char *name, FILE *out, FILE *err)
 			end = found;
 	}
 	if (end)
-		return strcspn(end, "\n") == 1 && *end == '0' ? 0 : 1;
+		return strcspn(end, "\n") == 1 && (*end == '0' || *end == '2') ? *end - '0' : 1;
 	say(err, name, "the daemon ended without finishing", "");
 	for (const char *line = text; line && kept <= KEPT_MAX; line = next_line(line)) {
 		found = text_of(line, "keep");

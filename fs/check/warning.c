@@ -81,6 +81,14 @@ void warning_of(char *check, char text[WARNING_TEXT])
 		snprintf(text, WARNING_TEXT, "%s: %s: %.*s%s", worst, what, (int)length, why, more);
 }
 
+bool warning_is_impossible(const char *text)
+{
+	const char *name = verdict_name(VERDICT_IMPOSSIBLE);
+	const size_t n = strlen(name);
+
+	return strncmp(text, name, n) == 0 && text[n] == ':';
+}
+
 /* Do the donors' files answer? Whether they can be read does not matter. */
 static void ask_donors(const struct warning *warning)
 {

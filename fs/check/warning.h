@@ -8,6 +8,8 @@
 #ifndef FS_CHECK_WARNING_H
 #define FS_CHECK_WARNING_H
 
+#include <stdbool.h>
+
 struct model;
 struct snapshot;
 struct warning;
@@ -22,6 +24,9 @@ struct warning *warning_begin(struct model *model, const struct snapshot *snapsh
  * as bad, or cannot be made. */
 #define WARNING_TEXT 320
 void warning_end(struct warning *warning, unsigned seconds, char text[WARNING_TEXT]);
+
+/* Is it a text that says "impossible"? */
+bool warning_is_impossible(const char *text);
 
 /* That text of what .check says, which is cut to pieces. */
 void warning_of(char *check, char text[WARNING_TEXT]);

@@ -40,6 +40,9 @@
 /* Seconds that the end of an assembly waits for what .check says. */
 #define WARNING_PATIENCE 3
 
+/* Two numbers and their words. */
+#define GRAFTS_MAX 48
+
 /* What comes of an assembly, beside its name. */
 #define OUTCOME_MAX (512 + WARNING_TEXT)
 
@@ -309,6 +312,29 @@ static void conclude(struct assembly *assembly, char *text, size_t n, const char
 	log_add(assembly->model->log, "%s", text);
 }
 
+/* "9 grafts", "18 removals" or both. A whiteout over a merge counts as merged. */
+static void describe_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
+			    uint32_t merged, char text[GRAFTS_MAX])
+{
+	struct slots *slots = assembly->model->slots;
+	uint32_t removals = 0, grafts;
+	int n = 0;
+
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		const struct content *own = content_own(snapshot->content[i]);
+
+		removals += content_is_whiteout(own) && !own->beneath &&
+			    slots_is_changed(slots, i, own);
+	}
+	grafts = snapshot->grafts - merged - removals;
+	if (grafts || !removals)
+		n = snprintf(text, GRAFTS_MAX, "%" PRIu32 " graft%s%s", grafts, plural(grafts),
+			     removals ? ", " : "");
+	if (removals)
+		snprintf(text + n, GRAFTS_MAX - (size_t)n, "%" PRIu32 " removal%s", removals,
+			 plural(removals));
+}
+
 /* files: how many shards, 0 one file, -1 one that is in place all the same. */
 static void report(struct assembly *assembly, const char *path, const struct error *err,
 		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
@@ -317,10 +343,10 @@ static void report(struct assembly *assembly, const char *path, const struct err
 	const bool kept_out = assembly->confined && err->code == EACCES;
 	const struct progress *progress = &assembly->progress;
 	const uint64_t size = atomic_load(&progress->total);
-	const uint32_t merged = snapshot_merged(snapshot, assembly->model->gguf->n_tensors),
-		       grafts = snapshot->grafts - merged;
+	const uint32_t merged = snapshot_merged(snapshot, assembly->model->gguf->n_tensors);
 	const uint32_t missing = assembly->model->left_alone;
 	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "", of_merge[32] = "", without[80] = "";
+	char grafts[GRAFTS_MAX];
 
 	if (missing)
 		snprintf(without, sizeof(without),
@@ -328,6 +354,7 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 plural(missing), missing == 1 ? "is" : "are");
 	if (merged)
 		snprintf(of_merge, sizeof(of_merge), ", %" PRIu32 " merged", merged);
+	describe_grafts(assembly, snapshot, merged, grafts);
 	if (files > 0)
 		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
 	if (err->code)
@@ -338,10 +365,9 @@ static void report(struct assembly *assembly, const char *path, const struct err
 			 after);
 	else
 		snprintf(text, sizeof(text),
-			 DONE "%s: %" PRIu64 " bytes%s, %" PRIu32
-			      " graft%s%s, %.1f s, %.0f MB/s; %" PRIu64 " shared, %" PRIu64
-			      " copied, %" PRIu64 " written%s",
-			 path, size, shards, grafts, plural(grafts), of_merge, seconds,
+			 DONE "%s: %" PRIu64 " bytes%s, %s%s, %.1f s, %.0f MB/s; %" PRIu64
+			      " shared, %" PRIu64 " copied, %" PRIu64 " written%s",
+			 path, size, shards, grafts, of_merge, seconds,
 			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
 			 (uint64_t)atomic_load(&progress->shared),
 			 (uint64_t)atomic_load(&progress->copied),
@@ -582,8 +608,23 @@ int assembly_run_at_unmount(struct assembly *assembly)
 	} else if (snapshot.grafts) {
 		rc = run(assembly, &snapshot, "", 0, &stop);
 	}
+	if (rc == 0 && snapshot.grafts && warning_is_impossible(assembly->warning))
+		rc = 1;
 	snapshot_release(&snapshot);
 	return rc;
+}
+
+char *assembly_impossible(struct assembly *assembly)
+{
+	const struct written_files *written = &assembly->written;
+	char *text;
+
+	if (asprintf(&text, "%s: written, but .check calls this model %s; the base is as it was",
+		     written->n ? written->files[0].path : assembly->model->name,
+		     assembly->warning) < 0)
+		return NULL;
+	make_printable(text);
+	return text;
 }
 
 bool assembly_progress(struct assembly *assembly, struct assembly_progress *progress)

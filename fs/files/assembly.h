@@ -36,8 +36,12 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 
 /* The unmount's: where there are grafts, unless they were assembled since the last change, and what
  * was written is still there: to any name, but where output or directory was given to that file, or
- * into that directory. Returns as assembly_run(), 0 too if there was nothing to write. */
+ * into that directory. Returns as assembly_run(), 0 too if there was nothing to write, and 1 if
+ * the model is written, but is impossible by .check. */
 int assembly_run_at_unmount(struct assembly *assembly);
+
+/* After that 1: which file it is, and the first reason, in a line to free. NULL: out of memory. */
+char *assembly_impossible(struct assembly *assembly);
 
 /* The assembly under way, and each that would begin later, ends with -EINTR. */
 void assembly_cancel(struct assembly *assembly);

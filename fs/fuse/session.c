@@ -431,14 +431,16 @@ int session_run(struct models *models, struct unmount_status *status)
 	}
 	if (rc == 0) {
 		const bool write = !options->read_only && !options->no_assembly;
+		int finished;
 
 		rc = serve(&mount);
 		if (rc < 0)
 			unmount_status_add(status, "failed",
 					   "the mount broke off: nothing was written");
-		if (unmount_finish(mount.fs, rc == 0 && write, status) < 0)
-			rc = -EIO;
-		unmount_status_add(status, "end", rc == 0 ? "0" : "1");
+		finished = unmount_finish(mount.fs, rc == 0 && write, status);
+		if (rc == 0)
+			rc = finished;
+		unmount_status_add(status, "end", rc == 0 ? "0" : rc < 0 ? "1" : "2");
 	}
 	if (mount.session)
 		fuse_session_destroy(mount.session);
@@ -449,5 +451,5 @@ int session_run(struct models *models, struct unmount_status *status)
 	landlock_release(&mount.landlock);
 	if (mount.has_pidfile)
 		unlink(options->pidfile);
-	return rc == 0 ? 0 : 1;
+	return rc == 0 ? 0 : rc < 0 ? 1 : 2;
 }

@@ -73,12 +73,23 @@ static void report_failure(struct unmount_status *status, struct model_files *mo
 	unmount_status_add(status, "failed", text);
 }
 
-/* Write down what was grafted, and let go of what is written down. */
+/* For a user who sees no terminal. */
+static void report_impossible(struct unmount_status *status, struct model_files *model_files)
+{
+	char *text = assembly_impossible(model_files->assembly);
+
+	if (text)
+		unmount_status_add(status, "impossible", text);
+	free(text);
+}
+
+/* Write down what was grafted, and let go of what is written down. Returns as unmount_finish(). */
 static int finish_model(struct work *work, struct model_files *model_files)
 {
 	struct model *model = model_files->model;
 	const uint64_t before = assembly_status_generation(model_files->assembly);
 	char path[PATH_MAX];
+	bool impossible;
 	int rc;
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
@@ -86,6 +97,7 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	layer_flush(model->layer);
 	/* A model without some of its grafts is not what was promised. */
 	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(model_files->assembly);
+	impossible = rc > 0;
 	if (model->keep_layer) {
 		report_failure(work->status, model_files,
 			       "some of its grafts could not be taken up", path);
@@ -99,6 +111,8 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	} else {
 		if (assembly_status_generation(model_files->assembly) != before)
 			report_outcome(work->status, "done", model_files, "", "");
+		if (impossible)
+			report_impossible(work->status, model_files);
 		rc = layer_delete(model->layer);
 		if (rc < 0)
 			report_failure(work->status, model_files, strerror(-rc), path);
@@ -109,7 +123,7 @@ static int finish_model(struct work *work, struct model_files *model_files)
 		log_add(model->log,
 			"%s: the grafts are kept in %s for the next mount of this model",
 			model->name, path);
-	return rc;
+	return rc == 0 && impossible ? 1 : rc;
 }
 
 /* For a user who sees the daemon killed. */
@@ -138,14 +152,18 @@ static void *do_work(void *argument)
 		report_kept(work, mount_model_files_at(fs, i));
 	for (uint32_t i = 0; work->write && i < fs->models->n; i++) {
 		struct model_files *model_files = mount_model_files_at(fs, i);
+		int rc;
 
 		/* Nothing was grafted before all shards were there. */
 		if (!model_files->model->whole)
 			continue;
 		atomic_store(&work->model, i);
 		unmount_status_add(work->status, "begin", model_files->model->name);
-		if (finish_model(work, model_files) < 0)
+		rc = finish_model(work, model_files);
+		if (rc < 0)
 			work->rc = -EIO;
+		else if (rc > 0 && work->rc == 0)
+			work->rc = rc;
 	}
 	atomic_store(&work->done, true);
 	pthread_kill(work->waiter, DONE_SIGNAL);

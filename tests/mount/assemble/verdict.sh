@@ -10,9 +10,11 @@ donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor" "$TMP/out"
 mount_model -o ro "$donor" "$TMP/donor"
 
-# unmount_says PATTERN: so does the helper of umount(8).
+# unmount_says PATTERN [STATUS]: so does the helper of umount(8).
 unmount_says() {
-	"$HELPER" -v "$MNT" >"$TMP/told" 2>&1 || fail "$(cat "$TMP/told")"
+	local status=0
+	"$HELPER" -v "$MNT" >"$TMP/told" 2>&1 || status=$?
+	equal $status "${2:-0}" "$(cat "$TMP/told")"
 	wait_daemon
 	grep -Eq -- "$1" "$TMP/told" || fail "no \"$1\" in: $(cat "$TMP/told")"
 }
@@ -41,8 +43,27 @@ echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 assembly_says 'check says: impossible: complete: removed, .* blk 2 ffn_up$'
 echo 3 >"$MNT/metadata/llama.block_count" || true
 new=$TMP/scribe-Q4_K_M.grafted.gguf
-unmount_says "^assembled: $new: .*; .check says: impossible: [a-z]+: .* \(and [0-9]+ more\)"
+unmount_says "^assembled: $new: .*; .check says: impossible: [a-z]+: .* \(and [0-9]+ more\)" 2
 exists "$new"
+
+# Without a terminal an impossible model is written too, but not without a word: one line and an exit
+# status of the command, the same status of the daemon, and a line in its log.
+for command in "$HELPER" umount; do
+	rm "$new"
+	"$ORGANFS" -f "$base" "$MNT" 2>"$LOGS/foreground" </dev/null &
+	daemon=$!
+	until_true 60 mountpoint -q "$MNT" || late 'not mounted'
+	rm -rf "$MNT"/organs/blk_[34]_*.bin
+	umount_says 2 "^[a-z./-]*umount[a-z.]*: $new: written, but .check calls this model impossible: complete: removed" \
+		"$command" "$MNT"
+	equal "$(wc -l <"$TMP/.said")" 1 "$(cat "$TMP/.said")"
+	exists "$new"
+	status=0
+	wait $daemon || status=$?
+	equal $status 2 'exit status of the daemon'
+	grep -q "assembled: $new: .* bytes, 6 removals, .*; .check says: impossible: complete: " \
+		"$LOGS/foreground" || fail "log: $(cat "$LOGS/foreground")"
+done
 
 # The base alone is the base, whatever is to be said of it.
 mount_daemon "$base" "$MNT"
