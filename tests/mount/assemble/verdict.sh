@@ -46,15 +46,16 @@ new=$TMP/scribe-Q4_K_M.grafted.gguf
 unmount_says "^assembled: $new: .*; .check says: impossible: [a-z]+: .* \(and [0-9]+ more\)" 2
 exists "$new"
 
-# Without a terminal an impossible model is written too, but not without a word: one line and an exit
+# Without a terminal an impossible model is written too, but not without a word: one line and the
 # status of the command, the same status of the daemon, and a line in its log.
+impossible=".check calls this model impossible: complete: removed"
 for command in "$HELPER" umount; do
 	rm "$new"
 	"$ORGANFS" -f "$base" "$MNT" 2>"$LOGS/foreground" </dev/null &
 	daemon=$!
 	until_true 60 mountpoint -q "$MNT" || late 'not mounted'
 	rm -rf "$MNT"/organs/blk_[34]_*.bin
-	umount_says 2 "^[a-z./-]*umount[a-z.]*: $new: written, but .check calls this model impossible: complete: removed" \
+	umount_says 2 "^[a-z./-]*umount[a-z.]*: $new: written, but $impossible" \
 		"$command" "$MNT"
 	equal "$(wc -l <"$TMP/.said")" 1 "$(cat "$TMP/.said")"
 	exists "$new"

@@ -15,7 +15,8 @@ refused_with "$TMP/short.gguf" 'incomplete|ends|outside'
 refused_with "$MALFORMED/magic-lfs.gguf" 'LFS'
 refused_with "$MALFORMED/magic-fugg.gguf" 'FUGG'
 json='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
-printf "\\$(printf %o ${#json})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$json" >"$TMP/model.safetensors"
+zeros='\0\0\0\0\0\0\0'
+printf "\\$(printf %o ${#json})$zeros%s\\0\\0\\0\\0" "$json" >"$TMP/model.safetensors"
 refused_with "$TMP/model.safetensors" 'safetensors file.*convert_hf_to_gguf.py of llama.cpp'
 refused_with "$TMP/none.gguf" 'no such file'
 refused_with /dev/null 'gguf|regular|file'
