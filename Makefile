@@ -517,6 +517,11 @@ REMOVE_UMOUNT_FUSE = @[ "$$(readlink $(UMOUNT_FUSE))" != umount.fuse.organfs ] |
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
 # Nor is a machine that is not this one told what it lacks.
 SAY_NEEDS = @$(if $(DESTDIR),:,mount-helpers/needs)
+define SAY_STAYS
+@$(if $(DESTDIR),:,printf '%s\n' \
+	'Running mounts stay: findmnt -t fuse.organfs lists them, umount MOUNTPOINT ends one.' \
+	'Grafts and settings of each user stay: rm -r ~/.local/state/organfs ~/.config/organfs*')
+endef
 
 .PHONY: install uninstall list-installed
 install: all	## honours PREFIX, DESTDIR and SBINDIR
@@ -540,6 +545,7 @@ uninstall:	## remove what install put there
 		esac; \
 		(cd $(call there)$$kept && rmdir -p $${dir#$$kept/}) 2>/dev/null; \
 	done; true
+	$(SAY_STAYS)
 
 list-installed:
 	@printf '%s %s\n' $(foreach f,$(INSTALLED),$(call field,1,$f) $(call field,3,$f))
