@@ -13,23 +13,26 @@ mount_image ext2 100 "$unordered"
 trap 'umount -l "$disk" "$unordered" 2>/dev/null || true' EXIT
 "$GGUF" small "$TMP/base.gguf" 200
 "$GGUF" small "$TMP/donor.gguf" 200 --seed 2
-mkdir "$TMP/donor" "$TMP/organs"
+# In a mount of their own: in a chroot the mount that $TMP lies in may not be seen, and then the daemon
+# asks each source by a thread.
+organs=$disk/organs
+mkdir "$TMP/donor" "$organs"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
-cp "$TMP/donor/organs/"*_ffn_up.bin "$TMP/organs/"
+cp "$TMP/donor/organs/"*_ffn_up.bin "$organs/"
 
 files=openat,close,unlinkat,mkdirat,mknodat,linkat,renameat,renameat2,readlink,pwrite64,clone3
 mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
-cp "$TMP"/organs/blk_1[0-9]_ffn_up.bin "$MNT/organs/"
+cp "$organs"/blk_1[0-9]_ffn_up.bin "$MNT/organs/"
 trace "$MNT" fsync,fdatasync
-cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
+cp "$organs"/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
 done_tracing
 at_most '100 grafts by one cp: fsync()' "$n"
 trace "$MNT" $files
-cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
+cp "$organs"/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
 done_tracing
 at_most '100 grafts by one cp: calls about files' "$n"
 trace "$MNT"
-cp "$TMP"/organs/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
+cp "$organs"/blk_1??_ffn_up.bin "$MNT/organs/" </dev/null
 done_tracing
 at_most '100 grafts by one cp: requests' "$(calls writev write)"
 at_most '100 grafts by one cp: calls' "$n"
@@ -37,7 +40,7 @@ at_most '100 grafts by one cp: calls' "$n"
 # Eight at once share, on a disk that takes its time.
 trace "$MNT" fsync,fdatasync fsync:delay_enter=50000
 for k in 2 3 4 5 6 7 8 9; do
-	cp "$TMP"/organs/blk_1$k?_ffn_up.bin "$MNT/organs/" </dev/null &
+	cp "$organs"/blk_1$k?_ffn_up.bin "$MNT/organs/" </dev/null &
 	copies[k]=$!
 done
 wait "${copies[@]}"
