@@ -20,7 +20,8 @@ equal "$(ls -A "$TMP/small")" '' 'files on the full disk'
 "$ORGANFS" -f -o "output=$TMP/small/out.gguf" "$base" "$MNT" </dev/null 2>"$LOGS/foreground" &
 until_true 60 mountpoint -q "$MNT" || late 'not mounted'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
-umount_says 1 'No space.*the grafts are kept in ' "$HELPER" "$MNT"
+mount -o remount,ro "$TMP/small"
+umount_says 1 'Read-only.*again with -o output=FILE.*the grafts are kept in ' "$HELPER" "$MNT"
 status=0
 wait $! || status=$?
 equal $status 1 'exit status of the daemon'
