@@ -13,8 +13,8 @@ mount_image ext2 100 "$unordered"
 trap 'umount -l "$disk" "$unordered" 2>/dev/null || true' EXIT
 "$GGUF" small "$TMP/base.gguf" 200
 "$GGUF" small "$TMP/donor.gguf" 200 --seed 2
-# In a mount of their own: in a chroot the mount that $TMP lies in may not be seen, and then the daemon
-# asks each source by a thread.
+# In a mount that is seen: in a chroot that of $TMP may not be, and the daemon then asks each source
+# by a thread.
 organs=$disk/organs
 mkdir "$TMP/donor" "$organs"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
