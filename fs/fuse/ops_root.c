@@ -9,6 +9,7 @@
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
 #include "fs/util/log.h"
+#include "fs/util/temporary_name.h"
 
 #include <errno.h>
 #include <string.h>
@@ -70,13 +71,12 @@ static bool is_generated(const char *name, size_t n)
 	return false;
 }
 
-/* ".NAME.XXXXXX", as rsync calls what is to become NAME; ".NAME" has its dot already. */
+/* Is it the file that rsync is to rename to one of a root? ".NAME" has its dot already. */
 static bool is_beside(const char *name)
 {
-	const size_t n = strlen(name);
+	const size_t n = temporary_name_of_rsync(name);
 
-	return name[0] == '.' && n > 8 && name[n - 7] == '.' &&
-	       (is_generated(name + 1, n - 8) || is_generated(name, n - 7));
+	return n && (is_generated(name + 1, n) || is_generated(name, n + 1));
 }
 
 /* The directory, if its family has a file of that name come and go, and it may; to release. */

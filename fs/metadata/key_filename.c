@@ -2,6 +2,7 @@
 /* key_filename.c - see key_filename.h. */
 #include "fs/metadata/key_filename.h"
 #include "fs/util/hash_text.h"
+#include "fs/util/temporary_name.h"
 #include "fs/util/text_escape.h"
 
 #include <ctype.h>
@@ -32,29 +33,13 @@ void key_filename(const char *key, size_t n, char out[KEY_FILENAME_MAX + 1])
 	out[used] = '\0';
 }
 
-static bool is_backup_name(const char *name, size_t n)
-{
-	static const char *const endings[] = { ".bak", ".orig", ".old", ".new",
-					       ".tmp", ".swp",	".swx", ".rej" };
-
-	if (strspn(name, "0123456789") == n)
-		return true;
-	if (n == 9 && strncmp(name, "sed", 3) == 0 && !strchr(name, '.') && !strchr(name, '_'))
-		return true;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (n > strlen(endings[i]) &&
-		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
-			return true;
-	return false;
-}
-
 size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1])
 {
 	const size_t length = strlen(name);
 	char again[KEY_FILENAME_MAX + 1];
 	size_t n = 0;
 
-	if (length > KEY_FILENAME_MAX || is_backup_name(name, length))
+	if (length > KEY_FILENAME_MAX || temporary_name(name))
 		return 0;
 	for (size_t i = 0; i < length; i++) {
 		const int byte = text_unescape_byte(name + i);

@@ -19,9 +19,7 @@ void key_filename(const char *key, size_t n, char out[KEY_FILENAME_MAX + 1]);
 
 /* The key that a new file of that name makes, into key; its length. 0: it makes none, but a scratch
  * file. New keys are what keys look like: letters, digits, '_', '-', '+', '.' and encoded bytes.
- * Names that editors and other tools give to what they put aside are none: with a leading dot,
- * with '~' or '#', all of digits, "sedXXXXXX", or ending in .bak, .orig, .old, .new, .tmp, .swp,
- * .swx or .rej. */
+ * The temporary names of editors and other tools (temporary_name.h) are none. */
 size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1]);
 
 #endif
