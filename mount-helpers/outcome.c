@@ -161,7 +161,8 @@ int outcome_print(const char *text, const char *name, FILE *out, FILE *err)
 	unsigned kept = 0;
 
 	for (const char *line = text; line; line = next_line(line)) {
-		if ((found = text_of(line, "failed")) || (found = text_of(line, "impossible")))
+		if ((found = text_of(line, "failed")) || (found = text_of(line, "gone")) ||
+		    (found = text_of(line, "impossible")))
 			say(err, name, "", found);
 		else if ((found = text_of(line, "done")) && out)
 			say(out, NULL, "", found);

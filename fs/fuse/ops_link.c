@@ -59,6 +59,9 @@ static ssize_t link_node(struct async_request *async)
 			return tree_fill(inode, directory->ino, linking->name);
 		if (tree_is_dropped(&fs->tree, directory, linking->name))
 			return 0;
+		rc = tree_check_private(inode, directory->ino, linking->name);
+		if (rc < 0)
+			return rc;
 		return scratch_files_add(fs->scratches, directory->ino, linking->name, inode);
 	}
 	if (adapter)

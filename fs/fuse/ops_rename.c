@@ -176,10 +176,13 @@ static int check(struct mount *fs, const struct inode *inode, const struct renam
 }
 
 /* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
-static int rename_scratch(struct mount *fs, const struct renaming *names)
+static int rename_scratch(struct mount *fs, const struct inode *inode, const struct renaming *names)
 {
 	const struct inode *to = &names->to;
+	const int rc = tree_check_private(inode, to->ino, names->new_name);
 
+	if (rc < 0)
+		return rc;
 	if (tree_is_dropped(&fs->tree, to, names->new_name)) {
 		scratch_files_remove(fs->scratches, names->from, names->name);
 		return 0;
@@ -195,7 +198,7 @@ static ssize_t rename_now(struct async_request *async)
 	const bool scratch = family_of(inode)->scratch;
 
 	if (!is_named(inode, names))
-		return scratch ? rename_scratch(async->fs, names) : set_aside(async);
+		return scratch ? rename_scratch(async->fs, inode, names) : set_aside(async);
 	if (scratch)
 		return follow(async->fs, names, tree_fill(inode, names->to.ino, names->new_name));
 	return tree_is_metadata(names->to.ino) ? move_key(async) : move_slot(async);
@@ -233,14 +236,15 @@ static void rename_node(fuse_req_t req, struct inode *inode, const struct renami
 {
 	struct mount *fs = mount_of(req);
 	const bool scratch = family_of(inode)->scratch;
-	/* Of a file that neither becomes a slot or key, nor may at this moment. */
+	/* Of a file that neither becomes a slot or key, nor may at this moment, and is not read. */
 	const bool at_once = scratch && !is_named(inode, names) &&
+			     tree_holds_anything(names->to.ino, names->new_name) &&
 			     !tree_is_named(inode->model, names->from, names->name);
 	struct async_request *async;
 	int rc = check(fs, inode, names);
 
 	if (rc == 0 && at_once)
-		rc = rename_scratch(fs, names);
+		rc = rename_scratch(fs, inode, names);
 	if (rc < 0 || at_once) {
 		inodes_put(fs->inodes, inode);
 		fuse_reply_err(req, -rc);

@@ -19,6 +19,7 @@
 #include "fs/tree/generated.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 #include "fs/tree/undo_words.h"
 #include "fs/util/credentials.h"
 #include "fs/util/fifo_lock.h"
@@ -273,14 +274,16 @@ static ssize_t commit(struct async_request *async)
 }
 
 /* Is the file with that name not needed any more? What was written under the name of a slot or key
- * is theirs now, or refused. A key that nothing was written to is still to come. */
+ * is theirs now, or refused. A key that nothing was written to is still to come. A private file is
+ * dropped if its last check, which had to find an organ, has refused it. */
 static bool is_over(const struct inode *inode, uint64_t directory, const char *name)
 {
 	struct value_type type;
 	uint32_t i;
 
 	if (!tree_is_named(inode->model, directory, name))
-		return false;
+		return !tree_holds_anything(directory, name) && stage_written(inode->stage) &&
+		       !stage_unflushed(inode->stage);
 	return !tree_is_metadata(directory) || stage_written(inode->stage) ||
 	       stage_failed(inode->stage) ||
 	       (metadata_find(inode->model->metadata, name, &i) &&

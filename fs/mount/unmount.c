@@ -4,12 +4,16 @@
 #include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
 #include "fs/layer/layer.h"
+#include "fs/model/inode.h"
 #include "fs/model/slots.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/unmount_status.h"
+#include "fs/tree/tree.h"
 #include "fs/util/log.h"
+#include "fs/util/plural.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -139,12 +143,43 @@ static void report_kept(struct work *work, const struct model_files *model_files
 	snapshot_release(&snapshot);
 }
 
+/* The content of private files ends with the mount. */
+static void report_private(struct work *work, const struct model *model)
+{
+	struct mount *fs = work->fs;
+	char name[NAME_MAX + 1], first[NAME_MAX + 32] = "", text[NAME_MAX + 400];
+	uint64_t n = 0, number;
+
+	for (unsigned klass = 0; klass <= CLASSES; klass++) {
+		const uint64_t directory = klass < CLASSES
+						   ? inode_of_directory(model, INODE_CLASS, klass)
+						   : inode_of_directory(model, INODE_METADATA, 0);
+
+		for (number = 0; tree_next_private(&fs->tree, directory, &number, name); n++) {
+			log_add(model->log, "%s/%s: a private file, gone with the mount",
+				tree_title(directory), name);
+			if (n == 0)
+				snprintf(first, sizeof(first), "%s/%s", tree_title(directory),
+					 name);
+		}
+	}
+	if (n == 0)
+		return;
+	snprintf(text, sizeof(text),
+		 "%.100s: %" PRIu64 " private file%s gone with the mount, the first %s; "
+		 "copy such files out before an unmount",
+		 model->name, n, plural(n), first);
+	unmount_status_add(work->status, "gone", text);
+}
+
 static void *do_work(void *argument)
 {
 	struct work *work = argument;
 	struct mount *fs = work->fs;
 
 	mount_drain(fs);
+	for (uint32_t i = 0; i < fs->models->n; i++)
+		report_private(work, mount_model_files_at(fs, i)->model);
 	/* What is written is what a look would show, whether there was one or not. */
 	if (work->write)
 		symlinks_refresh_last(fs->links);

@@ -14,6 +14,7 @@
  *				done, all of them, 0 if there is none, and milliseconds since the
  *				first one. Of fixed width, padded with blanks
  *	keep	DIRECTORY	grafts that are to be written down lie there
+ *	gone	TEXT		private files whose content is lost
  *	begin	NAME		of the model that is now written
  *	done	TEXT		what was written, or was before, with what .check says against it
  *	drop	DIRECTORY	what was kept there is written down

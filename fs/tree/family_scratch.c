@@ -11,9 +11,14 @@
 #include "fs/tree/name_locks.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
+#include "fs/util/temporary_name.h"
+#include "gguf/error.h"
+#include "gguf/organ.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_theta_name(const char *name)
@@ -137,6 +142,63 @@ int tree_fill(const struct inode *inode, uint64_t directory, const char *name)
 		    : graft_fill_name(model, klass, slot, inode->stage);
 }
 
+bool tree_holds_anything(uint64_t directory, const char *name)
+{
+	return tree_is_metadata(directory) || temporary_name(name) || is_theta_name(name);
+}
+
+int tree_check_private(const struct inode *inode, uint64_t directory, const char *name)
+{
+	struct organ organ = { .name = NULL };
+	struct stage *stage = inode->stage;
+	struct error err = { .code = 0 };
+	struct source staged;
+	struct origin from;
+	char text[320];
+	int rc;
+
+	if (!stage || tree_holds_anything(directory, name))
+		return 0;
+	/* The bytes of an organ that was taken whole need no file. */
+	if (stage_origin(stage, &from)) {
+		stage_set_outcome(stage, &from, true);
+		content_unref(from.content);
+		return 0;
+	}
+	rc = stage_commit_begin(stage, &staged);
+	if (rc == 0 && staged.size > 0)
+		rc = organ_parse(&staged, &organ, &err);
+	free((char *)organ.name);
+	if (rc < 0) {
+		rc = rc == -EBADMSG ? -EINVAL : rc;
+		snprintf(text, sizeof(text), "%s", strerror(-rc));
+		if (err.code)
+			error_describe(&err, text, sizeof(text));
+		log_add(inode->model->log,
+			"%s/%s: refused: %s; a file that is no organ is lost at the unmount: keep "
+			"it elsewhere",
+			tree_title(directory), name, text);
+	}
+	return stage_commit_keep(stage, rc);
+}
+
+bool tree_next_private(const struct tree *tree, uint64_t directory, uint64_t *number,
+		       char name[NAME_MAX + 1])
+{
+	bool lost = false;
+	uint64_t ino;
+
+	for (; !lost && scratch_files_next(tree->scratches, directory, number, name, &ino);
+	     ++*number) {
+		struct inode *inode = inodes_get(tree->inodes, ino);
+
+		lost = inode && !is_theta_name(name) &&
+		       !(inode->stage && stage_shown(inode->stage).size == 0);
+		inodes_put(tree->inodes, inode);
+	}
+	return lost;
+}
+
 /* Take the name that the inode has, to text. False: it has none, and nothing is taken. */
 static bool take_name(const struct tree *tree, const struct inode *inode, struct name_lock *lock,
 		      char text[NAME_MAX + 1])
@@ -171,6 +233,8 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 		rc = tree_fill(inode, name->directory, text);
 		if (rc == 0)
 			scratch_files_place(tree->scratches, inode, name);
+	} else if (stage_written(inode->stage)) {
+		rc = tree_check_private(inode, name->directory, text);
 	}
 	name_locks_release(tree->names, &lock);
 	return rc;

@@ -8,6 +8,7 @@
 #include "fs/tree/model_files.h"
 #include "fs/tree/models_root.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 struct listed;
@@ -83,6 +84,19 @@ struct inode *tree_make_scratch(const struct tree *tree, const struct inode *dir
 /* The same of a file with what an organ holds, which is not copied. */
 struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
 				   const char *name, const struct inode *organ, int *rc);
+
+/* May a private file of that name hold anything? In metadata; else of a temporary name, and of a θ
+ * file's whose organ is not there yet. */
+bool tree_holds_anything(uint64_t directory, const char *name);
+
+/* May the scratch file have that name in that directory? Of another name than those above it has to
+ * be an organ, or empty: everything else would be lost at the unmount. Returns 0, or -errno with a
+ * line in the log: EINVAL it is no organ. Reads what is staged. */
+int tree_check_private(const struct inode *inode, uint64_t directory, const char *name);
+
+/* The next file of the directory whose content is lost at the unmount, as scratch_files_next(). */
+bool tree_next_private(const struct tree *tree, uint64_t directory, uint64_t *number,
+		       char name[NAME_MAX + 1]);
 
 /* The inode of a symbolic link that is no slot's, like that content, which becomes the inode's,
  * entered under a name in a directory, NULL: without one; to release. NULL with *rc set. */

@@ -17,16 +17,16 @@ mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 "$beside" followed "$MNT" "$TMP/donor"
 
 # A name that was refused is not there, and what had it is as it was.
-echo mine >"$MNT/organs/mine"
+echo mine >"$MNT/organs/mine~"
 mv "$TMP/layer/organs" "$TMP/layer/kept"
 : >"$TMP/layer/organs"
-for name in aside mine; do
+for name in aside mine~; do
 	expect_fail 'Not a directory' mv "$MNT/organs/blk_3_ffn_up.bin" "$MNT/organs/$name"
 done
 rm "$TMP/layer/organs"
 mv "$TMP/layer/kept" "$TMP/layer/organs"
 absent "$MNT/organs/aside"
-equal "$(cat "$MNT/organs/mine")" mine
+equal "$(cat "$MNT/organs/mine~")" mine
 exists "$MNT/organs/blk_3_ffn_up.bin"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"

@@ -134,25 +134,57 @@ with with_backup
 with through_python
 with linked_into_place
 
-# Files beside the organs are private to the mount.
+# Files beside the organs are private to the mount. Under a temporary name they hold anything.
 mount_model "$base"
-echo some words >"$MNT/organs/notes"
-echo more >>"$MNT/organs/notes"
-equal "$(cat "$MNT/organs/notes")" "$(printf 'some words\nmore')"
-equal "$(stat -c %s "$MNT/organs/notes")" 16
-truncate -s 4 "$MNT/organs/notes"
-equal "$(cat "$MNT/organs/notes")" some
-mv "$MNT/organs/notes" "$MNT/norm/4913"
-absent "$MNT/organs/notes"
+echo some words >"$MNT/organs/notes~"
+echo more >>"$MNT/organs/notes~"
+equal "$(cat "$MNT/organs/notes~")" "$(printf 'some words\nmore')"
+equal "$(stat -c %s "$MNT/organs/notes~")" 16
+truncate -s 4 "$MNT/organs/notes~"
+equal "$(cat "$MNT/organs/notes~")" some
+mv "$MNT/organs/notes~" "$MNT/norm/4913"
+absent "$MNT/organs/notes~"
 equal "$(cat "$MNT/norm/4913")" some
 ls "$MNT/norm" | grep -qx 4913 || fail 'not listed'
 expect_fail 'not permitted' mv "$MNT/norm/4913" "$MNT/norm/blk_0_attn_norm.bin"
 equal "$(cat "$MNT/norm/4913")" some
+
+# Under another name they have to be organs: what moves a file here keeps it.
+touch "$MNT/organs/precious.gguf"
+cp "$base" "$TMP/precious.gguf"
+refused() {
+	expect_fail "$@"
+	same "$TMP/precious.gguf" "$base"
+	log_says ' organs/precious.gguf: refused: .* no organ file: .* lost at the unmount'
+}
+refused 'Invalid argument' mv "$TMP/precious.gguf" "$MNT/organs/"
+until_true 60 test ! -e "$MNT/organs/precious.gguf" || fail 'the refused file is there'
+refused 'not permitted' rsync --remove-source-files "$TMP/precious.gguf" "$MNT/organs/"
+cp "$TMP/precious.gguf" "$MNT/organs/precious.gguf.part"
+refused 'not permitted' mv "$MNT/organs/precious.gguf.part" "$MNT/organs/precious.gguf"
+refused 'Invalid argument' ln "$MNT/organs/precious.gguf.part" "$MNT/organs/precious.gguf"
+same "$MNT/organs/precious.gguf.part" "$base"
+rm "$MNT/organs/precious.gguf.part"
+absent "$MNT/organs/precious.gguf"
+(head -c 99 2>/dev/null || cat) <"$MNT/organs/blk_1_ffn_up.bin" >"$MNT/organs/organ"
+same "$MNT/organs/organ" "$MNT/organs/blk_1_ffn_up.bin"
+cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/organ"
+mv "$MNT/organs/organ" "$MNT/organs/kept"
+same "$MNT/organs/kept" "$MNT/organs/blk_2_ffn_up.bin"
 rm "$MNT/norm/blk_0_attn_norm.theta"
 absent "$MNT/norm/blk_0_attn_norm.theta"
 same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''
-unmount_and_wait
+
+# The unmount names the private files that are lost with it.
+"$UMOUNT" "$MNT" 2>"$TMP/said" || fail "exit $?: $(cat "$TMP/said")"
+equal "$(cat "$TMP/said")" "organfs-umount: stories260K: 2 private files gone with the mount, \
+the first organs/kept; copy such files out before an unmount"
+wait_daemon
+for name in organs/kept norm/4913; do
+	grep -q " $name: a private file, gone with the mount" "$LOGS/${MNT##*/}" ||
+		fail "the log does not name $name"
+done
 absent "$TMP/stories260K.grafted.gguf"
 unmount_and_wait "$TMP/donor"
 no_litter "$XDG_STATE_HOME"

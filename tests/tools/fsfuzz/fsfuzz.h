@@ -221,6 +221,8 @@ void list_class(struct fuzz *fuzz);
 void begin_scratches(struct fuzz *fuzz);
 void open_scratch(struct fuzz *fuzz);
 void make_scratch(struct fuzz *fuzz);
+void close_private(struct fuzz *fuzz);
+void rename_private(struct fuzz *fuzz);
 void remove_scratch(struct fuzz *fuzz);
 void rename_scratch(struct fuzz *fuzz);
 void link_scratch(struct fuzz *fuzz);

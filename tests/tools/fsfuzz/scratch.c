@@ -88,6 +88,46 @@ void make_scratch(struct fuzz *fuzz)
 	scratch->file->size = n;
 }
 
+/* Of another name than temporary ones a private file has to be an organ, or empty, at its close or
+ * at the rename to that name. A refused one goes with its release, which comes after the close. */
+static void name_private(struct fuzz *fuzz, bool renamed)
+{
+	const struct slot *slot = any_slot(fuzz, false);
+	const size_t n = one_in(fuzz, 2) ? slot->size : below(fuzz, slot->size);
+	const bool kept = n == 0 || n == slot->size;
+	char name[64], path[4096], temporary[4096];
+	int fd;
+
+	memcpy(fuzz->bytes, fuzz->shared->slot[slot->like].base.bytes, slot->header);
+	make_body(fuzz->bytes + slot->header, slot->size - slot->header, next_random(fuzz) | 1);
+	snprintf(name, sizeof(name), "organs/fsfuzz-%u", fuzz->number);
+	path_of(fuzz, name, path);
+	snprintf(name, sizeof(name), "organs/fsfuzz-%u.tmp", fuzz->number);
+	path_of(fuzz, name, temporary);
+	say(fuzz, "%s: %zu bytes as of %s%s", path, n, slot->path, renamed ? ", renamed" : "");
+	fd = open(renamed ? temporary : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	expect(fuzz, fd, 0, "open");
+	if (write(fd, fuzz->bytes, n) != (ssize_t)n)
+		wrong(fuzz, "write: %s", strerror(errno));
+	expect(fuzz, close(fd), renamed || kept ? 0 : EINVAL, "close");
+	if (renamed) {
+		expect(fuzz, rename(temporary, path), kept ? 0 : EPERM, "rename");
+		expect(fuzz, unlink(kept ? path : temporary), 0, "unlink");
+	} else if (unlink(path) < 0 && (kept || errno != ENOENT)) {
+		wrong(fuzz, "unlink: %s", strerror(errno));
+	}
+}
+
+void close_private(struct fuzz *fuzz)
+{
+	name_private(fuzz, false);
+}
+
+void rename_private(struct fuzz *fuzz)
+{
+	name_private(fuzz, true);
+}
+
 static void forget(struct scratch *scratch)
 {
 	put_file(scratch->file);

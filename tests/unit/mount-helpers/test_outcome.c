@@ -92,6 +92,7 @@ static void the_end_is_the_outcome(void **state)
 	assert_printed(FIRST "failed\ta\ndone\tb\nfailed\tc\nend\t1\n", 1, "b\n", "it: a\nit: c\n");
 	assert_printed(FIRST "done\ta\nimpossible\tb\nend\t2\n", 2, NULL, "it: b\n");
 	assert_printed(FIRST "end\t3\n", 1, "", "");
+	assert_printed(FIRST "gone\t1 file\nend\t0\n", 0, NULL, "it: 1 file\n");
 	assert_printed(FIRST "end\t0", 0, "", "");
 	assert_printed(FIRST "end\t00\n", 1, "", "");
 	assert_printed(FIRST "end\t\n", 1, "", "");
