@@ -370,6 +370,26 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	return stage_commit_end(stage, rc, view);
 }
 
+/* The end of a refusal's line: what the slot holds now. */
+static const char *state_text(const struct filling *filling)
+{
+	struct content *own;
+	bool removed;
+
+	if (filling->is_new)
+		return "";
+	if (filling->undone)
+		return "; its removal is undone, the slot holds what it had before";
+	own = slots_own(filling->model->slots, filling->tensor);
+	removed = content_is_whiteout(own);
+	content_unref(own);
+	if (!removed)
+		return "; the slot keeps what it had";
+	return filling->tensor < filling->model->gguf->n_tensors
+		       ? "; the slot stays removed, as it was before; .undo brings back the base's"
+		       : "; the slot stays removed, as it was before";
+}
+
 int filling_refuse(struct filling *filling, int rc)
 {
 	char text[320];
@@ -379,7 +399,7 @@ int filling_refuse(struct filling *filling, int rc)
 	else
 		snprintf(text, sizeof(text), "%s", strerror(-rc));
 	log_add(filling->model->log, "%s/%s.bin: graft refused: %s%s", class_name(filling->klass),
-		filling->name, text, filling->is_new ? "" : "; the slot keeps what it had");
+		filling->name, text, state_text(filling));
 	return rc;
 }
 
@@ -517,6 +537,16 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 	return rc;
 }
 
+/* mv(1) from another filesystem and install(1) remove a slot before they write it anew. */
+static int refuse_staged(struct filling *filling, struct stage *stage, int rc)
+{
+	struct content *removal = stage_removal(stage);
+
+	filling->undone = removal && filling_undo_removal(filling, removal) == 0;
+	content_unref(removal);
+	return filling_refuse(filling, rc);
+}
+
 int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
 		     struct donor *donor)
 {
@@ -525,7 +555,7 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
-	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+	return rc < 0 ? refuse_staged(&filling, stage, rc) : 0;
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
@@ -559,8 +589,8 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 }
 
 /* moved_on: NULL, or the slot has to hold was, as graft_set_aside(). */
-static int empty_slot(struct model *model, uint32_t tensor, const struct content *was,
-		      bool *moved_on)
+static int empty_slot(struct model *model, uint32_t tensor, pid_t remover,
+		      const struct content *was, bool *moved_on)
 {
 	struct content *content, *nothing = content_new_whiteout();
 	char path[ORGAN_PATH_MAX];
@@ -575,6 +605,8 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 					  : journal_finish_pending(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
+	if (rc == 0 && remover)
+		content_set_removal(nothing, remover, content);
 	if (rc == 0)
 		slots_set(model->slots, tensor, nothing);
 	else
@@ -591,10 +623,30 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 
 int graft_remove(struct model *model, uint32_t tensor)
 {
-	return empty_slot(model, tensor, NULL, NULL);
+	return empty_slot(model, tensor, 0, NULL, NULL);
+}
+
+int graft_remove_by(struct model *model, uint32_t tensor, pid_t remover)
+{
+	return empty_slot(model, tensor, remover, NULL, NULL);
+}
+
+struct content *graft_removal(struct model *model, enum organ_class klass, const char *name,
+			      size_t n, pid_t creator)
+{
+	struct content *own;
+	uint32_t tensor;
+
+	if (creator < 1 || !model_find_slot(model, klass, name, n, &tensor))
+		return NULL;
+	own = slots_own(model->slots, tensor);
+	if (content_is_whiteout(own) && own->remover == creator)
+		return own;
+	content_unref(own);
+	return NULL;
 }
 
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
 {
-	return empty_slot(model, tensor, was, moved_on);
+	return empty_slot(model, tensor, 0, was, moved_on);
 }

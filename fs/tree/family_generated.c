@@ -184,8 +184,9 @@ static int merge_obey(const struct tree *tree, const struct inode *inode,
 	return rc;
 }
 
-static int merge_remove(const struct inode *inode)
+static int merge_remove(const struct inode *inode, pid_t remover)
 {
+	(void)remover;
 	return merge_edit_end(inode->model);
 }
 
