@@ -155,29 +155,47 @@ static bool mark_short(struct gguf_tensor *t, uint64_t next)
 	return true;
 }
 
+/* Where the last tensor that has bytes begins: one without may stand anywhere. */
+static uint64_t last_offset(const struct gguf *gguf)
+{
+	for (uint32_t i = gguf->n_tensors; i-- > 0;) {
+		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
+
+		if (t->size || !type_find(t->type))
+			return t->offset;
+	}
+	return 0;
+}
+
 /* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end, as
  * those of a short tensor do. A file that ends too early is incomplete, unless another tensor is
  * short: then all of them were laid out by other sizes. */
 static void size_by_offsets(struct gguf *gguf, bool header)
 {
 	const uint32_t n = gguf->n_tensors;
-	const uint64_t last = n ? gguf->tensors[gguf->order[n - 1]].offset : 0;
-	uint64_t next = header ? last : gguf->size;
+	const uint64_t last = last_offset(gguf);
+	uint64_t next = header ? last : gguf->size, begins = next;
 	bool any_short = false;
 
 	for (uint32_t i = n; i-- > 0;) {
 		struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 
+		if (t->offset < begins)
+			next = begins;
 		if (!type_find(t->type))
-			t->size = next - t->offset;
+			t->size = t->offset < next ? next - t->offset : 0;
 		else if (t->offset < last && mark_short(t, next))
 			any_short = true;
-		if (i && gguf->tensors[gguf->order[i - 1]].offset < t->offset)
-			next = t->offset;
+		if (t->size || !type_find(t->type))
+			begins = t->offset;
 	}
-	for (uint32_t i = n; !header && any_short && i-- > 0;)
-		if (gguf->tensors[gguf->order[i]].offset == last)
-			mark_short(&gguf->tensors[gguf->order[i]], gguf->size);
+	for (uint32_t i = n; !header && any_short && i-- > 0;) {
+		struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
+
+		if (t->offset < last)
+			break;
+		mark_short(t, gguf->size);
+	}
 }
 
 /* Of a header alone: the size of the file that it is with the tensors' bytes. */

@@ -63,7 +63,7 @@ static void check_tensor(const struct gguf *g, uint32_t i)
 	check_anatomy(t);
 }
 
-/* No tensor begins within another one: the outer one would be short. */
+/* No tensor that has bytes begins within another one: the outer one would be short. */
 static void check_apart(const struct gguf_tensor *before, const struct gguf_tensor *t)
 {
 	require(before->offset == t->offset || before->offset + before->size <= t->offset);
@@ -72,6 +72,7 @@ static void check_apart(const struct gguf_tensor *before, const struct gguf_tens
 /* order holds every tensor once, by offset; overlap says whether any two share a byte. */
 static void check_order(const struct gguf *g)
 {
+	const struct gguf_tensor *before = NULL;
 	bool *seen = calloc(g->n_tensors + 1u, sizeof(*seen));
 	bool overlap = false;
 	uint64_t start = 0, end = 0;
@@ -84,8 +85,9 @@ static void check_order(const struct gguf *g)
 		seen[g->order[i]] = true;
 		require(t->offset >= start);
 		start = t->offset;
-		if (i)
-			check_apart(&g->tensors[g->order[i - 1]], t);
+		if (before && t->size)
+			check_apart(before, t);
+		before = t->size ? t : before;
 		if (t->size && t->offset < end)
 			overlap = true;
 		if (t->offset + t->size > end)

@@ -990,6 +990,28 @@ static void a_tensor_longer_than_the_file_is_refused_where_it_begins(void **stat
 	mk_file_free(&file);
 }
 
+static void a_tensor_without_bytes_makes_none_short(void **state)
+{
+	static const uint64_t nothing[] = { 0 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+	struct gguf *g;
+
+	(void)state;
+	mkgguf_tensor(m, "large", GGML_F32, 2, ne_matrix)->offset = 0;
+	mkgguf_tensor(m, "none", GGML_F32, 1, nothing)->offset = 64;
+	mkgguf_tensor(m, "next", GGML_F32, 2, ne_matrix)->offset = 384;
+	mkgguf_tensor(m, "end", GGML_F32, 1, nothing)->offset = 768;
+	file = mkgguf_finish(m);
+	g = read_file(&file);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(g->tensors[i].type, GGML_F32);
+	assert_int_equal(g->tensors[0].size, 384);
+	assert_false(g->overlap);
+	gguf_free(g);
+	mk_file_free(&file);
+}
+
 /* Blocks of 18 bytes as those of another layout: all tensors are short, and the last one ends with
  * the file. */
 static void a_short_last_tensor_is_no_end_of_the_file_if_others_are_short(void **state)
