@@ -31,8 +31,9 @@ static bool find_count(const struct gguf *gguf, const char *ending, uint64_t *co
 	return false;
 }
 
-/* Those that are missing among the blocks of a kind. Returns the highest number and 1; kinds gets a
- * bit for each kind. */
+/* Mark in gaps the numbers of blocks that are missing among those of their kind. Returns the
+ * highest number and 1, of blocks of kind 0 ("blk.") if there are any; kinds gets a bit for each
+ * kind. */
 static uint32_t find_gaps(const struct check_block *blocks, bool *gaps, uint32_t *kinds)
 {
 	uint32_t ends[ANATOMY_BLOCK_KINDS] = { 0 }, n = 0;
@@ -50,7 +51,7 @@ static uint32_t find_gaps(const struct check_block *blocks, bool *gaps, uint32_t
 	for (uint32_t b = 0; b < n; b++)
 		for (unsigned k = 0; k < ANATOMY_BLOCK_KINDS; k++)
 			gaps[b] |= b < ends[k] && !(blocks[b].kinds >> k & 1);
-	return n;
+	return ends[0] ? ends[0] : n;
 }
 
 static void judge_blocks(const struct gguf *header, uint32_t n, uint32_t kinds, const char *missing,
@@ -62,7 +63,7 @@ static void judge_blocks(const struct gguf *header, uint32_t n, uint32_t kinds, 
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "they have to run from 0 without a gap, and these are missing: %s",
 			    missing);
-	else if (kinds & ~1u)
+	else if (!(kinds & 1u) && !find_count(header, ".block_count", &count))
 		finding_set(finding, VERDICT_OK,
 			    "%" PRIu32 " from 0 on; diffusion models have no block_count", n);
 	else if (!find_count(header, ".block_count", &count))

@@ -175,7 +175,7 @@ static bool is_foreign(uint32_t type)
 static bool has_foreign_types(const struct gguf *gguf)
 {
 	for (uint32_t i = 0; i < gguf->n_tensors; i++)
-		if (is_foreign(gguf->tensors[i].type))
+		if (is_foreign(type_id(gguf->tensors[i].type)))
 			return true;
 	return false;
 }

@@ -29,13 +29,13 @@ const char *const check_traits_keys[TRAIT_NUMBERS] = {
 void check_traits_architecture(const struct traits *host, const struct traits *donor,
 			       struct finding *finding)
 {
-	if (!XXH128_isEqual(host->basis, donor->basis))
+	if (!host->architecture[0] || !donor->architecture[0])
+		finding_set(finding, VERDICT_UNKNOWN, "%s does not say what it is",
+			    host->architecture[0] ? "the donor" : "this model");
+	else if (!XXH128_isEqual(host->basis, donor->basis))
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "the weights are stored in another basis (*.hadamard.*) in the donor "
 			    "than here");
-	else if (!host->architecture[0] || !donor->architecture[0])
-		finding_set(finding, VERDICT_UNKNOWN, "%s does not say what it is",
-			    host->architecture[0] ? "the donor" : "this model");
 	else if (strcmp(host->architecture, donor->architecture) == 0)
 		finding_set(finding, VERDICT_OK, "both are %s", host->architecture);
 	else
