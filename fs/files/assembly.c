@@ -312,19 +312,17 @@ static void conclude(struct assembly *assembly, char *text, size_t n, const char
 	log_add(assembly->model->log, "%s", text);
 }
 
-/* "9 grafts", "18 removals" or both. A whiteout over a merge counts as merged. */
+/* "9 grafts", "18 removals" or both. The removal of an added slot is no change of the base. */
 static void describe_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
 			    uint32_t merged, char text[GRAFTS_MAX])
 {
-	struct slots *slots = assembly->model->slots;
 	uint32_t removals = 0, grafts;
 	int n = 0;
 
-	for (uint32_t i = 0; i < snapshot->n; i++) {
+	for (uint32_t i = 0; i < assembly->model->gguf->n_tensors; i++) {
 		const struct content *own = content_own(snapshot->content[i]);
 
-		removals += content_is_whiteout(own) && !own->beneath &&
-			    slots_is_changed(slots, i, own);
+		removals += content_is_whiteout(own) && !own->beneath;
 	}
 	grafts = snapshot->grafts - merged - removals;
 	if (grafts || !removals)
