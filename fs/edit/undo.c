@@ -436,8 +436,7 @@ int undo(struct model *model, char *words)
 	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
 		log_add(model->log, ".undo: refused: %s; %s", strerror(-rc),
-			undoing.in_part ? "the disk is full and not all is undone, or not durably: "
-					  ".undo has the rest"
+			undoing.in_part ? "not all is undone, or not durably: .undo has the rest"
 					: "nothing is undone");
 	return rc;
 }

@@ -695,7 +695,7 @@ static int remove_in(int dir, enum layer_kind kind, const char *name, const char
 	return unlinkat(dir, file, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-/* Of the kinds the one that counts goes last; without any the slot's notes say nothing. */
+/* The kind that counts goes last. The notes beside it are ignored without it, and may stay. */
 static int erase_slot(int dir, const char *name)
 {
 	int rc = 0;
@@ -706,9 +706,11 @@ static int erase_slot(int dir, const char *name)
 		if (rc == 0)
 			rc = remove_in(dir, kind, name, "");
 	}
-	if (rc == 0)
-		rc = remove_in(dir, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
-	return rc < 0 ? rc : remove_in(dir, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
+	if (rc == 0) {
+		remove_in(dir, LAYER_NOTHING, name, LAYER_ORIGIN_SUFFIX);
+		remove_in(dir, LAYER_NOTHING, name, LAYER_SEEN_SUFFIX);
+	}
+	return rc;
 }
 
 int layer_erase(const struct layer *layer, enum organ_class klass, const char *file)
