@@ -262,7 +262,7 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 
 		if (n == -EINTR && !fuse_session_exited(loop->session))
 			continue;
-		if (n == -ENOMEM) {
+		if (n == -ENOMEM && !fuse_session_exited(loop->session)) {
 			stand_back(loop);
 			return false;
 		}
