@@ -161,8 +161,8 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 							    from ? backing_stat(from)->st_dev : 0));
 }
 
-/* One answer tells of no more. */
-#define COPY_MOST ((uint64_t)UINT32_MAX & ~(uint64_t)4095)
+/* One answer tells of no more. The kernel asks for whole pages, of at most 64 KiB. */
+#define COPY_MOST ((uint64_t)UINT32_MAX & ~(uint64_t)65535)
 
 /* A whole organ of this mount is taken by the stage without a copy; anything else the kernel copies
  * by reading and writing. The kernel asks for an organ of over 4 GiB in parts of COPY_MOST bytes,
