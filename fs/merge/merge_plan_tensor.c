@@ -115,6 +115,12 @@ static int check_type(const struct planner *planner, const struct plan_model *mo
 {
 	char scratch[TYPE_NAME_MAX];
 
+	const struct organ organ = organ_of_tensor(found);
+	char text[ORGAN_SHORT_MAX];
+
+	if (type_is_short(found->type))
+		return plan_refuse(planner, model, "%.80s of \"%.60s\" is short: %s", found->name,
+				   model->name, organ_short_text(&organ, text));
 	if (known ? type_find(found->type) != NULL : can_decode(found))
 		return 0;
 	return plan_refuse(planner, model, "%.80s of \"%.60s\" is of type %s, which is not merged",
