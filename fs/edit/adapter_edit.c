@@ -145,7 +145,7 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 		rc = link && err.code != ENOENT ? 0 : -err.code;
 	}
 	content_unref(of);
-	/* The name is mistyped. The file of an earlier mount's link may be away for a while. */
+	/* A new link needs its file. That of an earlier mount's link may be away for a while. */
 	if (rc == -ENOENT)
 		content_unref(link);
 	if (rc == 0) {

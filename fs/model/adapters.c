@@ -300,12 +300,16 @@ int adapters_check_file(struct model *model, struct backing *file, const struct 
 	if (!same_architecture(model, gguf, &source))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for a model of another architecture");
-	if (basis_same(model->gguf, &base, gguf, &source) != 1)
+	rc = basis_same(model->gguf, &base, gguf, &source);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "its metadata cannot be read");
+	if (rc == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the model's weights are stored in another basis (*.hadamard.*) "
 				 "than it is for");
 	if (gguf->n_tensors == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
+	rc = 0;
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
 		rc = check_pair(model, gguf, &gguf->tensors[i], err);
 	return rc;
