@@ -394,8 +394,8 @@ static int unmount_found(struct work *work)
 		return wait_and_report(work);
 	if (work->daemon.is_dead)
 		say(work,
-		    "%s: the daemon has died; the grafts are kept: mount the model again, then "
-		    "unmount it to have them written",
+		    "%s: the daemon has died, or its connection was aborted; grafts that it has "
+		    "not written are kept: mount the model again",
 		    work->mount.point);
 	else if (!lazy)
 		say(work, "%s: its daemon cannot be asked how far it is: not waiting for it",
