@@ -177,8 +177,8 @@ static void report_fusermount(void)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (geteuid() == 0 || access(places[i], F_OK) == 0)
 			return;
-	log_error("fusermount3 is not installed, by which users other than root mount: install "
-		  "the package fuse3");
+	log_error("fusermount3, by which users other than root mount, is not in /usr/bin: is the "
+		  "package fuse3 installed?");
 }
 
 static int start(struct mount_session *mount)

@@ -87,11 +87,15 @@ organfs_says() {
 mkdir -p "$TMP/upper" "$TMP/dev"
 mount -t tmpfs tmpfs "$TMP/upper"
 mkdir "$TMP/upper/upper" "$TMP/upper/work"
-if mount -t overlay -o "lowerdir=/usr/bin,upperdir=$TMP/upper/upper,workdir=$TMP/upper/work" \
+if [ -e /usr/local/bin/fusermount3 ]; then
+	echo 'not tried without fusermount3: another one is in /usr/local/bin'
+elif mount -t overlay -o "lowerdir=/usr/bin,upperdir=$TMP/upper/upper,workdir=$TMP/upper/work" \
 	overlay /usr/bin 2>/dev/null; then
-	rm -f /usr/bin/fusermount3 /usr/local/bin/fusermount3
-	organfs_says 'install the package fuse3$'
+	rm /usr/bin/fusermount3
+	organfs_says 'package fuse3 '
 	umount -l /usr/bin
+else
+	echo 'not tried without fusermount3: no overlay over /usr/bin'
 fi
 chmod 600 "$TMP/fuse"
 organfs_says '^organfs: /dev/fuse: Permission denied: .* sudo chmod 666 /dev/fuse; a container '
