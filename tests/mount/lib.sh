@@ -190,7 +190,7 @@ stop() {
 }
 
 is_stopped() {
-	! cat "/proc/$1/task/"*/status | grep '^State:' | grep -qv stopped
+	! is_gone "$1" && ! cat "/proc/$1/task/"*/status | grep '^State:' | grep -qv stopped
 }
 
 # wait_inside PID...: each of these processes waits, in a call, for the answer of a mount, or for a
@@ -200,6 +200,7 @@ wait_inside() {
 	for pid; do
 		{ read -r where || true; } 2>/dev/null <"/proc/$pid/wchan" || return 1
 		case $where in
+		fuse_dev_*) return 1 ;; # a daemon that waits for requests
 		request_wait_answer | fuse_* | d_alloc_parallel) ;;
 		folio_wait_bit* | wait_on_page_bit*) ;;
 		*) return 1 ;;
@@ -234,8 +235,9 @@ wait_daemon() {
 	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
 	unset "DAEMON[$mnt]"
-	# With 2 it has written a model that .check calls impossible.
-	[[ $status = [02] || $status = 127 ]] ||
+	# With 2 it has written a model that .check calls impossible, and says so.
+	[[ $status = 0 || $status = 127 ]] ||
+		[[ $status = 2 && $(<"$LOGS/${mnt##*/}") = *impossible* ]] ||
 		fail "the daemon of $mnt ended with status $status: $(tail -n 3 "$LOGS/${mnt##*/}")"
 }
 
@@ -650,6 +652,7 @@ serve() {
 		URL=$(cat "$LOGS/served")
 		if [ -n "$URL" ]; then
 			HTTPD=$(cat "$TMPDIR"/organ-serve.*/pid)
+			[[ $HTTPD != *[!0-9]* && -n $HTTPD ]] || fail "lighttpd is \"$HTTPD\""
 			return
 		fi
 		# Another process has taken the port since it was free.

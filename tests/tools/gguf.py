@@ -1105,6 +1105,6 @@ def main():
     try:
         a.function(a)
     except Wrong as wrong:
-        sys.exit(f"gguf.py: {wrong}")
+        sys.exit(f"gguf: {wrong}")
     except (OSError, struct.error, KeyError, ValueError) as error:
-        sys.exit(f"gguf.py: {type(error).__name__}: {error}")
+        sys.exit(f"gguf: {type(error).__name__}: {error}")

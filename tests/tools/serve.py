@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""serve.py DIR PORTFILE LOG BLOCKS: an HTTP server on 127.0.0.1 that knows ranges, for tests of downloads.
+"""serve.py DIR PORTFILE LOG BLOCKS: an HTTP server on 127.0.0.1 that knows ranges, for tests of
+downloads.
 
-It writes its port to PORTFILE and a line "METHOD PATH FIRST-BYTE" a request to LOG. What the path
-begins with chooses its manners: /cut/ sends half of what it is asked for and breaks the connection
-(but for the last KiB), /held/ sends as many blocks of 64 KiB as the file BLOCKS says, if it exists,
-a line WAIT to LOG if there are more, and one GONE when the client has left, /plain/ knows no ranges and
-not how long a file is, /bare/ says how long but not which it is, /signed/ refuses HEAD, /old/ and /new/
-serve one file with two stamps."""
+It writes its port to PORTFILE and a line "METHOD PATH FIRST-BYTE" a request to LOG. The beginning
+of the path chooses its manners: /cut/ sends half of the bytes that are asked for and breaks the
+connection (but for the last KiB), /held/ sends as many blocks of 64 KiB as the file BLOCKS says, if
+it exists, a line WAIT to LOG if there are more, and one GONE when the client has left, /plain/
+knows no ranges and not how long a file is, /bare/ says how long but not which it is, /signed/
+refuses HEAD, /old/ and /new/ serve one file with two stamps."""
 
 import hashlib
 import http.server

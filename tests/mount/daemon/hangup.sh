@@ -33,6 +33,7 @@ python3 "$TMP/terminal.py" "$ORGANFS" "$base" "$MNT" <"$TMP/end" >"$TMP/pid" &
 terminal=$!
 exec 9>"$TMP/end"
 until_true 60 is_mounted_at "$MNT" || late 'no mount in a terminal'
+until_true 60 test -s "$TMP/pid" || late 'no process number'
 hang_up "$(cat "$TMP/pid")"
 exec 9>&-
 until_true 60 is_gone $terminal || fail 'the mount outlives its terminal'

@@ -7,17 +7,20 @@
 
 need prlimit
 base=$(use scribe-Q4_K_M)
+# The bytes are right, or there is an error: cmp tells it by 2, other bytes by 1.
 read_all() {
-	local i
+	local i status readers=()
 	for i in 1 2 3 4 5 6 7 8; do
-		(cat "$MNT"/organs/*.bin "$MNT/model.gguf" >/dev/null || true) 2>>"$LOGS/readers" &
+		cmp "$MNT/model.gguf" "$base" >>"$LOGS/readers" 2>&1 &
 		readers+=($!)
 	done
-	in_time 100 tail -f --pid="${readers[0]}" /dev/null
-	wait "${readers[@]}"
-	readers=()
+	for i in "${readers[@]}"; do
+		until_true 100 is_gone "$i" || fail 'a reader hangs'
+		status=0
+		wait "$i" || status=$?
+		[[ $status = [02] ]] || fail "other bytes: $(tail -n 1 "$LOGS/readers")"
+	done
 }
-readers=()
 for megabytes in ${SIZES:-$(seq 4 8 160 | some 3)}; do
 	mount_model -o noassemble,threads=8 "$base"
 	pid=${DAEMON[$MNT]}

@@ -3,7 +3,7 @@
 # plain: sanitizers need memory of their own
 PAGES=$here/../tools/pages.py
 
-# model_on_disk SIZE [OPTION...]: $base of so many bytes, with options of gguf.py synth, and $pages
+# model_on_disk SIZE [OPTION...]: $base of so many bytes, with options of gguf synth, and $pages
 # pages, on a filesystem whose pages can be told and dropped.
 model_on_disk() {
 	mount_image ext4 400 "$TMP/disk"

@@ -4,7 +4,7 @@
 # gguf/tensor_classes.tsv or is one for which the words in the name decide, by a pattern below.
 . "${0%/*}/../lib.sh"
 
-# -P: tests/tools/gguf.py is another module of that name, and no package.
+# -P: no other module of that name is meant.
 python3 -P -c 'import gguf.constants' 2>/dev/null || skip 'no Python package gguf'
 python3 -P - "$here/../../gguf/tensor_classes.tsv" <<'END' || fail 'give these names a row'
 import fnmatch

@@ -70,12 +70,14 @@ are_gone() {
 	done
 }
 until_true 60 are_gone || fail 'a reader goes on'
+begin=$(milliseconds)
 cat "$MNT/big/.theta" >/dev/null 2>&1 &
 readers=($!)
 until_true 60 wait_inside $! || late 'a reader does not wait'
 kill $!
 until_true 60 are_gone || fail 'a reader goes on'
 unmount_and_wait
+[ $(($(milliseconds) - begin)) -lt 20000 ] || late 'the server has been silent for too long'
 ! grep 'cannot be read' "$LOGS/both" || fail 'the server was waited for'
 rm "$TMP/www/hang"
 

@@ -122,6 +122,7 @@ begin() {
 		hold
 		until_true 60 have_arrived $((arrived += 1)) || late "organ $i is not written"
 	done
+	[ "$(grafts)" != "$before" ] || fail 'no organ is done'
 }
 is_undone() {
 	[ "$(grafts)" = "$before" ] && no_scratch

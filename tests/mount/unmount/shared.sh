@@ -36,7 +36,8 @@ written() {
 waits() {
 	umount_says "$@" &
 	until_true 60 have_arrived 1 || late 'nothing is written'
-	until_true 60 is_waiting $! || fail "${*:3} does not wait: $(cat "$TMP/.said")"
+	until_true 60 eval "is_waiting $! || is_gone $!" || late "${*:3} does not wait"
+	! is_gone $! || fail "${*:3} has not waited: $(cat "$TMP/.said")"
 	release
 	wait $! || exit 1
 }

@@ -117,8 +117,8 @@ static void the_type_may_differ_from_the_slots(void **state)
 	close_model(&o);
 }
 
-/* Bytes that are refused for the slot of SMALL_UP, as the log says. */
-static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n)
+/* Bytes that are refused for the slot of SMALL_UP, as the log says with a word of the reason. */
+static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n, const char *word)
 {
 	const uint64_t before = slots_generation(o->model->slots), logged = log_count(o->log);
 
@@ -126,6 +126,7 @@ static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n)
 	assert_int_equal(slots_generation(o->model->slots), before);
 	assert_int_equal(log_count(o->log), logged + 1);
 	assert_true(log_says(o->log, "organs/blk_0_ffn_up.bin: graft refused: "));
+	assert_true(log_says(o->log, word));
 }
 
 static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **state)
@@ -137,11 +138,11 @@ static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **st
 	longer = realloc(longer, up.size + 1);
 	longer[up.size] = 0;
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	assert_refused_bytes(&o, "", 0);
-	assert_refused_bytes(&o, "junk of some length", 19);
-	assert_refused_bytes(&o, up.bytes, up.size - 1);
-	assert_refused_bytes(&o, longer, up.size + 1);
-	assert_refused_bytes(&o, up.bytes, 9);
+	assert_refused_bytes(&o, "", 0, "header");
+	assert_refused_bytes(&o, "junk of some length", 19, "organ");
+	assert_refused_bytes(&o, up.bytes, up.size - 1, "127");
+	assert_refused_bytes(&o, longer, up.size + 1, "129");
+	assert_refused_bytes(&o, up.bytes, 9, "organ");
 	assert_true(log_says(o.log, "; the slot keeps what it had"));
 	assert_organ(o.model, SMALL_UP, &up);
 	free(longer);
@@ -156,7 +157,7 @@ static void another_shape_is_refused_unless_any_is_accepted(void **state)
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file organ = mk_organ("x", GGML_F32, 2, turned, 50);
 
-	assert_refused_bytes(&o, organ.bytes, organ.size);
+	assert_refused_bytes(&o, organ.bytes, organ.size, "4x8");
 	assert_base(o.model, SMALL_UP);
 	close_model(&o);
 	o = open_with(state, "base.gguf", &options);
