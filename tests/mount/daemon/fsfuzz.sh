@@ -55,8 +55,12 @@ for ((round = 0; round < rounds; round++)); do
 		run $((seed + round)) 1000 &
 		fuzzer=$!
 		sleep "$((RANDOM % (seconds + 1))).$((RANDOM % 10))$((RANDOM % 10))"
-		kill_daemon
+		# Unmounted later: nothing is to be made in the directory beneath.
+		kill -9 "${DAEMON[$MNT]}"
 		wait $fuzzer || status=$?
+		wait "${DAEMON[$MNT]}" 2>/dev/null || true
+		unset "DAEMON[$MNT]"
+		fusermount3 -uz "$MNT"
 		equal $status 3 "seed $((seed + round)): fsfuzz beside a daemon that is killed"
 	else
 		run $((seed + round)) "$seconds" || status=$?

@@ -9,7 +9,7 @@ python3 - "$MNT" <<'END'
 import errno, os, sys
 
 mnt = sys.argv[1]
-short, outside = f"{mnt}/organs/short", f"{mnt}/organs/blk_0_ffn_up.bin"
+short, outside = f"{mnt}/organs/.short", f"{mnt}/organs/blk_0_ffn_up.bin"
 
 
 def refused(act, *arguments):
@@ -43,6 +43,6 @@ for n in 256, 257, 1000, 3500:
         refused(os.rename, name, short)
         refused(os.rename, outside, name)
 END
-exists "$MNT/organs/short"
+exists "$MNT/organs/.short"
 equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
