@@ -64,8 +64,8 @@ struct type_info {
 const struct type_info *type_find(uint32_t id);
 
 /* The type of a short tensor, for which its file has fewer bytes than its type needs: TYPE_SHORT
- * and the type's id. type_find() says NULL of it, so that neither the size nor a decoder of the
- * type is taken for the tensor's. No file has such an id. */
+ * and the type's id. type_find() returns NULL for it, so that neither the size nor a decoder of
+ * the type is taken for the tensor's. No file has such an id. */
 #define TYPE_SHORT 0xffff0000u
 
 static inline bool type_is_short(uint32_t type)

@@ -280,8 +280,8 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	}
 }
 
-/* A short tensor of the base stays where it is, before the same neighbours, or goes: anywhere else
- * its bytes would look like whole ones. */
+/* A short tensor of the base may only stay in place or be removed: anywhere else its bytes would
+ * look like whole ones. */
 static int check_short(const struct model *model, const struct layout_slot *slots,
 		       struct error *err)
 {

@@ -60,9 +60,9 @@ static int judge_short(const struct check_groups *groups, struct finding *findin
 	return 0;
 }
 
-/* The multiple of the bytes that it needs that each tensor of a type has, from one in the order of
- * the file on; 1 if they have just these, or not the same multiple. The last tensor of the file is
- * left out: anything may follow it. */
+/* How many times the bytes that they need the tensors of one type have, from number from in the
+ * order of the file on; 1 if the tensors have no more, or not all of them the same multiple. The
+ * last tensor of the file is left out: anything may follow it. */
 static double multiple_of(const struct gguf *gguf, uint32_t from, uint32_t *n)
 {
 	const uint32_t type = gguf->tensors[gguf->order[from]].type;
@@ -85,7 +85,7 @@ static double multiple_of(const struct gguf *gguf, uint32_t from, uint32_t *n)
 	return multiple;
 }
 
-/* The first type in the file of which that holds for two tensors or more. A joined model is not
+/* The first type in the file with such a multiple and two tensors or more. A joined model is not
  * laid out as its shards are. */
 static uint32_t find_wide(const struct check_groups *groups, uint32_t *first, double *multiple)
 {

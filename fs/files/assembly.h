@@ -40,7 +40,7 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
  * the model is written, but is impossible by .check. */
 int assembly_run_at_unmount(struct assembly *assembly);
 
-/* After that 1: which file it is, and the first reason, in a line to free. NULL: out of memory. */
+/* After the result 1: the file and the first reason, in a line to free. NULL: out of memory. */
 char *assembly_impossible(struct assembly *assembly);
 
 /* The assembly under way, and each that would begin later, ends with -EINTR. */

@@ -8,7 +8,7 @@
  *    files are there yet. They go, the directories are made durable, and then the note goes.
  * 2. So a crash leaves all of it, or a note by which the next mount takes the rest of it back.
  * 3. Nothing else may be changed while there is a note: it could be taken back too.
- * 4. A full disk has no room for a note: there they go one after the other. */
+ * 4. A full disk has no room for a note: there the files go one after the other. */
 #ifndef FS_LAYER_LAYER_UNDO_H
 #define FS_LAYER_LAYER_UNDO_H
 
@@ -39,7 +39,7 @@ int layer_undone_each(char *note, layer_undone_fn *each, void *context);
 int layer_undo(struct layer *layer, const char *note);
 int layer_undo_cancel(struct layer *layer);
 
-/* The same without a note, one line after the other, and finished: it needs no space. A failure
+/* layer_undo() without a note, one line after the other, and finished: it needs no space. A failure
  * leaves the first lines undone, *done bytes of the note, and a crash any. Returns 0 or -errno. */
 int layer_undo_in_turn(struct layer *layer, const char *note, size_t *done);
 

@@ -77,7 +77,7 @@ static void report_failure(struct unmount_status *status, struct model_files *mo
 	unmount_status_add(status, "failed", text);
 }
 
-/* For a user who sees no terminal. */
+/* The status says it to a user who sees no terminal. */
 static void report_impossible(struct unmount_status *status, struct model_files *model_files)
 {
 	char *text = assembly_impossible(model_files->assembly);

@@ -18,10 +18,9 @@
  *	begin	NAME		of the model that is now written
  *	done	TEXT		what was written, or was before, with what .check says against it
  *	drop	DIRECTORY	what was kept there is written down
- *	impossible TEXT		that .check calls what was written impossible, and why
+ *	impossible TEXT		a file that was written and .check calls impossible, and why
  *	failed	TEXT		why something was not
- *	end	0, 1 or 2	the daemon ended as it should, with that outcome
- * */
+ *	end	0, 1 or 2	the daemon ended as it should, with that outcome */
 #ifndef FS_MOUNT_UNMOUNT_STATUS_H
 #define FS_MOUNT_UNMOUNT_STATUS_H
 
