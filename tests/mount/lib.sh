@@ -223,7 +223,9 @@ unmount() {
 	local mnt=${1:-$MNT}
 	[ -n "${DAEMON[$mnt]-}" ] || DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 	cat "$mnt/.log" >"$LOGS/${mnt##*/}.log" || fail "$mnt/.log cannot be read"
-	fusermount3 -u "$mnt" || fail "$mnt cannot be unmounted: $(fuser -vm "$mnt" 2>&1)"
+	# A process of another test that looks at all mounts may be in it for a moment.
+	until_true 20 fusermount3 -q -u "$mnt" ||
+		fail "$mnt cannot be unmounted: $(fuser -vm "$mnt" 2>&1)"
 }
 
 # The daemon has to end, well. Its status is only known where it is our child.
