@@ -129,8 +129,9 @@ static int ask_as(uid_t user, gid_t group, int place, int events, int socket)
 	n = fchdir(place);
 	if (n == 0)
 		n = getxattr(".", ATTRIBUTE, text + 1, sizeof(text) - 2);
+	/* A daemon that dies while it is asked gives ECONNABORTED. */
 	if (n <= 0)
-		return n < 0 && errno == ENOTCONN ? DEAD : NOT_ANSWERED;
+		return n < 0 && (errno == ENOTCONN || errno == ECONNABORTED) ? DEAD : NOT_ANSWERED;
 	text[n + 1] = '\0';
 	/* It comes with any watch. */
 	text[0] = inotify_add_watch(events, ".", IN_DELETE_SELF) < 0 ? '-' : '+';
