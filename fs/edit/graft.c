@@ -370,7 +370,8 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	return stage_commit_end(stage, rc, view);
 }
 
-/* The end of a refusal's line: what the slot holds now. */
+/* The end of a refusal's line: the slot's content now. Some programs, as mv(1) from another
+ * filesystem, remove a slot before they write it anew. */
 static const char *state_text(const struct filling *filling)
 {
 	struct content *own;
@@ -378,8 +379,6 @@ static const char *state_text(const struct filling *filling)
 
 	if (filling->is_new)
 		return "";
-	if (filling->undone)
-		return "; its removal is undone, the slot holds what it had before";
 	own = slots_own(filling->model->slots, filling->tensor);
 	removed = content_is_whiteout(own);
 	content_unref(own);
@@ -537,16 +536,6 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 	return rc;
 }
 
-/* mv(1) from another filesystem and install(1) remove a slot before they write it anew. */
-static int refuse_staged(struct filling *filling, struct stage *stage, int rc)
-{
-	struct content *removal = stage_removal(stage);
-
-	filling->undone = removal && filling_undo_removal(filling, removal) == 0;
-	content_unref(removal);
-	return filling_refuse(filling, rc);
-}
-
 int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
 		     struct donor *donor)
 {
@@ -555,7 +544,7 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
-	return rc < 0 ? refuse_staged(&filling, stage, rc) : 0;
+	return rc < 0 ? filling_refuse(&filling, rc) : 0;
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
@@ -589,8 +578,8 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 }
 
 /* moved_on: NULL, or the slot has to hold was, as graft_set_aside(). */
-static int empty_slot(struct model *model, uint32_t tensor, pid_t remover,
-		      const struct content *was, bool *moved_on)
+static int empty_slot(struct model *model, uint32_t tensor, const struct content *was,
+		      bool *moved_on)
 {
 	struct content *content, *nothing = content_new_whiteout();
 	char path[ORGAN_PATH_MAX];
@@ -605,8 +594,6 @@ static int empty_slot(struct model *model, uint32_t tensor, pid_t remover,
 					  : journal_finish_pending(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
-	if (rc == 0 && remover)
-		content_set_removal(nothing, remover, content);
 	if (rc == 0)
 		slots_set(model->slots, tensor, nothing);
 	else
@@ -623,30 +610,10 @@ static int empty_slot(struct model *model, uint32_t tensor, pid_t remover,
 
 int graft_remove(struct model *model, uint32_t tensor)
 {
-	return empty_slot(model, tensor, 0, NULL, NULL);
-}
-
-int graft_remove_by(struct model *model, uint32_t tensor, pid_t remover)
-{
-	return empty_slot(model, tensor, remover, NULL, NULL);
-}
-
-struct content *graft_removal(struct model *model, enum organ_class klass, const char *name,
-			      size_t n, pid_t creator)
-{
-	struct content *own;
-	uint32_t tensor;
-
-	if (creator < 1 || !model_find_slot(model, klass, name, n, &tensor))
-		return NULL;
-	own = slots_own(model->slots, tensor);
-	if (content_is_whiteout(own) && own->remover == creator)
-		return own;
-	content_unref(own);
-	return NULL;
+	return empty_slot(model, tensor, NULL, NULL);
 }
 
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
 {
-	return empty_slot(model, tensor, 0, was, moved_on);
+	return empty_slot(model, tensor, was, moved_on);
 }

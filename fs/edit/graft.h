@@ -64,15 +64,6 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
 
-/* The same for a thread of another program, 0: unknown, which graft_removal() finds again. */
-int graft_remove_by(struct model *model, uint32_t tensor, pid_t remover);
-
-/* The whiteout of the empty slot CLASS/NAME, n bytes of it, if that thread has removed the slot; to
- * release. Else NULL. For stage_set_removal(): if the thread's new file is refused, its removal is
- * undone, unless the slot has changed since or held a copy or link. */
-struct content *graft_removal(struct model *model, enum organ_class klass, const char *name,
-			      size_t n, pid_t creator);
-
 /* The same of a slot that holds that content, NULL for the base's. Where it holds another one by
  * now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was,

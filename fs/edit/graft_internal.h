@@ -31,7 +31,6 @@ struct filling {
 	bool is_over;		      /* in place of was alone, NULL for the base's */
 	const struct content *was;
 	bool moved_on;		/* it holds something else by now */
-	bool undone;		/* the removal before it was undone */
 	struct layer_seal seal; /* how the organ goes into the layer */
 	struct organ organ;	/* the organ to fill it; its name is ours until it is a content */
 	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
@@ -84,10 +83,6 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
-
-/* If the slot holds nothing since that removal, it holds its content of before again. Returns 0 or
- * -errno: ESTALE the slot has changed since, or its content is not known. */
-int filling_undo_removal(const struct filling *filling, const struct content *removal);
 
 /* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
  * rc. */

@@ -144,36 +144,6 @@ static struct content *link_again(uint64_t ino, const struct content *link)
 	return content;
 }
 
-int filling_undo_removal(const struct filling *filling, const struct content *removal)
-{
-	struct model *model = filling->model;
-	const struct content *was = removal->was;
-	struct filling again = { .model = model, .klass = filling->klass, .name = filling->name };
-	struct content *now = NULL;
-	int rc = -ESTALE;
-
-	journal_begin(model);
-	filling_find(&again);
-	if (!again.is_new)
-		now = slots_own(model->slots, again.tensor);
-	if (removal->can_undo && now == removal)
-		rc = journal_finish_pending(model);
-	if (rc == 0 && was) {
-		again.donor = was->donor;
-		again.mtime = &was->mtime;
-		rc = put_content(&again,
-				 content_new_reference(inode_new(model), &was->organ, was->file,
-						       was->offset, was->fingerprint));
-	} else if (rc == 0) {
-		rc = filling_restore(&again);
-	}
-	journal_end(model);
-	content_unref(now);
-	if (rc == 0 && again.klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, again.name);
-	return rc;
-}
-
 /* The slot holds the organ file that is already another's. */
 static int share(struct filling *filling, const struct origin *from)
 {

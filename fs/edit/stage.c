@@ -21,10 +21,9 @@ struct stage {
 	atomic_uint opens;
 	atomic_bool over;
 	atomic_uint busy;	   /* writers that have not closed since they wrote */
-	pthread_mutex_t show_lock; /* protects shown, trace, removal; held for a moment only */
+	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
 	struct stage_shown shown;
 	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
-	struct content *removal;    /* NULL: the slot was removed by another process, or not */
 
 	pthread_mutex_t lock; /* protects what follows; held while the disk works */
 	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
@@ -108,27 +107,6 @@ struct write_source *stage_trace(struct stage *stage)
 	return trace;
 }
 
-void stage_set_removal(struct stage *stage, struct content *removal)
-{
-	struct content *before;
-
-	pthread_mutex_lock(&stage->show_lock);
-	before = stage->removal;
-	stage->removal = removal;
-	pthread_mutex_unlock(&stage->show_lock);
-	content_unref(before);
-}
-
-struct content *stage_removal(struct stage *stage)
-{
-	struct content *removal;
-
-	pthread_mutex_lock(&stage->show_lock);
-	removal = stage->removal ? content_ref(stage->removal) : NULL;
-	pthread_mutex_unlock(&stage->show_lock);
-	return removal;
-}
-
 static void close_file(struct layer *layer, int fd, bool in_memory)
 {
 	if (in_memory)
@@ -159,7 +137,6 @@ void stage_free(struct stage *stage)
 	if (!stage)
 		return;
 	discard(stage);
-	stage_set_removal(stage, NULL);
 	pthread_mutex_destroy(&stage->lock);
 	pthread_mutex_destroy(&stage->show_lock);
 	free(stage);
@@ -176,10 +153,8 @@ void stage_close(struct stage *stage)
 	const bool last = atomic_fetch_sub(&stage->opens, 1) == 1;
 
 	pthread_mutex_lock(&stage->lock);
-	if (last && atomic_load(&stage->opens) == 0) {
+	if (last && atomic_load(&stage->opens) == 0)
 		discard(stage);
-		stage_set_removal(stage, NULL);
-	}
 	pthread_mutex_unlock(&stage->lock);
 }
 

@@ -12,7 +12,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-struct content;
 struct layer;
 struct layer_seal;
 struct view;
@@ -88,12 +87,6 @@ void stage_set_outcome(struct stage *stage, const struct origin *origin, bool in
  * force. stage_trace() gives it with a reference, NULL: there is none. */
 void stage_set_trace(struct stage *stage, struct write_source *trace);
 struct write_source *stage_trace(struct stage *stage);
-
-/* The whiteout of the slot that the stage's file was made for, if the maker of the file has removed
- * the slot (graft_removal()); NULL is fine. It becomes the stage's until the last close;
- * stage_removal() gives it with a reference. */
-void stage_set_removal(struct stage *stage, struct content *removal);
-struct content *stage_removal(struct stage *stage);
 
 /* The modification time it will have, whatever is written to it from now on. */
 void stage_set_mtime(struct stage *stage, const struct timespec *mtime);

@@ -2,8 +2,6 @@
 /* ops_create.c - names in directories that come and go: create, unlink. A name that ends in
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
-#include "fs/edit/graft.h"
-#include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/options.h"
@@ -93,27 +91,12 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 	return NULL;
 }
 
-/* If the new file is refused, its maker may not have meant to remove the slot before. */
-static void note_removal(const struct inode *directory, const char *name, const struct inode *inode,
-			 pid_t creator)
+static struct inode *create(struct mount *fs, fuse_ino_t parent, const char *name, int *rc)
 {
-	const size_t n = tree_slot_name(name);
-
-	if (n && family_of(inode)->scratch && !tree_is_metadata(directory->ino))
-		stage_set_removal(inode->stage, graft_removal(directory->model,
-							      (enum organ_class)directory->index,
-							      name, n, creator));
-}
-
-static struct inode *create(fuse_req_t req, fuse_ino_t parent, const char *name, int *rc)
-{
-	struct mount *fs = mount_of(req);
 	struct inode *directory = ops_editable(fs, parent, rc);
 	struct inode *inode = directory ? create_in(fs, directory, name, rc)
 					: ops_create_beside(fs, parent, name, rc);
 
-	if (directory && inode)
-		note_removal(directory, name, inode, fuse_req_ctx(req)->pid);
 	inodes_put(fs->inodes, directory);
 	return inode;
 }
@@ -123,7 +106,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 {
 	struct mount *fs = mount_of(req);
 	int rc;
-	struct inode *inode = create(req, parent, name, &rc);
+	struct inode *inode = create(fs, parent, name, &rc);
 
 	(void)mode;
 	if (inode) {
@@ -148,7 +131,6 @@ static ssize_t remove_named(struct async_request *async)
 {
 	const struct removing *removing = (const struct removing *)(const void *)async->text;
 	struct name_lock lock = { .names = { { removing->directory, removing->name } } };
-	const pid_t remover = fuse_req_ctx(async->req)->pid;
 	struct mount *fs = async->fs;
 	struct inode *inode;
 	int rc;
@@ -156,7 +138,7 @@ static ssize_t remove_named(struct async_request *async)
 	name_locks_take(fs->names, &lock);
 	inode = ops_find_in(fs, removing->directory, removing->name, &rc);
 	if (inode)
-		rc = family_of(inode)->remove ? family_of(inode)->remove(inode, remover) : 0;
+		rc = family_of(inode)->remove ? family_of(inode)->remove(inode) : 0;
 	if (rc == 0)
 		scratch_files_remove(fs->scratches, removing->directory, removing->name);
 	name_locks_release(fs->names, &lock);
@@ -216,6 +198,6 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 
 	(void)device;
 	if (S_ISREG(mode))
-		inode = create(req, parent, name, &rc);
+		inode = create(fs, parent, name, &rc);
 	ops_reply_entry(req, inode, rc);
 }

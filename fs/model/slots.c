@@ -183,8 +183,6 @@ void content_unref(struct content *content)
 		free(content->seen);
 	} else if (content->kind == CONTENT_MERGED) {
 		content_unref(content->own);
-	} else if (content->kind == CONTENT_WHITEOUT) {
-		content_unref(content->was);
 	}
 	free(content);
 }
@@ -193,14 +191,6 @@ void content_set_donor(struct content *content, struct donor *donor)
 {
 	donor_unref(content->donor);
 	content->donor = donor;
-}
-
-void content_set_removal(struct content *whiteout, pid_t remover, struct content *was)
-{
-	whiteout->remover = remover;
-	whiteout->can_undo = !content_is_graft(was) || was->kind == CONTENT_REFERENCE;
-	if (whiteout->can_undo && content_is_graft(was))
-		whiteout->was = content_ref(was);
 }
 
 void content_set_broken(struct content *content, const char *why)

@@ -61,7 +61,7 @@ enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
 	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
 	CONTENT_LINK,	   /* what a symbolic link leads to */
-	CONTENT_WHITEOUT,  /* the slot was removed: only refs, kind and its own part count */
+	CONTENT_WHITEOUT,  /* the slot was removed: only refs and kind mean anything */
 	CONTENT_MERGED,	   /* what the slot holds, changed by adapters */
 	CONTENT_BLEND,	   /* what a merge of models has for the slot */
 };
@@ -93,11 +93,6 @@ struct content {
 			const struct lora_merge *merge;
 		};
 		int32_t block; /* CONTENT_BLEND: of its model, that it is made of; -1: none */
-		struct {       /* CONTENT_WHITEOUT */
-			pid_t remover;	     /* thread that removed the slot; 0: unknown */
-			bool can_undo;	     /* was is known */
-			struct content *was; /* content before; NULL: no graft */
-		};
 	};
 	struct donor *donor;		       /* where it came from; NULL: not known */
 	char *broken;			       /* NULL, or why its data cannot be read */
@@ -154,11 +149,6 @@ static inline bool content_is_link(const struct content *content)
 /* Where the content came from, in place of what was known of that before; the donor, which may be
  * NULL, becomes the content's. Before another thread knows the content. */
 void content_set_donor(struct content *content, struct donor *donor);
-
-/* A whiteout is of that thread, and takes the place of was in the slot: NULL, what lies beneath
- * grafts, or a reference, which it keeps. A copy or link is let go, as it would keep its descriptor
- * and disk space. Before another thread knows the whiteout. */
-void content_set_removal(struct content *whiteout, pid_t remover, struct content *was);
 
 /* A content is broken: for that reason, which is copied. Before another thread knows it. */
 void content_set_broken(struct content *content, const char *why);

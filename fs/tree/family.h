@@ -111,9 +111,8 @@ struct family {
 	 * the log. */
 	int (*obey)(const struct tree *tree, const struct inode *inode, struct family_words *words);
 
-	/* What removing the name does, for a thread, 0: unknown, which waits for the disk: 0 or
-	 * -errno. */
-	int (*remove)(const struct inode *inode, pid_t remover);
+	/* What removing the name does, which waits for the disk: 0 or -errno. */
+	int (*remove)(const struct inode *inode);
 
 	/* The attribute user.organfs.NAME into text of n bytes: its length or -ENODATA. The type of
 	 * metadata; with this that can be set. The organ that the other attributes are of. */

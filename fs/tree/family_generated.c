@@ -184,9 +184,8 @@ static int merge_obey(const struct tree *tree, const struct inode *inode,
 	return rc;
 }
 
-static int merge_remove(const struct inode *inode, pid_t remover)
+static int merge_remove(const struct inode *inode)
 {
-	(void)remover;
 	return merge_edit_end(inode->model);
 }
 

@@ -65,9 +65,8 @@ static int key_truncate(struct inode *inode, uint64_t size)
 	return key.fixed ? -EACCES : -EINVAL;
 }
 
-static int key_remove(const struct inode *inode, pid_t remover)
+static int key_remove(const struct inode *inode)
 {
-	(void)remover;
 	return metadata_edit_remove(inode->model, inode->index);
 }
 

@@ -159,9 +159,9 @@ static int organ_truncate(struct inode *inode, uint64_t size)
 	return -EINVAL;
 }
 
-static int organ_remove(const struct inode *inode, pid_t remover)
+static int organ_remove(const struct inode *inode)
 {
-	return graft_remove_by(inode->model, inode->index, remover);
+	return graft_remove(inode->model, inode->index);
 }
 
 static int organ_commit(const struct tree *tree, struct inode *inode)

@@ -51,7 +51,6 @@ struct slot {
 	 * process has begun are one. */
 	bool changing;
 	struct content base, now, next;
-	struct content removed; /* by the last change, an unlink(); not there: by another one */
 	atomic_uint_fast64_t versions;
 	struct shared_write writes[WRITES_KEPT];
 };

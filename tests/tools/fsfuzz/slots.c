@@ -242,37 +242,6 @@ static void wait_until(struct fuzz *fuzz, const char *name, long size)
 	}
 }
 
-/* A file was refused that was made in place of an organ that this process had removed. The organ is
- * there again, unless it was a copy. */
-static void settle_refused(struct fuzz *fuzz, struct slot *slot)
-{
-	const struct content *removed = &slot->removed;
-	char path[4096];
-	long n;
-
-	if (!removed->exists)
-		return;
-	path_of(fuzz, slot->path, path);
-	n = read_whole(path, fuzz->bytes);
-	if (n != (long)removed->size || memcmp(fuzz->bytes, removed->bytes, removed->size) != 0)
-		return;
-	slot->next = *removed;
-	slot->changing = true;
-	end_changes(fuzz, true);
-}
-
-/* Zeros are refused at the release, some time after the close. If a removed organ may come back
- * with that, cut them to so few that the close refuses them. */
-static void cut_zeros(struct fuzz *fuzz, struct handle *handle)
-{
-	if (!handle->slot->removed.exists || !awaits_map(handle))
-		return;
-	expect(fuzz, ftruncate(handle->fd, 100), 0, "ftruncate");
-	handle->file->size = 100;
-	handle->file->written = true;
-	handle->opened = false;
-}
-
 /* Close fd, one of the descriptors of a writer. */
 static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 {
@@ -285,8 +254,6 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 
 	if (commits && fit != FITS_NOT)
 		begin_change(slot, file->bytes, file->size);
-	else if (commits && slot->removed.exists)
-		begin_change(slot, slot->removed.bytes, slot->removed.size);
 	rc = close(fd);
 	handle->busy = handle->paged = handle->opened = false;
 	if (!commits) {
@@ -300,9 +267,6 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 	if (rc == 0) {
 		end_changes(fuzz, true);
 		file->written = false;
-	} else {
-		end_changes(fuzz, false);
-		settle_refused(fuzz, slot);
 	}
 }
 
@@ -343,8 +307,6 @@ void close_this(struct fuzz *fuzz, struct handle *handle)
 	    file->written ? " written" : "", slot ? slot->path : "private");
 	if (emptied)
 		begin_change(slot, fuzz->bytes, 0);
-	if (maker)
-		cut_zeros(fuzz, handle);
 	if (stage)
 		commit(fuzz, handle, handle->fd);
 	else
@@ -376,8 +338,6 @@ void duplicate_handle(struct fuzz *fuzz)
 	if (!handle || (handle->slot && handle->slot->key))
 		return;
 	say(fuzz, "%d: dup, and close of the first", (int)(handle - fuzz->handle));
-	if (handle->kind == MAKER)
-		cut_zeros(fuzz, handle);
 	fd = dup(handle->fd);
 	expect(fuzz, fd, 0, "dup");
 	/* A process that has only opened it has it open still. */
@@ -402,17 +362,13 @@ void remove_slot(struct fuzz *fuzz)
 {
 	struct slot *slot = some_slot(fuzz);
 	const bool there = slot->now.exists || is_made(fuzz, slot);
-	static struct content was;
 	char path[4096];
 
 	path_of(fuzz, slot->path, path);
 	say(fuzz, "unlink %s", slot->path);
-	was = slot->now.exists ? slot->now : slot->removed;
 	begin_change(slot, NULL, 0);
 	expect(fuzz, unlink(path), there ? 0 : ENOENT, "unlink");
 	end_changes(fuzz, true);
-	slot->removed = was;
-	slot->removed.exists = was.exists && !slot->key;
 	displace(fuzz, slot);
 	expect(fuzz, access(path, F_OK), ENOENT, "access after unlink");
 }

@@ -322,7 +322,6 @@ void end_changes(struct fuzz *fuzz, bool in_force)
 		if (in_force) {
 			fuzz->generation[slot_number(fuzz, slot)]++;
 			slot->now = slot->next;
-			slot->removed.exists = false;
 		}
 		slot->changing = false;
 	}
