@@ -28,9 +28,9 @@ bool outcome_state(const char *text, struct outcome_state *state);
  * say. */
 bool outcome_progress(const char *text, char *line, size_t n);
 
-/* Print what the daemon says of its end, which has come: what failed or is lost, after name, to
- * err; what was written to out, which may be NULL. Returns the exit status: 0, 1 if anything was
- * not written, or else 2 if .check calls what was written impossible, which goes to err, too. */
+/* Print the lines of a daemon that has ended: failures, losses and impossible models go to err
+ * after name, files that were written to out, which may be NULL. Returns the exit status: 0, 1 if
+ * anything was not written, or else 2 if .check calls a written model impossible. */
 int outcome_print(const char *text, const char *name, FILE *out, FILE *err);
 
 #endif

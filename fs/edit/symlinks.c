@@ -453,7 +453,7 @@ static bool is_same(const struct content *content, const struct path_probe_resul
 	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
 }
 
-/* What a slot may hold: with shape=any, and in a slot that was added, anything that is whole. */
+/* The organ has to be whole, and to fit a slot of the base; a slot that was added takes any. */
 static void check_fit(struct symlink_entry *link)
 {
 	const struct model *model = link->model;

@@ -87,7 +87,7 @@ static void report_impossible(struct unmount_status *status, struct model_files 
 	free(text);
 }
 
-/* Write down what was grafted, and let go of what is written down. Returns as unmount_finish(). */
+/* Assemble the model's grafts, and delete its layer after that. Returns as unmount_finish(). */
 static int finish_model(struct work *work, struct model_files *model_files)
 {
 	struct model *model = model_files->model;
