@@ -13,6 +13,22 @@
 #define MIN_VALUES   8
 #define LOW_N_VALUES 512
 
+struct zmeasure zmeasure_unknown(enum zmeasure_status status)
+{
+	return (struct zmeasure){ .status = status,
+				  .entropy = NAN,
+				  .kurtosis = NAN,
+				  .spacing = NAN,
+				  .signal = NAN,
+				  .theta = NAN,
+				  .magnitude = NAN,
+				  .min = NAN,
+				  .max = NAN,
+				  .mean = NAN,
+				  .deviation = NAN,
+				  .zeros = NAN };
+}
+
 const char *zmeasure_status_name(enum zmeasure_status status)
 {
 	static const char *const names[] = {

@@ -41,6 +41,9 @@ struct zmeasure {
 	double min, max, mean, deviation, zeros;
 };
 
+/* A measure with that status of which no figure is known: each is NaN. */
+struct zmeasure zmeasure_unknown(enum zmeasure_status status);
+
 /* "ok", "constant", "zero", "short", "spike", "nonfinite" */
 const char *zmeasure_status_name(enum zmeasure_status status);
 

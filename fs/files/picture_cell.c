@@ -10,14 +10,7 @@
 
 static void print_measure(FILE *out, const struct figure *figure)
 {
-	static const struct zmeasure none = {
-		.signal = NAN,
-		.theta = NAN,
-		.entropy = NAN,
-		.kurtosis = NAN,
-		.spacing = NAN,
-		.status = ZMEASURE_NONFINITE + 1,
-	};
+	const struct zmeasure none = zmeasure_unknown(ZMEASURE_NONFINITE + 1);
 	const struct zmeasure *z = figure->z ? figure->z : &none;
 	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
 	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX];

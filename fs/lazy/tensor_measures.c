@@ -8,7 +8,6 @@
 #include "gguf/types.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 
 static bool is_wanted(void *context)
@@ -32,21 +31,10 @@ static int measure(struct model *model, uint64_t samples, const struct subject *
 	struct sampling sampling = {
 		.samples = samples, .wanted = is_wanted, .context = once, .stop = &once->unwanted
 	};
-	/* Some of the bytes that the type needs are another tensor's. */
-	static const struct zmeasure none = { .status = ZMEASURE_SHORT,
-					      .theta = NAN,
-					      .signal = NAN,
-					      .entropy = NAN,
-					      .kurtosis = NAN,
-					      .spacing = NAN,
-					      .min = NAN,
-					      .max = NAN,
-					      .mean = NAN,
-					      .deviation = NAN,
-					      .zeros = NAN };
 
+	/* Some of the bytes that the type needs are another tensor's. */
 	if (type_is_short(at.organ.type)) {
-		((struct measure_result *)once)->result = none;
+		((struct measure_result *)once)->result = zmeasure_unknown(ZMEASURE_SHORT);
 		return 0;
 	}
 	/* Of a shard that is gone, what was not measured in time is not known. */

@@ -23,17 +23,7 @@ const char *theta_status(const struct zmeasure *z)
 /* Everything that cannot be said is not a number. */
 static struct zmeasure with_nan(const struct zmeasure *z)
 {
-	struct zmeasure all = { .theta = NAN,
-				.signal = NAN,
-				.entropy = NAN,
-				.kurtosis = NAN,
-				.spacing = NAN,
-				.magnitude = NAN,
-				.min = NAN,
-				.max = NAN,
-				.mean = NAN,
-				.deviation = NAN,
-				.zeros = NAN };
+	struct zmeasure all = zmeasure_unknown(ZMEASURE_NONFINITE);
 
 	if (z && z->status != ZMEASURE_NONFINITE)
 		all = *z;
