@@ -4,7 +4,6 @@
 #include "fs/check/check_groups.h"
 #include "fs/check/check_verdict.h"
 #include "fs/model/model.h"
-#include "fs/util/plural.h"
 #include "gguf/organ.h"
 #include "gguf/reader.h"
 #include "gguf/types.h"
@@ -31,7 +30,7 @@ static double share_of(const struct gguf_tensor *t)
 static int judge_short(const struct check_groups *groups, struct finding *finding)
 {
 	const struct gguf *gguf = groups->model->gguf;
-	uint32_t *slots = calloc(gguf->n_tensors, sizeof(*slots)), n = 0;
+	uint32_t *slots = calloc(gguf->n_tensors + 1u, sizeof(*slots)), n = 0;
 	char text[ORGAN_SHORT_MAX], names[48];
 	bool same = true;
 
@@ -124,15 +123,4 @@ int check_layout_sizes(const struct check_groups *groups, const struct gguf *hea
 			    n, type_name(groups->model->gguf->tensors[first].type, scratch),
 			    multiple);
 	return judge_short(groups, finding);
-}
-
-bool check_layout_any(const struct check_groups *groups)
-{
-	double multiple;
-	uint32_t first;
-
-	for (uint32_t i = 0; i < groups->model->gguf->n_tensors; i++)
-		if (is_short(groups, i))
-			return true;
-	return find_wide(groups, &first, &multiple) > 0;
 }

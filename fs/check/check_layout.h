@@ -7,10 +7,7 @@
 
 /* Tensors of the base, in slots without a graft, that are short (gguf/types.h): impossible. Types
  * whose tensors all have the same multiple of the bytes that they need, as in another layout of the
- * type's id: risky. */
+ * type's id: risky. Neither: a finding without a text. */
 check_host_fn check_layout_sizes;
-
-/* Is there anything to say? */
-bool check_layout_any(const struct check_groups *groups);
 
 #endif
