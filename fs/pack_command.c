@@ -75,7 +75,7 @@ static void watch_end(struct watch *watch)
 	pthread_join(watch->thread, NULL);
 }
 
-static int pack(struct model *model, const char *path)
+static int pack(struct model *model, const char *path, enum write_replace replace)
 {
 	struct assembly *assembly = assembly_new(model, NULL, NULL);
 	struct watch watch;
@@ -84,7 +84,7 @@ static int pack(struct model *model, const char *path)
 	if (!assembly)
 		return offline_models_fail(path, -ENOMEM);
 	watch_begin(&watch);
-	rc = assembly_run(assembly, path, getpid(), &watch.stopped);
+	rc = assembly_run(assembly, path, replace, getpid(), &watch.stopped);
 	watch_end(&watch);
 	assembly_free(assembly);
 	return rc;
@@ -107,7 +107,8 @@ int pack_command(const struct options *options)
 		offline_models_report("%s: it holds %u models, and one is packed",
 				      options->models[0], (unsigned)models.n);
 	else
-		rc = pack(models.models[0], options->mountpoint);
+		rc = pack(models.models[0], options->mountpoint,
+			  options->foreground ? REPLACE_ANY : REPLACE_MARKED);
 	models_close(&models);
 	log_free(log);
 	return rc < 0;

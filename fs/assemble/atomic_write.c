@@ -4,8 +4,10 @@
 #include "fs/assemble/view_writer.h"
 #include "fs/base/shards.h"
 #include "fs/storage/backing.h"
+#include "fs/storage/file_use.h"
 #include "fs/storage/view.h"
 #include "fs/util/disk.h"
+#include "fs/util/mountinfo.h"
 #include "fs/util/paths.h"
 #include "fs/util/progress.h"
 #include "gguf/error.h"
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -145,10 +148,56 @@ static bool is_base(const struct write_target *target, const struct temporary_fi
 	return is;
 }
 
+/* The file that the name leads to, perhaps as a link, open for reading. -1: it cannot be opened. */
+static int open_target(const struct temporary_file *file)
+{
+	return paths_open(file->directory, file->target, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+/* Refuse a target that a mount, or a command of organfs, has open as a base or a donor. Returns 0
+ * or -EBUSY. */
+static int check_use(const struct temporary_file *file, struct error *err)
+{
+	const int fd = open_target(file);
+	struct mountinfo wanted = { .id = -1 }, mount;
+	char link[40], path[PATH_MAX] = "";
+	bool known;
+
+	if (fd < 0 || file_use_is_announced(fd, FILE_USE_BASE | FILE_USE_DONOR) <= 0) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (readlink(link, path, sizeof(path) - 1) < 0)
+		path[0] = '\0';
+	close(fd);
+	wanted.source = path;
+	known = mountinfo_find(mountinfo_has_model, &wanted, &mount);
+	error_set(err, EBUSY, ERROR_NO_OFFSET,
+		  "the target is the base or a donor of %s%.160s; unmount that first, or give "
+		  "another name",
+		  known ? "the mount at " : "a mount of organfs", known ? mount.point : "");
+	mountinfo_release(&mount);
+	return -EBUSY;
+}
+
+/* May the existing file be replaced? */
+static bool may_replace(const struct write_target *target, const struct temporary_file *file)
+{
+	const int fd = target->replace == REPLACE_MARKED ? open_target(file) : -1;
+	const bool marked = fd >= 0 && fgetxattr(fd, ATOMIC_WRITE_MARK, NULL, 0) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return marked || target->replace == REPLACE_ANY;
+}
+
 static int check_target(const struct write_target *target, const struct temporary_file *file,
 			struct error *err)
 {
 	struct stat stat;
+	int rc;
 
 	if (fstat(file->directory, &stat) < 0)
 		return failed(err, errno, "the target's directory");
@@ -160,13 +209,22 @@ static int check_target(const struct write_target *target, const struct temporar
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base of a model in this mount, which is never "
 				 "written to");
+	rc = check_use(file, err);
+	if (rc < 0)
+		return rc;
 	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))
 		return failed(err, EISDIR, "the target");
 	if (!S_ISREG(stat.st_mode) && !S_ISLNK(stat.st_mode))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "the target is not a regular file");
-	return target->replace ? 0 : failed(err, EEXIST, "the target");
+	if (may_replace(target, file))
+		return 0;
+	return target->replace == REPLACE_NONE
+		       ? failed(err, EEXIST, "the target")
+		       : error_set(err, EEXIST, ERROR_NO_OFFSET,
+				   "the target exists, and organfs did not write it; a ! before "
+				   "its name in .assemble, or -f of --pack, replaces it");
 }
 
 /* Is it still the file of that name? Another may have been made since it was opened. */
@@ -306,6 +364,8 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 	file->fd = open_temporary(file, mode, err);
 	if (file->fd < 0)
 		return file->fd;
+	/* Not every filesystem has it. */
+	fsetxattr(file->fd, ATOMIC_WRITE_MARK, "1", 1, 0);
 	rc = view_write(file->fd, view, progress, err);
 	if (rc == 0 && fsync(file->fd) < 0)
 		rc = failed(err, errno, "writing");
@@ -367,8 +427,12 @@ static int write_files(struct temporary_file *all, const struct write_file *file
 		if (rc == 0)
 			rc = write_temporary(&all[begun], files[begun].view, target, progress, err);
 	}
-	for (uint32_t k = n; rc == 0 && k-- > 0;)
-		rc = commit(&all[k], target->replace, err);
+	/* A mount may have begun meanwhile. */
+	for (uint32_t k = n; rc == 0 && k-- > 0;) {
+		rc = check_use(&all[k], err);
+		if (rc == 0)
+			rc = commit(&all[k], target->replace != REPLACE_NONE, err);
+	}
 	for (uint32_t k = 0; k < begun; k++)
 		end(&all[k], target, rc == 0);
 	return rc;

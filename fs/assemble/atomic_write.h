@@ -8,7 +8,10 @@
  * 3. A temporary file is locked as long as it is written. One that is not locked was left by an
  *    assembly that was killed, and the next one into the same directory removes it; a failed or
  *    interrupted assembly removes its own.
- * 4. The base is never a target, and no target lies in the mount itself. */
+ * 4. The base is never a target, no target lies in the mount itself, and none is a file that
+ *    another mount uses (file_use.h).
+ * 5. Each file that is written has the extended attribute ATOMIC_WRITE_MARK, where the filesystem
+ *    has such, by which a later assembly knows it for one that it may replace. */
 #ifndef FS_ASSEMBLE_ATOMIC_WRITE_H
 #define FS_ASSEMBLE_ATOMIC_WRITE_H
 
@@ -17,9 +20,18 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#define ATOMIC_WRITE_MARK "user.organfs.assembled"
+
 struct error;
 struct progress;
 struct view;
+
+/* Which file of the target's name is replaced. Any other is -EEXIST. */
+enum write_replace {
+	REPLACE_NONE,
+	REPLACE_MARKED, /* one with the mark */
+	REPLACE_ANY,
+};
 
 /* The files that an assembly wrote: where they are, and whether they are there yet. Zeros are
  * none. */
@@ -46,7 +58,7 @@ void written_files_release(struct written_files *written);
 struct write_target {
 	int directory; /* that a relative path starts from; AT_FDCWD for an absolute one */
 	const char *path;
-	bool replace;		     /* an existing file; without it that is -EEXIST */
+	enum write_replace replace;
 	const struct stat *base;     /* what must not be overwritten */
 	const struct shards *shards; /* nor these; NULL: there are none */
 	dev_t mount; /* what must not be written into: the mount's own device; 0: none */
@@ -66,8 +78,8 @@ struct write_target {
 int atomic_write_check(const struct write_target *target, struct error *err);
 
 /* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled, EBUSY another
- * assembly to this target is under way, ENOSPC, EISDIR, EINVAL the target is the base, no regular
- * file, or in the mount itself, and what else the disk says. */
+ * assembly to this target is under way, or a mount uses it, EEXIST, ENOSPC, EISDIR, EINVAL the
+ * target is the base, no regular file, or in the mount itself, and what else the disk says. */
 int atomic_write_view(struct view *view, const struct write_target *target,
 		      struct progress *progress, struct error *err);
 

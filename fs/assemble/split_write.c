@@ -127,7 +127,7 @@ static int write_parts(struct division *division, struct view *whole,
 	bool all = files != NULL;
 	int rc;
 
-	each.replace = false;
+	each.replace = REPLACE_NONE;
 	each.several = true;
 	each.written = NULL;
 	for (uint32_t k = 0; all && k < division->n; k++) {

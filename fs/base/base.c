@@ -37,11 +37,10 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 
 	*base = (struct base){ .file = NULL };
 	if (directory) {
-		const int rc =
-			open_found(base,
-				   shards_find_organs(directory, options->header, options->mounted,
-						      err),
-				   err);
+		const int rc = open_found(base,
+					  shards_find_organs(directory, options->header,
+							     options->mounted, err),
+					  err);
 
 		free(directory);
 		return rc;
@@ -53,6 +52,7 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 		return -err->code;
 	if (options->mounted)
 		backing_set_passing(base->file);
+	backing_announce(base->file, options->mounted ? FILE_USE_BASE : FILE_USE_DONOR);
 	source = backing_source(base->file);
 	base->gguf = gguf_read(&source, err);
 	/* The parser knows no more than that it could not read. */
@@ -64,8 +64,8 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 	if (!gguf_split(base->gguf, &split))
 		return 0;
 	base_close(base);
-	return open_found(base,
-			  shards_find(path, &split, options->remote, options->mounted, err), err);
+	return open_found(base, shards_find(path, &split, options->remote, options->mounted, err),
+			  err);
 }
 
 int base_open(struct base *base, const char *path, struct error *err)

@@ -96,7 +96,8 @@ static struct backing *open_candidate(const struct shards *shards, size_t i,
 	if (file) {
 		if (shards->mounted)
 			backing_set_passing(file);
-		backing_join_cache(file, shards->set);
+		backing_join_cache(file, shards->set,
+				   shards->mounted ? FILE_USE_BASE : FILE_USE_DONOR);
 	}
 	return file;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* assembly.c - see assembly.h. */
 #include "fs/files/assembly.h"
-#include "fs/assemble/atomic_write.h"
 #include "fs/assemble/model_view.h"
 #include "fs/assemble/split_write.h"
 #include "fs/base/shards.h"
@@ -252,7 +251,8 @@ static struct write_target target_at(const struct assembly *assembly, const char
 /* A path that a process wrote, or a user gave: one file, or shards (split_write.h). Returns how
  * many shards there are now, 0 for one file, or -errno. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
-			  pid_t caller, struct results *results, struct error *err)
+			  enum write_replace replace, pid_t caller, struct results *results,
+			  struct error *err)
 {
 	struct write_target target = target_at(assembly, path, results);
 	uint64_t most;
@@ -264,7 +264,7 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 		return rc;
 	if (split)
 		path[n] = '\0';
-	target.replace = true;
+	target.replace = replace;
 	target.directory = open_start(path, caller, err);
 	if (target.directory < 0 && target.directory != AT_FDCWD)
 		return target.directory;
@@ -284,7 +284,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 
 	if (assembly->output) {
 		snprintf(path, PATH_MAX, "%s", assembly->output);
-		return write_to_given(assembly, view, path, 0, results, err);
+		return write_to_given(assembly, view, path, REPLACE_ANY, 0, results, err);
 	}
 	/* Of one that another mount is writing just now the name is taken, too. */
 	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
@@ -502,7 +502,7 @@ static void set_stop(struct assembly *assembly, atomic_bool *stop)
 
 /* Assemble that snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
-	       pid_t caller, atomic_bool *stop)
+	       enum write_replace replace, pid_t caller, atomic_bool *stop)
 {
 	const double start = seconds_now();
 	struct results results = { 0 };
@@ -524,7 +524,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	}
 	if (rc == 0) {
 		set_status(assembly, true, name);
-		rc = path[0] ? write_to_given(assembly, view, name, caller, &results, &err)
+		rc = path[0] ? write_to_given(assembly, view, name, replace, caller, &results, &err)
 			     : write_to_default(assembly, view, name, &results, &err);
 	}
 	if (rc > 0) {
@@ -561,7 +561,8 @@ void assembly_cancel(struct assembly *assembly)
 	pthread_mutex_unlock(&assembly->lock);
 }
 
-int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel)
+int assembly_run(struct assembly *assembly, const char *path, enum write_replace replace,
+		 pid_t caller, atomic_bool *cancel)
 {
 	struct snapshot snapshot;
 	int rc = journal_snapshot(assembly->model, &snapshot);
@@ -572,7 +573,7 @@ int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atom
 	 * log tells, and the model is written all the same. */
 	if (assembly->model->layer)
 		layer_flush(assembly->model->layer);
-	rc = run(assembly, &snapshot, path, caller, cancel);
+	rc = run(assembly, &snapshot, path, replace, caller, cancel);
 	snapshot_release(&snapshot);
 	return rc;
 }
@@ -604,7 +605,7 @@ int assembly_run_at_unmount(struct assembly *assembly)
 	    written_files_exist(&assembly->written)) {
 		print_written(assembly);
 	} else if (snapshot.grafts) {
-		rc = run(assembly, &snapshot, "", 0, &stop);
+		rc = run(assembly, &snapshot, "", REPLACE_NONE, 0, &stop);
 	}
 	if (rc == 0 && snapshot.grafts && warning_is_impossible(assembly->warning))
 		rc = 1;

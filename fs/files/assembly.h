@@ -3,6 +3,8 @@
 #ifndef FS_FILES_ASSEMBLY_H
 #define FS_FILES_ASSEMBLY_H
 
+#include "fs/assemble/atomic_write.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +34,8 @@ void assembly_set_confined(struct assembly *assembly);
  * split_write_parse() has them; a relative path starts from the working directory of the process
  * caller, 0 if there is none. cancel stops it from another thread. Returns 0 or -errno, with the
  * outcome in the text and the model's log. One at a time, as the caller sees to (fifo_lock.h). */
-int assembly_run(struct assembly *assembly, const char *path, pid_t caller, atomic_bool *cancel);
+int assembly_run(struct assembly *assembly, const char *path, enum write_replace replace,
+		 pid_t caller, atomic_bool *cancel);
 
 /* The unmount's: where there are grafts, unless they were assembled since the last change, and what
  * was written is still there: to any name, but where output or directory was given to that file, or

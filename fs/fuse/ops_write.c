@@ -52,6 +52,7 @@ static ssize_t assemble(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
 	const struct open_file *handle = async->handle;
+	const bool forced = async->text[0] == '!';
 	struct credentials before;
 	int rc = fifo_lock_acquire(fs->assembly_lock, &async->stop);
 
@@ -60,7 +61,8 @@ static ssize_t assemble(struct async_request *async)
 	symlinks_refresh(fs->links, handle->inode->model);
 	rc = credentials_assume(handle->uid, handle->gid, &before);
 	if (rc == 0) {
-		rc = assembly_run(mount_model_files(fs, handle->inode)->assembly, async->text,
+		rc = assembly_run(mount_model_files(fs, handle->inode)->assembly,
+				  async->text + forced, forced ? REPLACE_ANY : REPLACE_MARKED,
 				  fuse_req_ctx(async->req)->pid, &async->stop);
 		credentials_restore(&before);
 	}
@@ -68,7 +70,8 @@ static ssize_t assemble(struct async_request *async)
 	return rc;
 }
 
-/* Each write is a file name, as in sysfs: the newline that echo adds is not part of it. */
+/* Each write is a file name, as in sysfs: the newline that echo adds is not part of it, nor is a !
+ * before it, with which any file of that name is replaced. */
 static void write_assemble(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size)
 {
 	struct async_request *async;

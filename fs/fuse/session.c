@@ -348,7 +348,7 @@ static int check_file(const struct model *model, const char *output, struct erro
 	char *path = strdup(output);
 	const struct write_target target = { .directory = AT_FDCWD,
 					     .path = path,
-					     .replace = true,
+					     .replace = REPLACE_ANY,
 					     .base = backing_stat(model->base),
 					     .shards = model->shards };
 	uint64_t most;

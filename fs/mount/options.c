@@ -635,7 +635,7 @@ const char *options_help(void)
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] [--json] TABLE...|--recipe FILE\n"
 	       "       organfs --picture|--show|--diff[=tsv] [-o OPTION[,OPTION...]] MODEL...\n"
-	       "       organfs --pack [-o OPTION[,OPTION...]] MODEL FILE\n"
+	       "       organfs --pack [-f] [-o OPTION[,OPTION...]] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "A directory of organ files is a model too; so are a URL and a mergekit .yml.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"

@@ -45,6 +45,7 @@ struct backing {
 	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
 	bool composed;		      /* it has no file of its own: ops read from other backings */
 	struct page_cache pages;      /* what reading leaves in memory */
+	enum file_use use;	      /* with a set: announced each time file is opened */
 	struct log *log;	      /* NULL: no log is told */
 	atomic_bool failed, changed;  /* it answered -EIO: for whatever cause, for a change */
 	atomic_bool ended;
@@ -316,7 +317,7 @@ static int reopen_file(struct fd_cache_entry *descriptor)
 	const int fd = reopen(backing);
 
 	if (fd >= 0)
-		page_cache_announce(&backing->pages, fd);
+		file_use_announce(fd, backing->use);
 	return fd;
 }
 
@@ -342,11 +343,18 @@ void backing_set_passing(struct backing *backing)
 	if (fd < 0)
 		return;
 	page_cache_init(&backing->pages, fd);
-	page_cache_announce(&backing->pages, fd);
 }
 
-void backing_join_cache(struct backing *backing, struct fd_cache *set)
+void backing_announce(struct backing *backing, enum file_use use)
 {
+	if (!backing->set && backing->file.fd >= 0)
+		file_use_announce(backing->file.fd, use);
+}
+
+void backing_join_cache(struct backing *backing, struct fd_cache *set, enum file_use use)
+{
+	backing_announce(backing, use);
+	backing->use = use;
 	backing->file.open = reopen_file;
 	backing->spans.open = reopen_spans;
 	backing->set = fd_cache_ref(set);

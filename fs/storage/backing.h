@@ -13,6 +13,7 @@
 #ifndef FS_STORAGE_BACKING_H
 #define FS_STORAGE_BACKING_H
 
+#include "fs/storage/file_use.h"
 #include "fs/util/hash_text.h"
 #include "gguf/cursor.h"
 
@@ -47,15 +48,19 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err);
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
 				    struct error *err);
 
-/* It is a base: what is read with BACKING_PASSING leaves no pages in memory, and other daemons are
- * told of it, as page_cache.h says. Of others they stay, for the kernel to drop. It is a file just
- * opened that no other thread knows yet; what is on a server has no pages. */
+/* It is a base: what is read with BACKING_PASSING leaves no pages in memory. Of others they stay,
+ * for the kernel to drop. It is a file just opened that no other thread knows yet; what is on a
+ * server has no pages. */
 void backing_set_passing(struct backing *backing);
 
+/* Announce the use of a plain file to other daemons, as long as it is open; one of a set is
+ * announced by backing_join_cache(). */
+void backing_announce(struct backing *backing, enum file_use use);
+
 /* Make it one of many files of which not all can be open at a time: its descriptor becomes the
- * set's. Once closed, a file that was renamed or removed cannot be read any more. It is a plain
- * file that no other thread knows yet. */
-void backing_join_cache(struct backing *backing, struct fd_cache *set);
+ * set's, and its use is announced as long as it is open. Once closed, a file that was renamed or
+ * removed cannot be read any more. It is a plain file that no other thread knows yet. */
+void backing_join_cache(struct backing *backing, struct fd_cache *set, enum file_use use);
 
 /* The file at a URL with http or https. Its path is the URL as it may be shown, its status is
  * remote_file_stat(). cache may be NULL for one of its own. NULL with err set: as

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* page_cache.c - see page_cache.h. */
 #include "fs/storage/page_cache.h"
+#include "fs/storage/file_use.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
 
@@ -26,31 +27,12 @@
 /* So long after a look for other daemons the answer still holds. */
 #define LOOK_MS 200
 
-/* No file has a byte there. */
-#define MOUNTED_BYTE (INT64_MAX - 1)
-
 /* Absent pages of one read that lie in more pieces than that are not dropped. */
 #define RANGES_MOST 8
 
 void page_cache_init(struct page_cache *pages, int fd)
 {
 	pages->local = disk_place(fd) == DISK_HERE;
-}
-
-/* The lock of an open file, not of the process: it goes with the last descriptor of it. */
-static struct flock mounted_byte(short type)
-{
-	return (struct flock){
-		.l_type = type, .l_whence = SEEK_SET, .l_start = MOUNTED_BYTE, .l_len = 1
-	};
-}
-
-void page_cache_announce(const struct page_cache *pages, int fd)
-{
-	struct flock lock = mounted_byte(F_RDLCK);
-
-	if (pages->local)
-		fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 static int64_t now_ms(void)
@@ -70,12 +52,9 @@ bool page_cache_is_due(const struct page_cache *pages)
 
 void page_cache_look(struct page_cache *pages, int fd)
 {
-	struct flock lock = mounted_byte(F_WRLCK);
-	/* Where there are no locks, another daemon cannot be seen: then pages are kept. */
-	const bool shared = fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
-
 	atomic_store(&pages->looked, now_ms());
-	atomic_store(&pages->shared, shared);
+	/* Where there are no locks, another daemon cannot be seen: then pages are kept. */
+	atomic_store(&pages->shared, file_use_is_announced(fd, FILE_USE_BASE) != 0);
 }
 
 ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n, uint64_t offset,
@@ -104,8 +83,7 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
 				uint64_t offset, bool alone)
 {
-	const bool uncached =
-		alone || (atomic_load(&pages->blind) && page_cache_passes(pages));
+	const bool uncached = alone || (atomic_load(&pages->blind) && page_cache_passes(pages));
 	ssize_t got;
 
 	if (uncached && atomic_load(&pages->no_uncached))

@@ -9,9 +9,8 @@
  * 2. Of other reads, and where the kernel does not tell, pages go with the read where it can do
  *    that (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not
  *    used for 1, for of two reads that share a page the second would go to the disk again.
- * 3. Neither is done while another daemon has the base mounted, which would have to read from the
- *    disk what this one drops: each holds a lock on a byte of its base far beyond every end, and
- *    looks from time to time for that of another.
+ * 3. Neither is done while another daemon has the base mounted (file_use.h), which would have to
+ *    read from the disk what this one drops.
  * 4. Nor on filesystems of other machines, whose pages come at a price, nor in memory.
  * 5. Of files that are no base, as those of a layer, and donors, pages stay for the kernel to drop:
  *    there may be many, and each would have a second descriptor (backing_set_passing()). */
@@ -36,14 +35,11 @@ struct page_cache {
 /* Once, before other threads know the file. */
 void page_cache_init(struct page_cache *pages, int fd);
 
-/* Says to other daemons, as long as fd is open, that the file is mounted. Where the filesystem has
- * no locks they are not told. */
-void page_cache_announce(const struct page_cache *pages, int fd);
-
 /* Is it time for page_cache_look()? Nearly always no. */
 bool page_cache_is_due(const struct page_cache *pages);
 
-/* Has another daemon announced the file? By the descriptor that this one announced it by. */
+/* Has another daemon announced the file as its base? fd is the descriptor that this one announced
+ * it by. */
 void page_cache_look(struct page_cache *pages, int fd);
 
 /* Is reading it to leave no pages? */

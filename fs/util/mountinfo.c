@@ -26,8 +26,9 @@ static void decode(char *text)
 /* None of these asks a disk, let alone a server, for the attributes of a file that is open. */
 static bool is_local(const char *type)
 {
-	static const char *const types[] = { "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs",
-					     "tmpfs" };
+	static const char *const types[] = {
+		"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs"
+	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (strcmp(type, types[i]) == 0)
@@ -39,7 +40,7 @@ static bool is_local(const char *type)
 bool mountinfo_parse(char *line, struct mountinfo *mount)
 {
 	unsigned major, minor;
-	char *rest, *type, *point = NULL;
+	char *rest, *type, *source, *point = NULL;
 
 	*mount = (struct mountinfo){ .id = -1 };
 	line[strcspn(line, "\n")] = '\0';
@@ -49,16 +50,18 @@ bool mountinfo_parse(char *line, struct mountinfo *mount)
 	*rest = '\0';
 	rest += 3;
 	type = strsep(&rest, " ");
-	strsep(&rest, " ");
+	source = strsep(&rest, " ");
 	for (unsigned i = 0; i < 5; i++)
 		point = strsep(&line, " ");
 	if (!point || !rest)
 		return false;
 	decode(point);
+	decode(source);
 	mount->device = makedev(major, minor);
 	mount->is_organfs = strcmp(type, "fuse.organfs") == 0;
 	mount->is_local = is_local(type);
 	mount->point = point;
+	mount->source = source;
 	mount->options = rest;
 	return true;
 }
@@ -106,6 +109,11 @@ bool mountinfo_has_device(const struct mountinfo *mount, const struct mountinfo 
 bool mountinfo_has_point(const struct mountinfo *mount, const struct mountinfo *wanted)
 {
 	return strcmp(mount->point, wanted->point) == 0;
+}
+
+bool mountinfo_has_model(const struct mountinfo *mount, const struct mountinfo *wanted)
+{
+	return mount->is_organfs && strcmp(mount->source, wanted->source) == 0;
 }
 
 bool mountinfo_option(const struct mountinfo *mount, const char *option, unsigned *number)

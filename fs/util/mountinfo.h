@@ -11,8 +11,9 @@ struct mountinfo {
 	int id;
 	dev_t device; /* of the superblock: every mount of it has the same */
 	bool is_organfs;
-	bool is_local; /* of a type that keeps the attributes of an open file in memory */
+	bool is_local;	     /* of a type that keeps the attributes of an open file in memory */
 	const char *point;   /* as it is, without escapes; lies in line */
+	const char *source;  /* the same of the mounted device, or a model's path; lies in line */
 	const char *options; /* of the superblock; lies in line */
 	char *line;	     /* what mountinfo_find() has to give back; NULL: nothing */
 };
@@ -30,6 +31,7 @@ void mountinfo_release(struct mountinfo *mount);
 bool mountinfo_has_id(const struct mountinfo *mount, const struct mountinfo *wanted);
 bool mountinfo_has_device(const struct mountinfo *mount, const struct mountinfo *wanted);
 bool mountinfo_has_point(const struct mountinfo *mount, const struct mountinfo *wanted);
+bool mountinfo_has_model(const struct mountinfo *mount, const struct mountinfo *wanted);
 
 /* The number of an option, such as user_id of a FUSE mount. False: it has none. */
 bool mountinfo_option(const struct mountinfo *mount, const char *option, unsigned *number);

@@ -60,7 +60,7 @@ for spoil in 'rm $file' 'mv $file $file.moved' 'cp -p $file $file.2; mv $file.2 
 	 touch -r $file.2 $file'; do
 	graft
 	file=$TMP/out/a.gguf
-	echo "$file" >"$MNT/.assemble"
+	echo "!$file" >"$MNT/.assemble"
 	eval "$spoil"
 	writes "$default"
 done

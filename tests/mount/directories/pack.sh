@@ -14,10 +14,16 @@ unmount_and_wait
 same "$model" "$TMP/out.gguf"
 grep -q "assembled: $TMP/out.gguf: $(stat -c %s "$model") bytes" "$TMP/said" ||
 	fail "$(cat "$TMP/said")"
-# By a name from the working directory, and over a file that is there.
-(cd "$TMP" && echo old >rel.gguf && "$ORGANFS" --pack d rel.gguf) 2>/dev/null ||
-	fail 'a relative name'
-same "$model" "$TMP/rel.gguf"
+# By a name from the working directory. Another program's file is replaced with -f alone.
+cd "$TMP"
+echo old >rel.gguf
+expect_fail 'rel.gguf: the target exists.* -f of --pack' "$ORGANFS" --pack d rel.gguf
+equal "$(cat rel.gguf)" old
+"$ORGANFS" --pack -f d rel.gguf 2>/dev/null || fail 'a relative name'
+same "$model" rel.gguf
+echo spoilt >rel.gguf
+"$ORGANFS" --pack d rel.gguf 2>/dev/null || fail 'its own file is not replaced'
+same "$model" rel.gguf
 
 # The grafts of a layer are part of it.
 mkdir "$TMP/layer"

@@ -142,10 +142,13 @@ change
 sort "$MNT/.grafts" | cut -f 1,2 >"$TMP/whole"
 undone=0
 for delay in 0 0.001 0.002 0.003 0.004 0.006 0.008 0.01 0.015 0.02 0.03 0.05; do
-	(echo all >"$MNT/.undo") 2>/dev/null &
+	# Through the root of this mount, so that a late writer does not make a file beneath it.
+	exec 3<"$MNT"
+	(echo all >/dev/fd/3/.undo) 2>/dev/null &
 	sleep $delay
 	kill_daemon
 	wait $! 2>/dev/null || true
+	exec 3<&-
 	mount_model -o noassemble "$base"
 	if [ -s "$MNT/.grafts" ]; then
 		sort "$MNT/.grafts" | cut -f 1,2 | diff - "$TMP/whole" ||

@@ -3,6 +3,7 @@
  * be a target, and what is left when an assembly fails. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/storage/backing.h"
+#include "fs/storage/file_use.h"
 #include "fs/storage/view.h"
 #include "fs/util/progress.h"
 #include "tests/unit/tasks.h"
@@ -105,10 +106,9 @@ static void the_new_file_is_handed_out_under_its_name(void **state)
 	struct scene scene = open_scene(state);
 	const struct path path = path_in(scene.out, "new.gguf");
 	struct backing *written = NULL;
-	const struct write_target target = { .directory = AT_FDCWD,
-					     .path = path.text,
-					     .base = &scene.base,
-					     .written = &written };
+	const struct write_target target = {
+		.directory = AT_FDCWD, .path = path.text, .base = &scene.base, .written = &written
+	};
 	char bytes[LENGTH];
 
 	assert_int_equal(atomic_write_view(scene.view, &target, &scene.progress, &scene.err), 0);
@@ -220,7 +220,7 @@ static void what_is_no_regular_file_is_no_target(void **state)
 {
 	struct scene scene = open_scene(state);
 
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	assert_int_equal(mkfifo(path_in(scene.out, "fifo").text, 0600), 0);
 	assert_int_equal(assemble_to(&scene, "fifo"), -EINVAL);
 	close_scene(&scene, 1);
@@ -231,7 +231,7 @@ static void the_base_is_no_target_under_any_name(void **state)
 {
 	struct scene scene = open_scene(state);
 
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	assert_int_equal(symlink("base.gguf", path_in(scene.out, "symbolic").text), 0);
 	assert_int_equal(link(path_in(scene.out, "base.gguf").text,
 			      path_in(scene.out, "hard").text),
@@ -249,7 +249,7 @@ static void nothing_is_written_into_the_mount(void **state)
 	struct path path = path_in(scene.out, "new.gguf");
 	const struct write_target target = { .directory = AT_FDCWD,
 					     .path = path.text,
-					     .replace = true,
+					     .replace = REPLACE_ANY,
 					     .base = &scene.base,
 					     .mount = scene.base.st_dev };
 
@@ -267,12 +267,50 @@ static void an_existing_file_is_replaced_only_where_that_is_wanted(void **state)
 	assert_int_equal(link(path.text, path_in(scene.out, "kept").text), 0);
 	assert_int_equal(assemble_to(&scene, "old.gguf"), -EEXIST);
 	assert_file(path.text, "old", 3);
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
 	assert_file(path.text, CONTENT, LENGTH);
 	/* Replaced, not written to: whoever had it open reads on. */
 	assert_file(path_in(scene.out, "kept").text, "old", 3);
 	close_scene(&scene, 2);
+}
+
+static void only_an_earlier_assembly_is_replaced_unless_any_file_may_be(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct path path = path_in(scene.out, "old.gguf");
+
+	scene.replace = REPLACE_MARKED;
+	write_text(path.text, "old");
+	assert_int_equal(assemble_to(&scene, "old.gguf"), -EEXIST);
+	assert_non_null(strstr(scene.err.text, "organfs did not write it"));
+	assert_file(path.text, "old", 3);
+	scene.replace = REPLACE_ANY;
+	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
+	must(truncate(path.text, 1) == 0);
+	scene.replace = REPLACE_MARKED;
+	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
+	assert_file(path.text, CONTENT, LENGTH);
+	close_scene(&scene, 1);
+}
+
+static void a_file_in_use_is_no_target(void **state)
+{
+	struct scene scene = open_scene(state);
+	const struct path path = path_in(scene.out, "donor.gguf");
+	int fd;
+
+	scene.replace = REPLACE_ANY;
+	write_text(path.text, "old");
+	fd = open(path.text, O_RDONLY);
+	must(fd >= 0);
+	file_use_announce(fd, FILE_USE_DONOR);
+	assert_int_equal(assemble_to(&scene, "donor.gguf"), -EBUSY);
+	assert_non_null(strstr(scene.err.text, "the target is the base or a donor"));
+	assert_file(path.text, "old", 3);
+	close(fd);
+	assert_int_equal(assemble_to(&scene, "donor.gguf"), 0);
+	close_scene(&scene, 1);
 }
 
 static void a_link_is_replaced_and_not_what_it_leads_to(void **state)
@@ -286,7 +324,7 @@ static void a_link_is_replaced_and_not_what_it_leads_to(void **state)
 	assert_int_equal(symlink("nowhere", path_in(scene.out, "broken").text), 0);
 	assert_int_equal(assemble_to(&scene, "link"), -EEXIST);
 	assert_int_equal(assemble_to(&scene, "broken"), -EEXIST);
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "link"), 0);
 	assert_int_equal(assemble_to(&scene, "broken"), 0);
 	assert_int_equal(lstat(link.text, &stat), 0);
@@ -303,7 +341,7 @@ static void a_cancelled_assembly_leaves_the_target_and_no_temporary(void **state
 	const atomic_bool cancel = true;
 
 	write_text(path_in(scene.out, "old.gguf").text, "old");
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	scene.progress.cancel = &cancel;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), -EINTR);
 	assert_int_equal(assemble_to(&scene, "new.gguf"), -EINTR);
@@ -324,7 +362,7 @@ static void a_base_that_cannot_be_read_leaves_the_target_and_no_temporary(void *
 	scene.view = view_new(&segment, 1, NULL);
 	backing_unref(segment.backing);
 	assert_int_equal(truncate(in_temp(state, "organ").text, 2), 0);
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), -EIO);
 	assert_non_null(strstr(scene.err.text, "changed on disk"));
 	assert_file(path_in(scene.out, "old.gguf").text, "old", 3);
@@ -339,7 +377,7 @@ static void a_full_disk_leaves_the_target_and_no_temporary(void **state)
 	int rc;
 
 	write_text(path_in(scene.out, "old.gguf").text, "old");
-	scene.replace = true;
+	scene.replace = REPLACE_ANY;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	little = (struct rlimit){ LENGTH - 1, before.rlim_max };

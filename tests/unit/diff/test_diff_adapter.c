@@ -450,7 +450,7 @@ static void what_is_missing_is_in_no_pair(void **state)
 	int rc;
 
 	must(set);
-	backing_join_cache(file, set);
+	backing_join_cache(file, set, FILE_USE_DONOR);
 	fd_cache_unref(set);
 	backing_revoke(file);
 	assert_null(diff_adapter_view(factors, 2, &rc));

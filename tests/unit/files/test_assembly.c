@@ -48,7 +48,7 @@ static void close_scene(struct scene *scene, int files)
 
 static int run(struct scene *scene, const char *path)
 {
-	return assembly_run(scene->assembly, path, 0, NULL);
+	return assembly_run(scene->assembly, path, REPLACE_MARKED, 0, NULL);
 }
 
 /* The file is the model as it is now. */
@@ -136,12 +136,16 @@ static void the_output_option_is_the_default_target_and_is_replaced(void **state
 	close_scene(&scene, 0);
 }
 
-static void a_given_target_is_replaced(void **state)
+static void a_given_target_is_replaced_where_that_is_wanted(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	const struct path target = in_temp(state, "given.gguf");
 
 	write_text(target.text, "old");
+	assert_int_equal(run(&scene, target.text), -EEXIST);
+	assert_file(target.text, "old", 3);
+	assert_int_equal(assembly_run(scene.assembly, target.text, REPLACE_ANY, 0, NULL), 0);
+	assert_assembled(&scene, target.text);
 	assert_int_equal(run(&scene, target.text), 0);
 	assert_assembled(&scene, target.text);
 	close_scene(&scene, 0);
@@ -176,9 +180,10 @@ static void a_relative_target_starts_where_the_caller_is(void **state)
 
 	assert_int_equal(mkdir(in_temp(state, "there").text, 0700), 0);
 	child = start_in(in_temp(state, "there").text);
-	assert_int_equal(assembly_run(scene.assembly, "a.gguf", child, NULL), 0);
-	assert_int_equal(assembly_run(scene.assembly, "../b.gguf", child, NULL), 0);
-	assert_int_equal(assembly_run(scene.assembly, "sub/a.gguf", child, NULL), -ENOENT);
+	assert_int_equal(assembly_run(scene.assembly, "a.gguf", REPLACE_MARKED, child, NULL), 0);
+	assert_int_equal(assembly_run(scene.assembly, "../b.gguf", REPLACE_MARKED, child, NULL), 0);
+	assert_int_equal(assembly_run(scene.assembly, "sub/a.gguf", REPLACE_MARKED, child, NULL),
+			 -ENOENT);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	assert_assembled(&scene, in_temp(state, "there/a.gguf").text);
@@ -226,7 +231,7 @@ static void a_cancelled_assembly_is_interrupted(void **state)
 	struct scene scene = open_scene(state, NULL);
 	atomic_bool cancel = true;
 
-	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
+	assert_int_equal(assembly_run(scene.assembly, "", REPLACE_MARKED, 0, &cancel), -EINTR);
 	assert_says(&scene, "interrupted");
 	/* The unmount's is not. */
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
@@ -239,7 +244,7 @@ static void what_is_given_up_stays_given_up(void **state)
 	atomic_bool cancel = false;
 
 	assembly_cancel(scene.assembly);
-	assert_int_equal(assembly_run(scene.assembly, "", 0, &cancel), -EINTR);
+	assert_int_equal(assembly_run(scene.assembly, "", REPLACE_MARKED, 0, &cancel), -EINTR);
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EINTR);
 	assert_says(&scene, "interrupted; the target is as it was");
 	close_scene(&scene, 0);

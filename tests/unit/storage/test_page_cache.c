@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_page_cache.c - fs/storage/page_cache.c: what a read leaves in memory, with kernels that know
  * less. Linked with --wrap for what they may refuse. */
+#include "fs/storage/file_use.h"
 #include "fs/storage/page_cache.h"
 #include "measure/lanes.h"
 #include "tests/unit/preadv_error.h"
@@ -289,11 +290,11 @@ static void another_that_has_announced_the_file_is_seen(void **state)
 	const int other = open(opened.path.text, O_RDONLY);
 
 	assert_true(page_cache_is_due(pages));
-	page_cache_announce(pages, opened.fd);
+	file_use_announce(opened.fd, FILE_USE_BASE);
 	page_cache_look(pages, opened.fd);
 	assert_true(page_cache_passes(pages));
 	assert_false(page_cache_is_due(pages));
-	page_cache_announce(pages, other);
+	file_use_announce(other, FILE_USE_BASE);
 	page_cache_look(pages, opened.fd);
 	assert_false(page_cache_passes(pages));
 	/* With its descriptor it is gone. */

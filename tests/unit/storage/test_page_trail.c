@@ -28,6 +28,7 @@ static struct backing *open_base_file(const struct path *path)
 
 	assert_non_null(file);
 	backing_set_passing(file);
+	backing_announce(file, FILE_USE_BASE);
 	return file;
 }
 

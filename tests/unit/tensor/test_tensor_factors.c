@@ -21,7 +21,7 @@ static struct tensor_file tensor_named(void **state, const char *name, uint32_t 
 	struct fd_cache *set = fd_cache_new(2);
 
 	must(set);
-	backing_join_cache(tensor.located.file, set);
+	backing_join_cache(tensor.located.file, set, FILE_USE_DONOR);
 	fd_cache_unref(set);
 	must(rename(in_temp(state, "tensor").text, in_temp(state, name).text) == 0);
 	return tensor;

@@ -160,7 +160,7 @@ static void an_assembly_makes_a_new_report(void **state)
 	struct inode *inode;
 	char *text;
 
-	assert_int_equal(assembly_run(scene.mounted->assembly, "", 0, NULL), 0);
+	assert_int_equal(assembly_run(scene.mounted->assembly, "", REPLACE_MARKED, 0, NULL), 0);
 	inode = node_of(&scene, GENERATED_ASSEMBLE);
 	assert_true(before != inode->ino);
 	text = read_view(inode->view);
