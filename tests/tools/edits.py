@@ -91,11 +91,13 @@ class Edits:
     def step(self):
         role = random.choice(ROLES)
         target, now = self.slot(role), dict(self.expected)
-        # A slot that is there takes an organ of another role; a new one is named after its organ.
-        if target in now and role in ALIKE:
+        # A slot of the base takes an organ of another role; an added one is named after its organ,
+        # again each time a tool removes it before it writes.
+        of_base = int(target.split("_")[1]) < self.blocks
+        if target in now and role in ALIKE and of_base:
             role = random.choice(ALIKE)
         there = [n for n in now if re.fullmatch(rf"organs/blk_\d+_{role}\.bin", n)
-                 and (target in now or role_of(now[n]) == role)]
+                 and (target in now and of_base or role_of(now[n]) == role)]
         source = random.choice(there) if there else None
         kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within",
                               "symlink", "undo"))

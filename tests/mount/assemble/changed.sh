@@ -30,7 +30,7 @@ is_half_way() {
 
 begin() {
 	hold
-	echo "$target" >"$MNT/.assemble" 2>/dev/null &
+	echo "!$target" >"$MNT/.assemble" 2>/dev/null &
 	writer=$!
 	until_true 60 is_half_way || late "not under way: $(cat "$MNT/.assemble")"
 }

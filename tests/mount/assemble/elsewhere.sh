@@ -21,7 +21,7 @@ to "$TMP/other/new.gguf"
 same "$TMP/other/new.gguf" "$base"
 equal "$(ls -A "$TMP/other")" new.gguf 'on the other filesystem'
 for name in new old; do
-	expect_fail 'read-only' to "$TMP/read-only/$name.gguf"
+	expect_fail 'read-only' to "!$TMP/read-only/$name.gguf"
 	assembly_says "failed: .*/$name\.gguf: .*read-only"
 done
 equal "$(cat "$TMP/read-only/old.gguf")" old

@@ -29,8 +29,10 @@ printf '%s\n' "$TMP/by-tee.gguf" | tee "$MNT/.assemble" >/dev/null
 same "$TMP/by-tee.gguf" "$TMP/expected"
 
 echo old >"$TMP/old.gguf"
-echo "$TMP/old.gguf" >"$MNT/.assemble"
+echo "!$TMP/old.gguf" >"$MNT/.assemble"
 same "$TMP/old.gguf" "$TMP/expected"
+(cd "$TMP/here" && echo '!' >"$MNT/.assemble")
+same "${base%.gguf}.grafted.gguf" "$TMP/expected"
 
 no_litter "$TMP/here" relative.gguf
 no_litter "$TMP/with blanks" 'a name.gguf'

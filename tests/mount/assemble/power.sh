@@ -57,7 +57,7 @@ for type in $types; do
 			sync -f "$disk"
 			with_base "$base" $call
 			hold
-			echo "$target" >"$MNT/.assemble" 2>/dev/null &
+			echo "!$target" >"$MNT/.assemble" 2>/dev/null &
 			writer=$!
 			for ((i = 1; i <= ${at#*:}; i++)); do
 				[ $i = 1 ] || hold
@@ -79,7 +79,7 @@ for type in $types; do
 		echo old >"$target"
 		sync -f "$disk"
 		with_base "$base"
-		echo "$target" >"$MNT/.assemble"
+		echo "!$target" >"$MNT/.assemble"
 		cut_power $type
 		end
 		power_returns $type

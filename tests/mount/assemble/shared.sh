@@ -53,7 +53,7 @@ for type in xfs btrfs; do
 	rm "$disk/out.gguf"
 	echo old >"$disk/old.gguf"
 	printf '%01000d' 0 >"$MNT/metadata/general.description"
-	expect_fail 'no space' assemble "$disk/old.gguf"
+	expect_fail 'no space' assemble "!$disk/old.gguf"
 	equal "$(cat "$disk/old.gguf")" old "$type"
 	equal "$(ls -A "$disk" | grep -v lost+found | tr '\n' ' ')" 'base.gguf old.gguf ' "$type"
 	[ $((before - $(room))) -lt 8192 ] || fail "$type: of $before KiB $(room) are left"

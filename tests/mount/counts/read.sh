@@ -58,6 +58,9 @@ rm "$TMP/warm"
 all=$(stat -c %s "$base")
 fresh
 read_counted 'model.gguf' "$all" cat "$MNT/model.gguf"
+# A kernel that is short of memory has dropped some.
+[ "$("$here/../tools/pages.py" count "$MNT/model.gguf")" -ge $((all / 4096)) ] ||
+	late 'pages of the mount are gone'
 read_counted 'model.gguf again' "$all" cat "$MNT/model.gguf"
 size=$(stat -c %s "$organ")
 read_counted 'an organ' "$size" cat "$organ"

@@ -56,9 +56,10 @@ given_up INT TERM
 given_up unmount TERM
 
 # An assembly that a process asked for is given up as well.
+: >"$LOGS/${MNT##*/}"
 mount_held sync_file_range "$base"
 hold
-{ echo "$out" >"$MNT/.assemble"; } 2>/dev/null &
+{ echo "!$out" >"$MNT/.assemble"; } 2>/dev/null &
 begins_to_write .assemble
 pid=${DAEMON[$MNT]}
 kill -TERM "$pid"
