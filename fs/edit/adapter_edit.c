@@ -202,6 +202,16 @@ static int put_number(struct writing *writing, const char *text)
 	return 0;
 }
 
+int adapter_edit_judge(struct model *model, const char *file, const char *text, size_t n)
+{
+	struct memory_bytes memory = { (const uint8_t *)text, n };
+	const struct source source = source_of_memory(&memory);
+	struct writing writing = { .model = model };
+	const int rc = check_number(&writing, &source);
+
+	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
+}
+
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage)
 {
 	struct writing writing = { .model = model,

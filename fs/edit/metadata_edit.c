@@ -330,6 +330,19 @@ static int refuse(struct editing *editing, int rc)
 	return rc;
 }
 
+int metadata_edit_judge(struct model *model, uint32_t i, struct value_type type, const char *text,
+			size_t n)
+{
+	struct memory_bytes memory = { (const uint8_t *)text, n };
+	const struct source source = source_of_memory(&memory);
+	const struct metadata_key key = metadata_key(model->metadata, i);
+	struct editing editing = { .model = model, .name = key.name, .type = type };
+	const int rc = value_parse(&source, type, width_of(model), &editing.bytes, &editing.err);
+
+	free(editing.bytes.bytes);
+	return rc < 0 ? refuse(&editing, rc) : 0;
+}
+
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage)
 {
 	const struct stage_shown shown = stage_shown(stage);

@@ -18,6 +18,11 @@ struct stage;
  * key is fixed. */
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage);
 
+/* Would metadata_edit_fill() take n bytes of text as the value, of that type, of the key with the
+ * number i? Returns 0, or -EINVAL with its line in the log, or -ENOMEM. */
+int metadata_edit_judge(struct model *model, uint32_t i, struct value_type type, const char *text,
+			size_t n);
+
 /* Would the text, as its file shows a value, be no edit of that key? type: the one that is wanted;
  * NULL: none. */
 bool metadata_edit_is_none(struct model *model, const char *name, const struct value_type *type,

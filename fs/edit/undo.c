@@ -261,7 +261,6 @@ static int find_all(struct undoing *undoing, char *words)
 			word);
 		return -EINVAL;
 	}
-	add_classes(undoing);
 	return 0;
 }
 
@@ -415,11 +414,27 @@ static int undo_each_line(struct undoing *undoing, char *words)
 	if (!undoing->out)
 		return -ENOMEM;
 	rc = find_all(undoing, words);
+	if (rc == 0)
+		add_classes(undoing);
 	if (fclose(undoing->out) != 0 && rc == 0)
 		rc = -ENOMEM;
 	if (rc == 0 && undoing->n)
 		rc = undo_noted(undoing);
 	free(undoing->note);
+	return rc;
+}
+
+int undo_judge(struct model *model, char *words)
+{
+	struct undoing undoing = { .model = model, .named = SIZE_MAX };
+	int rc = -ENOMEM;
+
+	undoing.out = open_memstream(&undoing.note, &undoing.size);
+	if (undoing.out) {
+		rc = find_all(&undoing, words);
+		fclose(undoing.out);
+	}
+	free(undoing.note);
 	return rc;
 }
 

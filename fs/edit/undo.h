@@ -19,6 +19,10 @@ struct model;
  * line in the log: -EINVAL there is no such thing. */
 int undo(struct model *model, char *words);
 
+/* Would it find all that these words name? It cuts them to pieces. Returns 0 or -errno, -EINVAL
+ * with a line in the log. */
+int undo_judge(struct model *model, char *words);
+
 struct undo_ready;
 
 /* Finish what an earlier mount began to undo. The first before anything of the layer is taken up,

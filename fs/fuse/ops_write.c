@@ -177,17 +177,32 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 	return true;
 }
 
+/* Would the close refuse the bytes, where they are whole lines? Returns 0 or -errno. */
+static int judge(const struct inode *inode, const char *bytes, size_t size)
+{
+	const struct family *family = family_of(inode);
+
+	return family->judge && size && bytes[size - 1] == '\n' ? family->judge(inode, bytes, size)
+								: 0;
+}
+
 /* Words, until the file is closed; then they are obeyed together. */
 static void write_words(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
 			uint64_t offset)
 {
-	const int rc = undo_words_write(handle->words, bytes, size, offset);
+	const bool at_line = undo_words_at_line(handle->words);
+	int rc = undo_words_write(handle->words, bytes, size, offset);
 
-	if (rc < 0)
+	if (rc == 0 && at_line) {
+		rc = judge(handle->inode, bytes, size);
+		if (rc < 0)
+			undo_words_refuse(handle->words);
+	} else if (rc < 0) {
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
 			generated_name(handle->inode->index),
 			rc == -EINVAL ? "words are written as text, from the first to the last"
 				      : strerror(-rc));
+	}
 	reply_write(req, rc, size);
 }
 
@@ -240,6 +255,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 {
 	struct open_file *handle = open_file_of(fi);
 	struct write_source *trace;
+	int rc = 0;
 
 	(void)ino;
 	expect_no_release(mount_of(req), handle);
@@ -257,6 +273,12 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 			write_words(req, handle, bytes, size, (uint64_t)offset);
 		else
 			write_assemble(req, handle, bytes, size);
+		return;
+	}
+	if (offset == 0 && !stage_written(handle->inode->stage))
+		rc = judge(handle->inode, bytes, size);
+	if (rc < 0) {
+		fuse_reply_err(req, -rc);
 		return;
 	}
 	trace = stage_trace(handle->inode->stage);

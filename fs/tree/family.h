@@ -107,6 +107,11 @@ struct family {
 	bool (*is_emptied)(const struct inode *inode);
 	void (*released)(const struct inode *inode);
 
+	/* Of words, or of a stage to which nothing was written yet: would the close refuse these n
+	 * bytes, the whole lines of one write(2)? The echo of a shell looks at no error but that of
+	 * its write. Does not wait. Returns 0, or -EINVAL with a line in the log. */
+	int (*judge)(const struct inode *inode, const char *lines, size_t n);
+
 	/* Of WRITE_OBEYED: do what was written, all or nothing. Returns 0 or -errno, with a line in
 	 * the log. */
 	int (*obey)(const struct tree *tree, const struct inode *inode, struct family_words *words);

@@ -115,11 +115,31 @@ static int undo_obey(const struct tree *tree, const struct inode *inode, struct 
 	return undo(inode->model, words->text);
 }
 
+/* Less the lines that begin with '#'. */
+static int undo_judge_lines(const struct inode *inode, const char *lines, size_t n)
+{
+	char *words = malloc(n + 1), *end = words;
+	int rc;
+
+	if (!words)
+		return -ENOMEM;
+	for (const char *line = lines, *next; line < lines + n; line = next) {
+		next = (const char *)memchr(line, '\n', (size_t)(lines + n - line)) + 1;
+		if (line[0] != '#')
+			end = mempcpy(end, line, (size_t)(next - line));
+	}
+	*end = '\0';
+	rc = undo_judge(inode->model, words);
+	free(words);
+	return rc;
+}
+
 const struct family family_undo = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_OBEYED,
 	.comments = true,
 	.most = UNDO_WORDS_MAX,
+	.judge = undo_judge_lines,
 	.obey = undo_obey,
 };
 

@@ -98,6 +98,16 @@ static bool key_stage_is_emptied(const struct inode *inode)
 	       key_stage_type(inode, &type) && type.type == KV_STRING;
 }
 
+/* Arrays may have more lines, and a text is any string. */
+static int key_stage_judge(const struct inode *inode, const char *lines, size_t n)
+{
+	struct value_type type;
+
+	if (!key_stage_type(inode, &type) || type.type == KV_STRING || type.type == KV_ARRAY)
+		return 0;
+	return metadata_edit_judge(inode->model, inode->index, type, lines, n);
+}
+
 static int key_stage_commit(const struct tree *tree, struct inode *inode)
 {
 	struct model *model = inode->model;
@@ -170,6 +180,7 @@ const struct family family_key_stage = {
 	.shows_slot = true,
 	.attributes = attributes,
 	.number = key_number,
+	.judge = key_stage_judge,
 	.commit = key_stage_commit,
 	.staged_name = key_stage_name,
 	.is_emptied = key_stage_is_emptied,

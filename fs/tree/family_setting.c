@@ -33,6 +33,14 @@ static int adapter_remove(const struct inode *inode)
 	return adapter_edit_remove(inode->model, name);
 }
 
+static int setting_judge(const struct inode *inode, const char *lines, size_t n)
+{
+	char name[NAME_MAX + 1];
+
+	adapters_name(inode->model, inode->index, name);
+	return adapter_edit_judge(inode->model, name, lines, n);
+}
+
 static int setting_commit(const struct tree *tree, struct inode *inode)
 {
 	char name[NAME_MAX + 1];
@@ -72,6 +80,7 @@ const struct family family_setting_stage = {
 	.mode = S_IFREG | 0666,
 	.shows_slot = true,
 	.number = setting_number,
+	.judge = setting_judge,
 	.commit = setting_commit,
 	.staged_name = setting_name,
 };

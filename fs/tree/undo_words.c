@@ -101,6 +101,23 @@ int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint
 	return rc;
 }
 
+bool undo_words_at_line(struct undo_words *words)
+{
+	bool at;
+
+	pthread_mutex_lock(&words->lock);
+	at = !words->inside;
+	pthread_mutex_unlock(&words->lock);
+	return at;
+}
+
+void undo_words_refuse(struct undo_words *words)
+{
+	pthread_mutex_lock(&words->lock);
+	words->failed = -EINVAL;
+	pthread_mutex_unlock(&words->lock);
+}
+
 /* With the lock held. */
 static void begin_again(struct undo_words *words)
 {

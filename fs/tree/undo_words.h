@@ -23,6 +23,11 @@ void undo_words_free(struct undo_words *words); /* NULL is fine */
 #define UNDO_WORDS_MAX ((size_t)1 << 20)
 int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset);
 
+/* Is the next byte the first of a line? And no more is said by what was written before, or is after
+ * that, until undo_words_take(). */
+bool undo_words_at_line(struct undo_words *words);
+void undo_words_refuse(struct undo_words *words);
+
 /* What was written, less the lines that say nothing, n bytes and a NUL, to free. NULL: nothing was
  * since this was last called, or some of it was refused. more: another process may write on. Then a
  * line that has no end yet waits for that, of lines; of a text all is given, now and once more with

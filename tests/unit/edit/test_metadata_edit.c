@@ -136,6 +136,21 @@ static void a_value_is_written_and_found_again(void **state)
 }
 
 /* What has to be read from the base first is known from then on; what was written always is. */
+static void a_value_is_judged_without_a_change(void **state)
+{
+	const struct value_type number = { KV_U32, 0 };
+	struct opened o = open_keys(state);
+	uint32_t i;
+
+	assert_true(metadata_find(o.model->metadata, "count", &i));
+	assert_int_equal(metadata_edit_judge(o.model, i, number, "6\n", 2), 0);
+	assert_int_equal(metadata_edit_judge(o.model, i, number, "six\n", 4), -EINVAL);
+	assert_true(log_says(o.log, "metadata/count: refused, for it is no uint32"));
+	assert_string_equal(now(o.model, "count"), "uint32 5\n");
+	assert_int_equal(edits_of(o.model), 0);
+	close_model(&o);
+}
+
 static void a_size_is_known_once_it_was_asked_for(void **state)
 {
 	struct opened o = open_keys(state);

@@ -114,6 +114,19 @@ static void a_word_undoes_what_it_names(void **state)
 	}
 }
 
+static void words_are_judged_without_a_change(void **state)
+{
+	struct opened o = open_changed(state);
+	const uint64_t generation = model_generation(o.model);
+	char right[] = "all\norgans\n\nblk_0_ffn_up\tcopy\n", wrong[] = "organs\nnothing\n";
+
+	assert_int_equal(undo_judge(o.model, right), 0);
+	assert_int_equal(undo_judge(o.model, wrong), -EINVAL);
+	assert_true(log_says(o.log, ".undo: refused: \"nothing\""));
+	assert_int_equal(model_generation(o.model), generation);
+	close_model(&o);
+}
+
 static void a_wrong_word_undoes_nothing(void **state)
 {
 	static const char *const wrong[] = { "nothing",

@@ -112,6 +112,28 @@ static void a_text_is_given_again_with_what_comes(void **state)
 	undo_words_free(words);
 }
 
+static void refused_words_say_nothing_until_they_are_taken(void **state)
+{
+	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
+	size_t n;
+	char *text;
+
+	(void)state;
+	assert_true(undo_words_at_line(words));
+	assert_int_equal(undo_words_write(words, "al", 2, 0), 0);
+	assert_false(undo_words_at_line(words));
+	assert_int_equal(undo_words_write(words, "l\n", 2, 2), 0);
+	assert_true(undo_words_at_line(words));
+	undo_words_refuse(words);
+	assert_int_equal(undo_words_write(words, "norm\n", 5, 4), -EINVAL);
+	assert_null(undo_words_take(words, false, &n));
+	assert_int_equal(undo_words_write(words, "norm\n", 5, 0), 0);
+	text = undo_words_take(words, false, &n);
+	assert_string_equal(text, "norm\n");
+	free(text);
+	undo_words_free(words);
+}
+
 static void there_is_an_end_to_words(void **state)
 {
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);

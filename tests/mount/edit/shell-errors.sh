@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A shell's echo looks at write(2) and not at close(2): a line that cannot be obeyed, or is no value
+# of the key, is refused by the write, once, and changes nothing.
+. "${0%/*}/../lib.sh"
+
+base=$(use scribe-Q4_K_M)
+"$LORA" make "$base" "$TMP/style.gguf" 'blk.[01].attn_q.weight'
+mount_model -o noassemble "$base"
+ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
+blocks=$(cat "$MNT/metadata/llama.block_count")
+rm "$MNT/organs/blk_1_ffn_up.bin"
+cp "$MNT/.grafts" "$TMP/grafts"
+
+# refused FILE LINE PATTERN: by dash and bash alike, with one line in the log.
+refused() {
+	local shell before
+	for shell in bash dash; do
+		command -v $shell >/dev/null || continue
+		before=$(wc -l <"$MNT/.log")
+		expect_fail 'invalid argument|I/O error' \
+			$shell -c 'echo "$1" >"$2"' - "$2" "$MNT/$1"
+		log_says "$3"
+		equal "$(wc -l <"$MNT/.log")" $((before + 1))
+	done
+	same "$MNT/.grafts" "$TMP/grafts"
+}
+refused metadata/llama.block_count abc 'refused, for it is no uint32'
+refused metadata/llama.block_count -1 'refused, for it is no uint32'
+refused metadata/llama.rope.freq_base 1.x 'refused, for it is no float32'
+equal "$(cat "$MNT/metadata/llama.block_count")" "$blocks"
+refused .undo nonsense '\.undo: refused: "nonsense"'
+refused .undo $'organs\nnonsense' '\.undo: refused: "nonsense"'
+refused adapters/style.scale nothing 'adapters/style.scale: refused'
+
+# A line that comes in two parts is judged by close(2), as are those before a wrong one.
+expect_fail 'invalid argument' python3 -c '
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY)
+os.write(fd, b"organs/blk_1_ffn_")
+os.write(fd, b"wrong.bin\n")
+os.close(fd)' "$MNT/.undo"
+{ echo organs && ! echo nonsense; } >"$MNT/.undo" 2>/dev/null || fail 'the second line is obeyed'
+same "$MNT/.grafts" "$TMP/grafts"
+
+# As before: values and words that are right, with lines of .undo itself between.
+echo 7 >"$MNT/metadata/llama.block_count"
+equal "$(cat "$MNT/metadata/llama.block_count")" 7
+echo 0.25 >"$MNT/adapters/style.scale"
+equal "$(cat "$MNT/adapters/style.scale")" 0.25
+cat "$MNT/.undo" >"$TMP/said"
+{ cat "$TMP/said"; echo all; } >"$MNT/.undo"
+equal "$(cat "$MNT/.grafts")" ''
+
+# cp onto model.gguf, as a copy of a whole tree does, keeps nothing, and the log says so.
+cp "$MODELS/stories260K.gguf" "$MNT/model.gguf"
+log_says 'model.gguf: what is written to it is dropped'
+same "$MNT/model.gguf" "$base"
+unmount_and_wait
