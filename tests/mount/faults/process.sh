@@ -22,7 +22,7 @@ cp "$TMP/0.bin" "$(slot 0)"
 cat "$MNT/model.gguf" "$MNT/.theta" >/dev/null
 
 # Stopped: who asks waits, and is answered when it goes on.
-kill -STOP "$pid"
+stop "$pid"
 cp "$TMP/1.bin" "$(slot 1)" &
 writer=$!
 cat "$(slot 2)" >"$TMP/is" &

@@ -46,8 +46,13 @@ cp "$MNT/model.gguf" grafted.gguf
 
 # As it was after a power cut, and once more without the model, which comes back.
 kill_daemon
+# Where the disk does not answer for seconds a model counts as gone, until the next look.
+is_grafted() {
+	ls "$MNT/organs" >"$TMP/ls"
+	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
+}
 mount_model -o noassemble "$base"
-same "$MNT/model.gguf" grafted.gguf
+until_true 60 is_grafted || fail "after the kill: $(cat "$MNT/.log")"
 same m.yml "$MNT/.merge"
 unmount_and_wait
 mv "$donor" away.gguf
@@ -61,8 +66,7 @@ grep -q '^\.merge	broken merge	linear' "$MNT/.grafts" || fail "$(cat "$MNT/.graf
 expect_fail 'i/o error|input/output' sh -c "echo x.gguf >'$MNT/.assemble'"
 absent x.gguf
 mv away.gguf "$donor"
-ls "$MNT/organs" >"$TMP/ls"
-same "$MNT/model.gguf" grafted.gguf
+until_true 60 is_grafted || fail "the model is back: $(cat "$MNT/.log")"
 
 # Another model at its place is not merged without a word.
 unmount_and_wait
@@ -74,11 +78,7 @@ expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/.merge" same.yml
 same m.yml same.yml
 mv away.gguf "$donor"
-is_grafted() {
-	ls "$MNT/organs" >"$TMP/ls"
-	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
-}
-until_true 60 is_grafted || fail "the model is back: $(cat "$MNT/.log")"
+until_true 60 is_grafted || fail "another model was there: $(cat "$MNT/.log")"
 
 # Taken back, what is merged shows again; an adapter goes over it.
 echo all >"$MNT/.undo"
