@@ -136,10 +136,10 @@ os.close(g)
 assert content(organ) == other
 
 # The kernel tells of a reader's last close later.
-def write_once_released(text):
+def write_once_released(text, flags=0):
     end = time.monotonic() + 60
     while True:
-        f = nameless(key, os.O_WRONLY | os.O_TRUNC)
+        f = nameless(key, os.O_WRONLY | os.O_TRUNC | flags)
         try:
             os.write(f, text)
             return f
@@ -184,8 +184,7 @@ assert os.pread(reader, len(before) + 50, 0) == before
 os.close(reader)
 
 # Appended, which the kernel does where readers see the end.
-f = nameless(key, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
-os.write(f, b"one ")
+f = write_once_released(b"one ", os.O_APPEND)
 os.write(f, b"two\n")
 os.close(f)
 assert content(key) == b"one two\n", content(key)
