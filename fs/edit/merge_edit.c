@@ -230,9 +230,17 @@ static int open_written(struct merging *merging, const char *written, struct bas
 			char **path, struct error *err)
 {
 	const struct merge_request *request = merging->request;
-	const struct model *mounted = find_mounted(merging, written);
+	const struct model *mounted;
 	int rc = -ENOENT;
 
+	for (size_t i = 0; i < request->n_found; i++) {
+		const struct merge_found *found = &request->found[i];
+
+		if (strcmp(found->written, written) == 0)
+			return found->model ? open_mounted(merging, found->model, base, path, err)
+					    : open_path(merging, found->path, base, path, err);
+	}
+	mounted = find_mounted(merging, written);
 	if (mounted)
 		return open_mounted(merging, mounted, base, path, err);
 	if (url_is_remote(written))

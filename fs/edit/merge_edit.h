@@ -17,6 +17,13 @@
 
 struct error;
 
+/* Where a model lies that a configuration names. */
+struct merge_found {
+	const char *written;	   /* the name */
+	const char *path;	   /* absolute */
+	const struct model *model; /* NULL, or of the mount: then path is not looked at */
+};
+
 /* A configuration of mergekit (merge_config.h), and for whom it is put in force. All is
  * borrowed. */
 struct merge_request {
@@ -25,6 +32,8 @@ struct merge_request {
 	const char *directories[2];  /* absolute, where names of models begin; NULL: none */
 	struct model *const *models; /* of the mount, which names mean first */
 	uint32_t n_models;
+	const struct merge_found *found; /* n_found, which go before all that names mean */
+	size_t n_found;
 	uid_t uid;
 	gid_t gid;
 	bool report;		 /* on stderr too, for nothing is mounted yet */

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define SOURCE(field)  offsetof(struct recipe_source, field)
+#define MERGE(field)   offsetof(struct recipe_merge, field)
+#define MODEL(field)   offsetof(struct recipe_merged, field)
 #define GRAFT(field)   offsetof(struct recipe_graft, field)
 #define KEY(field)     offsetof(struct recipe_key, field)
 #define ADAPTER(field) offsetof(struct recipe_adapter, field)
@@ -36,6 +38,20 @@ const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
 		  { "merged", FIELD_TEXT, OPTIONS(merged), false, false },
 	  } },
 	{ "donors", true, 7, SOURCE_FIELDS },
+	{ "merge",
+	  false,
+	  2,
+	  {
+		  { "config", FIELD_TEXT, MERGE(config), false, false },
+		  { "encoded", FIELD_UNTEXT, MERGE(config), false, false },
+	  } },
+	{ "models",
+	  true,
+	  2,
+	  {
+		  { "model", FIELD_ENCODED, MODEL(written), true, false },
+		  { "donor", FIELD_DONOR, MODEL(donor), true, false },
+	  } },
 	{ "grafts",
 	  true,
 	  9,
@@ -96,6 +112,7 @@ void recipe_release(struct recipe *recipe)
 		for (size_t i = 0; (item = recipe_item(recipe, section, i)); i++)
 			release_item(&recipe_sections[section], item);
 	free(recipe->donors);
+	free(recipe->models);
 	free(recipe->grafts);
 	free(recipe->keys);
 	free(recipe->adapters);
@@ -126,6 +143,19 @@ struct recipe_source *recipe_add_donor(struct recipe *recipe)
 	recipe->donors = more;
 	more = &recipe->donors[recipe->n_donors++];
 	*more = (struct recipe_source){ 0 };
+	return more;
+}
+
+struct recipe_merged *recipe_add_model(struct recipe *recipe)
+{
+	struct recipe_merged *more =
+		array_grown(recipe->models, recipe->n_models, &recipe->models_room, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	recipe->models = more;
+	more = &recipe->models[recipe->n_models++];
+	*more = (struct recipe_merged){ .donor = RECIPE_NO_DONOR };
 	return more;
 }
 
@@ -177,6 +207,10 @@ void *recipe_add(struct recipe *recipe, enum recipe_section section)
 		return &recipe->options;
 	case SECTION_DONORS:
 		return recipe_add_donor(recipe);
+	case SECTION_MERGE:
+		return &recipe->merge;
+	case SECTION_MODELS:
+		return recipe_add_model(recipe);
 	case SECTION_GRAFTS:
 		return recipe_add_graft(recipe);
 	case SECTION_METADATA:
@@ -195,6 +229,10 @@ void *recipe_item(const struct recipe *recipe, enum recipe_section section, size
 		return i == 0 ? (void *)&recipe->options : NULL;
 	case SECTION_DONORS:
 		return i < recipe->n_donors ? &recipe->donors[i] : NULL;
+	case SECTION_MERGE:
+		return i == 0 ? (void *)&recipe->merge : NULL;
+	case SECTION_MODELS:
+		return i < recipe->n_models ? &recipe->models[i] : NULL;
 	case SECTION_GRAFTS:
 		return i < recipe->n_grafts ? &recipe->grafts[i] : NULL;
 	case SECTION_METADATA:

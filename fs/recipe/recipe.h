@@ -19,6 +19,11 @@
  *	  contents: HEX
  *	  path: /models/donor.gguf	where it lay
  *	  recipe: |
+ *	merge:				of models, beneath the grafts
+ *	  config: |			as .merge has it
+ *	models:				that the configuration names
+ *	- model: other		as it is written there
+ *	  donor: 1			or base
  *	grafts:				in the order of the slots
  *	- slot: organs/blk_5_ffn_up
  *	  how: copy			copy, reference, link, removed
@@ -75,6 +80,15 @@ struct recipe_source {
 	bool cut; /* or carries, but it is too long or too deep to be here */
 };
 
+struct recipe_merge {
+	struct recipe_text config; /* no bytes: there is no merge */
+};
+
+struct recipe_merged {
+	struct recipe_text written;
+	uint32_t donor;
+};
+
 enum recipe_how {
 	RECIPE_COPY,
 	RECIPE_REFERENCE,
@@ -122,11 +136,13 @@ struct recipe {
 	struct recipe_source base;
 	struct recipe_options options;
 	struct recipe_source *donors;
+	struct recipe_merge merge;
+	struct recipe_merged *models;
 	struct recipe_graft *grafts;
 	struct recipe_key *keys;
 	struct recipe_adapter *adapters;
-	size_t n_donors, n_grafts, n_keys, n_adapters;
-	size_t donors_room, grafts_room, keys_room, adapters_room;
+	size_t n_donors, n_models, n_grafts, n_keys, n_adapters;
+	size_t donors_room, models_room, grafts_room, keys_room, adapters_room;
 };
 
 /* All zeros is a recipe without anything, to be released. */
@@ -135,7 +151,8 @@ void recipe_release(struct recipe *recipe);
 /* Does it change nothing? */
 static inline bool recipe_is_empty(const struct recipe *recipe)
 {
-	return recipe->n_grafts == 0 && recipe->n_keys == 0 && recipe->n_adapters == 0;
+	return !recipe->merge.config.bytes && recipe->n_grafts == 0 && recipe->n_keys == 0 &&
+	       recipe->n_adapters == 0;
 }
 
 /* A copy of n bytes. Returns 0 or -ENOMEM. */
@@ -143,6 +160,7 @@ int recipe_text_set(struct recipe_text *text, const char *bytes, size_t n);
 
 /* One more, all zeros and without a donor. NULL: out of memory. */
 struct recipe_source *recipe_add_donor(struct recipe *recipe);
+struct recipe_merged *recipe_add_model(struct recipe *recipe);
 struct recipe_graft *recipe_add_graft(struct recipe *recipe);
 struct recipe_key *recipe_add_key(struct recipe *recipe);
 struct recipe_adapter *recipe_add_adapter(struct recipe *recipe);

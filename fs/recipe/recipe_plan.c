@@ -282,7 +282,7 @@ static int plan_adapter(struct recipe_replay *replay, size_t i)
 	return 0;
 }
 
-static int find_donors(struct recipe_replay *replay)
+int recipe_find_donors(struct recipe_replay *replay)
 {
 	int rc = 0;
 
@@ -296,7 +296,7 @@ int recipe_plan(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
 	const atomic_bool *stop = replay->request->places.stop;
-	int rc = find_donors(replay);
+	int rc = 0;
 
 	/* Where a link leads may take seconds to be known. */
 	for (size_t i = 0; rc == 0 && i < recipe->n_grafts; i++)

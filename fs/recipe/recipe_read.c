@@ -174,8 +174,12 @@ static const char *check_item(enum recipe_section section, const void *item)
 {
 	const struct recipe_key *key = item;
 
+	const struct recipe_merge *merge = item;
+
 	if (section == SECTION_GRAFTS)
 		return check_graft(item);
+	if (section == SECTION_MERGE && !merge->config.bytes)
+		return "a merge needs \"config\" or \"encoded\", its configuration";
 	if (section == SECTION_METADATA && key->removed == (key->value.bytes != NULL))
 		return "a key needs either \"removed\" or \"value\" or \"encoded\"";
 	return NULL;
@@ -213,7 +217,7 @@ static int check_names(struct reader *reader, enum recipe_section section)
 	size_t n = 0, i = 1;
 	int rc = 0;
 
-	if (section < SECTION_GRAFTS)
+	if (section < SECTION_MODELS)
 		return 0;
 	while (recipe_item(reader->recipe, section, n))
 		n++;
@@ -280,6 +284,8 @@ static int read_sections(struct reader *reader)
 	}
 	if (rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT)
 		return refuse(reader, "here has to be a key");
+	if (rc == 0 && reader->recipe->n_models && !reader->recipe->merge.config.bytes)
+		return refuse(reader, "\"models\" are those of a \"merge\", which is not there");
 	return rc == 0 && least == 0 ? refuse(reader, "here has to be \"base\"") : rc;
 }
 

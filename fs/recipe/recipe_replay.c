@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_replay.c - see recipe_replay.h. */
 #include "fs/edit/journal.h"
+#include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
@@ -184,27 +185,94 @@ static void release(struct recipe_replay *replay)
 	recipe_release(&replay->recipe);
 }
 
-/* Nothing is changed yet. Donors are looked for with the rights of the process that asks. */
-static int prepare(struct recipe_replay *replay)
+static int check_missing(struct recipe_replay *replay)
+{
+	return replay->missing
+		       ? error_set(
+				 &replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "%" PRIu32 " thing%s of what it needs %s not found; they are "
+				 "looked for where they lay, beside the recipe, and in -o donors=",
+				 replay->missing, replay->missing == 1 ? "" : "s",
+				 replay->missing == 1 ? "is" : "are")
+		       : 0;
+}
+
+/* With the rights of the process that asks. */
+static int run_as_asker(struct recipe_replay *replay, int (*run)(struct recipe_replay *replay))
 {
 	struct credentials before;
 	int rc = credentials_assume(replay->request->uid, replay->request->gid, &before);
 
 	if (rc < 0)
 		return rc;
-	rc = make_room(replay);
-	if (rc == 0)
-		rc = recipe_plan(replay);
+	rc = run(replay);
 	credentials_restore(&before);
+	return rc;
+}
+
+/* All but the merge is planned and staged, and nothing of that is changed yet. */
+static int prepare(struct recipe_replay *replay)
+{
+	int rc = run_as_asker(replay, recipe_plan);
+
 	if (rc == 0)
 		rc = recipe_stage(replay);
-	if (rc == 0 && replay->missing)
-		rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-			       "%" PRIu32 " thing%s of what it needs %s not found; they are looked "
-			       "for where they lay, beside the recipe, and in -o donors=",
-			       replay->missing, replay->missing == 1 ? "" : "s",
-			       replay->missing == 1 ? "is" : "are");
-	return rc;
+	return rc == 0 ? check_missing(replay) : rc;
+}
+
+/* Where the models of the merge were found: as many as in the recipe. */
+static int find_models(struct recipe_replay *replay, struct merge_found *models)
+{
+	const struct recipe *recipe = &replay->recipe;
+	const struct recipe_places *places = &replay->request->places;
+
+	for (size_t i = 0; i < recipe->n_models; i++) {
+		const uint32_t donor = recipe->models[i].donor;
+		struct backing *file = donor ? replay->found[donor].file : replay->model->base;
+
+		models[i] = (struct merge_found){ .written = recipe->models[i].written.bytes };
+		if (!file) {
+			replay->missing++;
+			recipe_say(replay, ".recipe: the model %s of the merge is not found",
+				   recipe->donors[donor - 1].name.bytes);
+			continue;
+		}
+		models[i].path = backing_path(file);
+		if (!donor)
+			models[i].model = replay->model;
+		for (uint32_t k = 0; k < places->n_models; k++)
+			if (places->models[k]->base == file)
+				models[i].model = places->models[k];
+	}
+	return check_missing(replay);
+}
+
+/* Grafts are planned over what the merge shows: it is put in force first. */
+static int put_merge(struct recipe_replay *replay)
+{
+	const struct recipe_request *request = replay->request;
+	const struct recipe *recipe = &replay->recipe;
+	struct merge_found *models = calloc(recipe->n_models + 1, sizeof(*models));
+	const struct merge_request merge = { .text = recipe->merge.config.bytes,
+					     .size = recipe->merge.config.length,
+					     .models = request->places.models,
+					     .n_models = request->places.n_models,
+					     .found = models,
+					     .n_found = recipe->n_models,
+					     .uid = request->uid,
+					     .gid = request->gid,
+					     .report = request->report,
+					     .stop = request->places.stop };
+	int rc = models ? find_models(replay, models) : -ENOMEM;
+
+	if (rc == 0)
+		rc = merge_edit_write(replay->model, &merge);
+	replay->merged = rc == 0;
+	free(models);
+	return rc < 0 && !replay->err.code
+		       ? error_set(&replay->err, -rc, ERROR_NO_OFFSET,
+				   "its merge cannot be put in force: %s", strerror(-rc))
+		       : rc;
 }
 
 /* The note may be there: before the next change it goes. */
@@ -280,6 +348,28 @@ static int publish_alone(struct recipe_replay *replay)
 	return rc;
 }
 
+static int search(struct recipe_replay *replay)
+{
+	const int rc = make_room(replay);
+
+	return rc < 0 ? rc : recipe_find_donors(replay);
+}
+
+static int do_all(struct recipe_replay *replay)
+{
+	int rc = run_as_asker(replay, search);
+
+	if (rc == 0 && replay->recipe.merge.config.bytes)
+		rc = put_merge(replay);
+	if (rc == 0)
+		rc = prepare(replay);
+	if (rc == 0)
+		rc = publish_alone(replay);
+	if (rc < 0 && replay->merged && !replay->stays)
+		merge_edit_end(replay->model);
+	return rc;
+}
+
 static int replay_alone(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
@@ -292,11 +382,9 @@ static int replay_alone(struct recipe_replay *replay)
 		return rc;
 	rc = compare(replay);
 	if (rc == 0)
-		rc = prepare(replay);
+		rc = do_all(replay);
 	else if (rc == 1)
 		recipe_say(replay, ".recipe: the model is as it says already");
-	if (rc == 0)
-		rc = publish_alone(replay);
 	journal_begin(model);
 	journal_end_replay(model);
 	journal_end(model);

@@ -35,7 +35,8 @@ struct recipe_replay {
 	const char **targets; /* of the recipe's adapters, where these are links; borrowed */
 	bool *lacking;	      /* of these, their donors */
 	uint32_t missing;
-	bool stays; /* it failed, and cannot be taken back */
+	bool merged; /* its merge is in force */
+	bool stays;  /* it failed, and cannot be taken back */
 	struct error err;
 };
 
@@ -53,8 +54,11 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,
 		    struct view *view);
 
-/* Find and check all that the recipe needs but the bytes of copies. Returns 0, or -errno with err
- * set. */
+/* Look for the donors. Returns 0 or -errno. */
+int recipe_find_donors(struct recipe_replay *replay);
+
+/* Find and check all else that the recipe needs but the bytes of copies. Returns 0, or -errno with
+ * err set. */
 int recipe_plan(struct recipe_replay *replay);
 
 /* Have the bytes of every copy in a stage, with the hash that the recipe says; references lead to

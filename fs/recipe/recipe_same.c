@@ -50,6 +50,23 @@ static bool same_place(const struct recipe_text *a, const struct recipe_text *b)
 	return a->bytes && same_text(a, b);
 }
 
+static size_t find_model(const struct recipe *recipe, size_t place, const struct recipe_text *name);
+
+/* The same configuration, whose names mean the same models. */
+static bool same_merge(const struct recipe *is, const struct recipe *wanted)
+{
+	bool same = same_text(&is->merge.config, &wanted->merge.config) &&
+		    is->n_models == wanted->n_models;
+
+	for (size_t i = 0; same && i < is->n_models; i++) {
+		const size_t other = find_model(wanted, i, &is->models[i].written);
+
+		same = other < wanted->n_models &&
+		       same_donor(is, is->models[i].donor, wanted, wanted->models[other].donor);
+	}
+	return same;
+}
+
 static bool same_graft(const struct recipe *a, const struct recipe_graft *is,
 		       const struct recipe *b, const struct recipe_graft *wanted)
 {
@@ -139,6 +156,11 @@ static size_t find(const void *items, size_t n, size_t size, size_t place,
 	return place;
 }
 
+static size_t find_model(const struct recipe *recipe, size_t place, const struct recipe_text *name)
+{
+	return find(recipe->models, recipe->n_models, sizeof(*recipe->models), place, name);
+}
+
 #define FIND(recipe, list, i, name) \
 	find((recipe)->list, (recipe)->n_##list, sizeof(*(recipe)->list), i, name)
 
@@ -163,8 +185,8 @@ static bool has_names(const struct recipe *a, const struct recipe *b)
 
 bool recipe_same(const struct recipe *is, const struct recipe *wanted)
 {
-	bool same = same_source(&is->base, &wanted->base) && has_names(is, wanted) &&
-		    has_names(wanted, is);
+	bool same = same_source(&is->base, &wanted->base) && same_merge(is, wanted) &&
+		    has_names(is, wanted) && has_names(wanted, is);
 
 	for (size_t i = 0; same && i < is->n_grafts; i++)
 		same = same_graft(is, &is->grafts[i], wanted,

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_state.c - see recipe_state.h. */
 #include "fs/recipe/recipe_state.h"
+#include "fs/base/base.h"
 #include "fs/edit/journal.h"
 #include "fs/layer/donor.h"
 #include "fs/layer/layer.h"
 #include "fs/layer/layer_reference.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
+#include "fs/merge/merge_note.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe.h"
@@ -280,13 +283,19 @@ static int add_slot(struct maker *maker, uint32_t i, struct content *own)
 	}
 }
 
-/* What the slot holds that is not the base's. NULL: there is no such. */
+/* The slot's own content if it is a change: neither the base's, nor what a merge has for it, nor
+ * the removal of a slot that only grafts had added. NULL: there is none. */
 static struct content *changed(const struct model *model, const struct snapshot *snapshot,
 			       uint32_t i)
 {
 	struct content *own = content_own(snapshot->content[i]);
 
-	return own && (i < model->gguf->n_tensors || !content_is_whiteout(own)) ? own : NULL;
+	if (!own || own->beneath)
+		return NULL;
+	return i < model->gguf->n_tensors || !content_is_whiteout(own) ||
+			       slots_has_beneath(model->slots, i)
+		       ? own
+		       : NULL;
 }
 
 /* Things that were added stand in the order of their names: their numbers are other ones at the
@@ -471,6 +480,83 @@ static int add_base(struct maker *maker)
 		       : rc;
 }
 
+/* What the merge has for the first slot that shows it. NULL: the snapshot shows no merge. */
+static const struct content *find_merged(const struct snapshot *snapshot, uint32_t *i)
+{
+	for (*i = 0; *i < snapshot->n; ++*i) {
+		const struct content *own = content_own(snapshot->content[*i]);
+
+		if (own && own->beneath)
+			return own;
+	}
+	return NULL;
+}
+
+/* The merge that the snapshot shows, to release. NULL: another one is in force by now. */
+static struct merge_state *merge_shown(struct model *model, const struct content *merged,
+				       uint32_t i)
+{
+	struct merge_state *state = NULL;
+	struct content *beneath;
+
+	journal_begin(model);
+	beneath = slots_beneath(model->slots, i);
+	if (beneath == merged)
+		state = merge_force_get(model);
+	content_unref(beneath);
+	journal_end(model);
+	return state;
+}
+
+static int add_model(struct maker *maker, const struct merge_state *state, size_t i)
+{
+	struct recipe_merged *added = recipe_add_model(maker->recipe);
+	const struct merge_note_model *model = &state->models[i];
+	struct backing *file = state->bases[i].file;
+	const struct origin_file of = { model->path, model->fingerprint, file, NULL };
+	uint32_t donor = RECIPE_BASE;
+	int rc = added ? set(&added->written, model->written) : -ENOMEM;
+
+	if (rc == 0 && file)
+		rc = add_donor(maker, &of, &donor);
+	if (rc == 0)
+		added->donor = donor;
+	return rc;
+}
+
+/* A recipe is for every reader of the mount: it has no URL, which may hold what grants access. */
+static const char *why_untold(const struct merge_state *state)
+{
+	if (state->broken)
+		return "models of the merge cannot be opened";
+	for (size_t i = 0; i < state->n_models; i++)
+		if (url_is_remote(state->models[i].written) || url_is_remote(state->models[i].path))
+			return "a model of the merge is on a server, of which a recipe does not "
+			       "tell; .merge has the configuration";
+	return NULL;
+}
+
+static int add_merge(struct maker *maker, struct error *err)
+{
+	uint32_t slot;
+	const struct content *merged = find_merged(maker->snapshot, &slot);
+	struct merge_state *state = merged ? merge_shown(maker->model, merged, slot) : NULL;
+	const char *why;
+	int rc;
+
+	if (!merged)
+		return 0;
+	why = state ? why_untold(state) : "the merge was changed meanwhile";
+	rc = why ? error_set(err, EINVAL, ERROR_NO_OFFSET, "%s", why)
+		 : recipe_text_set(&maker->recipe->merge.config, state->text, state->size);
+	for (size_t i = 0; rc == 0 && i < state->n_models; i++)
+		rc = add_model(maker, state, i);
+	merge_state_unref(state);
+	return rc < 0 && !err->code
+		       ? error_set(err, -rc, ERROR_NO_OFFSET, "the merge: %s", strerror(-rc))
+		       : rc;
+}
+
 int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
 		    struct recipe *recipe, struct error *err)
@@ -479,14 +565,12 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 	int rc;
 
 	*recipe = (struct recipe){ 0 };
-	if (snapshot_merged(snapshot, model->gguf->n_tensors))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "models are merged, which a recipe does not tell of; .merge has "
-				 "the configuration");
 	rc = add_base(&maker);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "the base: %s", strerror(-rc));
-	rc = add_slots(&maker, err);
+	rc = add_merge(&maker, err);
+	if (rc == 0)
+		rc = add_slots(&maker, err);
 	if (rc == 0)
 		rc = add_keys(&maker, err);
 	if (rc < 0)
@@ -515,13 +599,28 @@ static bool cut_ancestry(struct recipe *recipe)
 	return any;
 }
 
+/* The configuration is told as it was written, also where it names paths of this machine. */
+static int check_portable(const struct recipe *recipe, struct error *err)
+{
+	for (size_t i = 0; i < recipe->n_models; i++)
+		if (recipe->models[i].written.bytes[0] == '/')
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "the configuration in .merge names a model by its whole "
+					 "path; a name beside it would do");
+	return 0;
+}
+
 char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 			   struct recipe_ancestry *ancestry, bool portable, size_t *size,
 			   struct error *err)
 {
 	struct recipe recipe;
-	const int rc = recipe_of_model(model, snapshot, ancestry, NULL, &recipe, err);
-	char *text = rc == 0 ? recipe_write(&recipe, portable, size, err) : NULL;
+	int rc = recipe_of_model(model, snapshot, ancestry, NULL, &recipe, err);
+	char *text;
+
+	if (rc == 0 && portable)
+		rc = check_portable(&recipe, err);
+	text = rc == 0 ? recipe_write(&recipe, portable, size, err) : NULL;
 
 	if (rc == 0 && !text && err->code == EFBIG && cut_ancestry(&recipe)) {
 		*err = (struct error){ 0 };
@@ -533,9 +632,11 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 
 bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
 {
+	uint32_t merged;
+
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (changed(model, snapshot, i))
 			return true;
-	return (snapshot->edits && snapshot->edits->n) ||
+	return find_merged(snapshot, &merged) || (snapshot->edits && snapshot->edits->n) ||
 	       (snapshot->adapters && snapshot->adapters->n);
 }

@@ -20,6 +20,19 @@ static void source(struct recipe_source *file, const char *name, const char *pat
 		set(&file->recipe, carries);
 }
 
+static void merge(struct recipe *recipe)
+{
+	static const char *const names[] = { "b", "./x y" };
+
+	set(&recipe->merge.config, "merge_method: linear # so\nmodels: [b, ./x y]\n");
+	for (uint32_t i = 0; i < 2; i++) {
+		struct recipe_merged *added = recipe_add_model(recipe);
+
+		set(&added->written, names[i]);
+		added->donor = i ? 2 : RECIPE_BASE;
+	}
+}
+
 static struct recipe_graft *graft(struct recipe *recipe, const char *slot, enum recipe_how how)
 {
 	struct recipe_graft *added = recipe_add_graft(recipe);
@@ -99,6 +112,7 @@ void a_recipe(struct recipe *recipe)
 	set(&recipe->options.blocks, "keep");
 	source(recipe_add_donor(recipe), "donor.gguf", "/a b/donor.gguf", "x\n  y\n\n  z");
 	source(recipe_add_donor(recipe), "\xc3\xa4.bin", NULL, NULL);
+	merge(recipe);
 	grafts(recipe);
 	keys(recipe);
 	adapter = recipe_add_adapter(recipe);

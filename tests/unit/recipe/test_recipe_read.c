@@ -31,6 +31,9 @@ static void a_name_that_is_there_twice_is_refused(void **state)
 		  "\"a/b\" is there twice" },
 		{ BASE "metadata: [{key: k, value: '1'}, {key: k, value: '2'}]\n",
 		  "\"k\" is there twice" },
+		{ BASE "merge: {config: c}\nmodels: [{model: m, donor: base},\n"
+		       "  {model: m, donor: base}]\n",
+		  "\"m\" is there twice" },
 		{ BASE "adapters: [{file: x.gguf}, {file: x.gguf}]\n",
 		  "\"x.gguf\" is there twice" },
 	};
@@ -91,6 +94,24 @@ static void what_is_no_recipe_is_refused_with_its_place(void **state)
 		{ "organfs: \xff\n", "line 1" },
 		{ "organfs: \x01\n", "line 1" },
 		{ "&a [*a]", "line 1, column 1: a recipe has no anchors" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_not_read(cases[i].text, strlen(cases[i].text), cases[i].says);
+}
+
+static void a_merge_has_a_configuration_and_models_that_are_donors(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ BASE "merge: {}\n", "a merge needs \"config\"" },
+		{ BASE "merge: {config: a, encoded: a}\n", "\"encoded\" is there twice" },
+		{ BASE "merge: {config: a}\nmodels: [{model: m}]\n", "\"donor\" is missing" },
+		{ BASE "merge: {config: a}\nmodels: [{model: m, donor: 1}]\n", "there are 0" },
+		{ BASE "models: [{model: m, donor: base}]\n", "those of a \"merge\"" },
+		{ BASE "grafts: []\nmerge: {config: a}\n", "\"merge\" is there twice" },
 	};
 
 	(void)state;

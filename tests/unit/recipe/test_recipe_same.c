@@ -57,6 +57,24 @@ static void other_value(struct recipe *recipe)
 	set(&recipe->keys[1].value, "x");
 }
 
+static void other_merge(struct recipe *recipe)
+{
+	set(&recipe->merge.config, "merge_method: linear\nmodels: [b, ./x y]\n");
+}
+
+static void other_merged_model(struct recipe *recipe)
+{
+	set(&recipe->models[0].written, "c");
+}
+
+static void swap_models(struct recipe *recipe)
+{
+	const struct recipe_merged first = recipe->models[0];
+
+	recipe->models[0] = recipe->models[1];
+	recipe->models[1] = first;
+}
+
 static void other_scale(struct recipe *recipe)
 {
 	set(&recipe->adapters[1].value, "1");
@@ -110,8 +128,9 @@ static void what_a_recipe_leaves_out_is_as_the_model_has_it(void **state)
 	static const struct {
 		change *change;
 		bool same;
-	} cases[] = { { swap_grafts, true },  { no_type, true }, { no_donor_of_link, true },
-		      { other_number, true }, { twice, false },	 { other_contents, true },
+	} cases[] = { { swap_models, true },  { other_merge, false }, { other_merged_model, false },
+		      { swap_grafts, true },  { no_type, true },      { no_donor_of_link, true },
+		      { other_number, true }, { twice, false },	      { other_contents, true },
 		      { other_value, false } };
 
 	(void)state;
