@@ -11,6 +11,7 @@
 #include "fs/offline_models.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "fs/terminal_progress.h"
 #include "fs/util/log.h"
 #include "fs/util/pool.h"
 #include "fs/util/url.h"
@@ -89,14 +90,28 @@ static void close_both(struct diff_operands *operands)
 		log_free(operands->log);
 }
 
-/* Returns 0, or -1 after a line on stderr: of a file that cannot be read the log tells. */
-static int print_view(struct view *view)
+static bool look(void *context, uint64_t *done, uint64_t *total)
 {
+	struct diff *diff = context;
+
+	*done = 0;
+	*total = diff->n;
+	for (size_t i = 0; i < diff->n; i++)
+		*done += diff->pairs[i].same || diff_result(diff, i);
+	return *total != 0;
+}
+
+/* Returns 0, or -1 after a line on stderr: of a file that cannot be read the log tells. */
+static int print_view(struct view *view, struct diff_operands *operands)
+{
+	struct terminal_progress *progress = terminal_progress_begin("comparing", "tensors", look,
+								     operands->diff, operands->log);
 	const size_t size = (size_t)view_size(view);
 	char *text = malloc(size + 1);
 	ssize_t n = text ? view_read(view, text, size, 0) : -ENOMEM;
 	int rc;
 
+	terminal_progress_end(progress);
 	if (n < 0)
 		rc = offline_models_fail("the models cannot be compared", (int)n);
 	else
@@ -105,12 +120,14 @@ static int print_view(struct view *view)
 	return rc;
 }
 
-static int print(struct diff *diff, bool table)
+static int print(struct diff_operands *operands, bool table)
 {
+	struct diff *diff = operands->diff;
 	int rc = -ENOMEM;
 	struct view *view = table ? diff_table_view(diff) : diff_summary_view(diff, &rc);
 
-	rc = view ? print_view(view) : offline_models_fail("the models cannot be compared", rc);
+	rc = view ? print_view(view, operands)
+		  : offline_models_fail("the models cannot be compared", rc);
 	view_unref(view);
 	return rc;
 }
@@ -121,7 +138,7 @@ int diff_command(const struct options *options)
 	int rc = open_both(&operands, options);
 
 	if (rc == 0)
-		rc = print(operands.diff, options->diff_form != NULL);
+		rc = print(&operands, options->diff_form != NULL);
 	close_both(&operands);
 	return rc < 0 ? 1 : 0;
 }

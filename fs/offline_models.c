@@ -7,6 +7,7 @@
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/mount/options.h"
+#include "fs/terminal_progress.h"
 #include "fs/terminal_text.h"
 #include "fs/util/log.h"
 #include "fs/util/url.h"
@@ -53,10 +54,21 @@ int offline_models_print(const char *text, size_t size)
 	return offline_models_fail("standard output", -errno);
 }
 
+static bool look(void *context, uint64_t *done, uint64_t *total)
+{
+	const struct offline_model *viewed = context;
+
+	*done = memo_count(viewed->measures);
+	*total = viewed->figures->n;
+	return *total != 0;
+}
+
 /* Returns 0 or -errno. */
 static int measure(struct offline_model *viewed, struct model *model, uint64_t samples)
 {
+	struct terminal_progress *progress;
 	struct snapshot snapshot;
+	int rc;
 
 	viewed->model = model;
 	viewed->measures = tensor_measures_new(model, samples, NULL);
@@ -68,7 +80,10 @@ static int measure(struct offline_model *viewed, struct model *model, uint64_t s
 		viewed->values = calloc(viewed->figures->n + 1, sizeof(*viewed->values));
 	if (!viewed->values)
 		return -ENOMEM;
-	return figures_measure(viewed->figures, viewed->measures, viewed->values, NULL);
+	progress = terminal_progress_begin(model->name, "tensors", look, viewed, model->log);
+	rc = figures_measure(viewed->figures, viewed->measures, viewed->values, NULL);
+	terminal_progress_end(progress);
+	return rc;
 }
 
 /* Returns 0, or -1 after a line on stderr. */

@@ -2,9 +2,11 @@
 /* pack_command.c - see pack_command.h. */
 #include "fs/pack_command.h"
 #include "fs/files/assembly.h"
+#include "fs/model/model.h"
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
 #include "fs/offline_models.h"
+#include "fs/terminal_progress.h"
 #include "fs/util/log.h"
 #include "gguf/error.h"
 
@@ -75,16 +77,30 @@ static void watch_end(struct watch *watch)
 	pthread_join(watch->thread, NULL);
 }
 
+static bool look(void *context, uint64_t *done, uint64_t *total)
+{
+	struct assembly_progress progress;
+
+	if (!assembly_progress(context, &progress) || !progress.total)
+		return false;
+	*done = progress.done;
+	*total = progress.total;
+	return true;
+}
+
 static int pack(struct model *model, const char *path, enum write_replace replace)
 {
 	struct assembly *assembly = assembly_new(model, NULL, NULL);
+	struct terminal_progress *progress;
 	struct watch watch;
 	int rc;
 
 	if (!assembly)
 		return offline_models_fail(path, -ENOMEM);
 	watch_begin(&watch);
+	progress = terminal_progress_begin(model->name, NULL, look, assembly, model->log);
 	rc = assembly_run(assembly, path, replace, getpid(), &watch.stopped);
+	terminal_progress_end(progress);
 	watch_end(&watch);
 	assembly_free(assembly);
 	return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outcome.c - see outcome.h. */
 #include "fs/util/io.h"
+#include "fs/util/progress_text.h"
 #include "fs/util/utf8.h"
 #include "mount-helpers/outcome.h"
 
@@ -92,26 +93,6 @@ static const char *last_model(const char *text)
 	return model;
 }
 
-/* Figures are the daemon's: nothing may overflow. */
-static void put_figures(FILE *out, const struct outcome_state *state)
-{
-	const double done = (double)state->done, total = (double)state->total,
-		     seconds = (double)state->milliseconds / 1e3;
-
-	fprintf(out, ": %.0f %%, %.0f of %.0f MB",
-		done == total ? 100 : (double)(int)(done / total * 100), done / 1e6, total / 1e6);
-	if (state->milliseconds >= 300)
-		fprintf(out, ", %.0f MB/s", done / 1e6 / seconds);
-	if (state->done == state->total) {
-		fputs(", waiting for the disk", out);
-	} else if (seconds >= 1 && done >= 1e6) {
-		const double left = (total - done) / (done / seconds);
-		const uint64_t whole = left < 1e9 ? (uint64_t)left : 1000000000;
-
-		fprintf(out, ", %" PRIu64 ":%02" PRIu64 " left", whole / 60, whole % 60);
-	}
-}
-
 bool outcome_progress(const char *text, char *line, size_t n)
 {
 	struct outcome_state state;
@@ -124,7 +105,10 @@ bool outcome_progress(const char *text, char *line, size_t n)
 		return false;
 	if (state.total) {
 		put_line(out, last_model(text), MODEL_MAX);
-		put_figures(out, &state);
+		fputs(": ", out);
+		progress_text(out, state.done, state.total, (double)state.milliseconds / 1e3, NULL);
+		if (state.done == state.total)
+			fputs(", waiting for the disk", out);
 	} else {
 		fputs("checking what was grafted", out);
 	}

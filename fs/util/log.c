@@ -22,7 +22,8 @@ struct log {
 	pthread_mutex_t lock; /* protects what follows */
 	char *lines[KEPT];    /* a ring; NULL: not there yet */
 	uint64_t count;
-	bool to_stderr, to_syslog;
+	uint64_t resumed; /* from that message on they wait */
+	bool to_stderr, to_syslog, paused;
 	struct log *whole; /* NULL, or where messages go too, */
 	const char *name;  /* after this */
 };
@@ -106,7 +107,7 @@ __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell
 	if (log->whole)
 		(tell ? log_report : log_add)(log->whole, "%s/%.*s", log->name,
 					      (int)strcspn(message, "\n"), message);
-	else if (log->to_stderr || tell)
+	else if ((log->to_stderr || tell) && !log->paused)
 		fprintf(stderr, "organfs: %s", message);
 	if (!log->whole && log->to_syslog)
 		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
@@ -132,6 +133,25 @@ void log_report(struct log *log, const char *format, ...)
 	va_start(args, format);
 	add(log, true, format, args);
 	va_end(args);
+}
+
+void log_pause(struct log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	log->paused = true;
+	log->resumed = log->count;
+	pthread_mutex_unlock(&log->lock);
+}
+
+void log_resume(struct log *log)
+{
+	pthread_mutex_lock(&log->lock);
+	if (log->count - log->resumed > KEPT)
+		log->resumed = log->count - KEPT;
+	for (; log->to_stderr && log->resumed < log->count; log->resumed++)
+		fprintf(stderr, "organfs: %s", log->lines[log->resumed % KEPT] + STAMP);
+	log->paused = false;
+	pthread_mutex_unlock(&log->lock);
 }
 
 uint64_t log_count(struct log *log)

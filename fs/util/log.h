@@ -29,6 +29,11 @@ void log_add(struct log *log, const char *format, ...) __attribute__((format(pri
  * process goes into the background. */
 void log_report(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Messages for stderr wait until log_resume(), which prints them: a line of progress stands there.
+ */
+void log_pause(struct log *log);
+void log_resume(struct log *log);
+
 /* How many messages there have been: the text changes when this does. */
 uint64_t log_count(struct log *log);
 

@@ -113,7 +113,7 @@ class Mount:
 
     def assemble(self, target):
         with open(self.path(".assemble"), "w", encoding="utf-8") as f:
-            f.write(target)
+            f.write("!" + target)  # whatever has that name
 
     def kill(self):
         self.daemon.kill()

@@ -79,7 +79,7 @@ as_user cp "$TMP/npy" "$mnt/.views/npy/organs/blk_4_ffn_up.npy"
 as_user cut -f 1 "$mnt/.grafts" | grep -qx organs/blk_4_ffn_up.bin || fail 'no graft by .npy'
 as_user rm "$mnt/.diff/link.gguf"
 as_user cp "$home/secret.bin" "$mnt/organs/blk_2_ffn_up.bin"
-as_user sh -c "echo '$home/owners.gguf' >'$mnt/.assemble'"
+as_user sh -c "echo '!$home/owners.gguf' >'$mnt/.assemble'"
 differ "$home/owners.gguf" "$base"
 as_user cmp "$home/owners.gguf" "$mnt/model.gguf"
 # What its user has opened, another may write to.

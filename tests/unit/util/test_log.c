@@ -129,6 +129,23 @@ static void messages_go_to_stderr_without_their_time(void **state)
 	log_free(log);
 }
 
+static void messages_of_a_paused_log_come_when_it_goes_on(void **state)
+{
+	static const char text[] = "organfs: one\norganfs: two\norganfs: three\n";
+	struct log *log = log_new(true);
+
+	log_add(log, "one");
+	log_pause(log);
+	log_add(log, "two");
+	log_report(log, "three");
+	fflush(stderr);
+	assert_file(in_temp(state, "stderr").text, text, strlen("organfs: one\n"));
+	log_resume(log);
+	fflush(stderr);
+	assert_file(in_temp(state, "stderr").text, text, strlen(text));
+	log_free(log);
+}
+
 static void *add_many(void *argument)
 {
 	for (int i = 0; i < 400; i++)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* terminal_progress.h - a line on standard error with how far a command is, where a terminal
+ * waits there; drawn by a thread of its own, from 0.2 seconds on. */
+#ifndef FS_TERMINAL_PROGRESS_H
+#define FS_TERMINAL_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct log;
+
+struct terminal_progress; /* of one thread */
+
+/* How far the job is; false: that cannot be told yet. Called by another thread. */
+typedef bool terminal_progress_look(void *context, uint64_t *done, uint64_t *total);
+
+/* Begin to draw the line, after name. noun: as of progress_text(). Messages of the log, which may
+ * be NULL, wait until the end. All is borrowed. NULL, without a terminal or memory, draws nothing
+ * and holds no message. */
+struct terminal_progress *terminal_progress_begin(const char *name, const char *noun,
+						  terminal_progress_look *look, void *context,
+						  struct log *log);
+
+/* The line is taken away. NULL is fine. */
+void terminal_progress_end(struct terminal_progress *progress);
+
+#endif

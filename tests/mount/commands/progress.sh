@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Commands that take long say on a terminal how far they are, in one line that goes before anything
+# else is printed, and say nothing of that elsewhere.
+. "${0%/*}/../lib.sh"
+
+need script
+base=$(use scribe-Q4_K_M)
+[ -x "$FAULTY" ] || skip "$FAULTY is not built"
+export ORGANFS_FAULT_LOG=$TMP/arrived
+
+# at_line CALL PATTERN COMMAND: at a terminal, held at its first CALL until the line is there.
+at_line() {
+	local call=$1 pattern=$2 shell
+	shift 2
+	rm -f "$TMP/arrived" "$TMP/typescript"
+	hold
+	export ORGANFS_FAULT=$call:1:hold+:$TMP/held
+	script -qefc "$(printf '%q ' "$@")" "$TMP/typescript" >/dev/null </dev/null &
+	shell=$!
+	until_true 60 eval 'have_arrived 1 || is_gone $shell' || late "$call is not reached"
+	until_true 60 grep -aqE "$pattern" "$TMP/typescript" ||
+		fail "no line: $(cat -v "$TMP/typescript")"
+	release
+	wait $shell || fail "$*: $(cat -v "$TMP/typescript")"
+	unset ORGANFS_FAULT
+}
+
+at_line fsync 'scribe-Q4_K_M: 100 %, 2 of 2 MB' "$FAULTY" --pack "$base" "$TMP/out.gguf"
+same "$TMP/out.gguf" "$base"
+# Then comes what came of it, on a line of its own.
+tr '\r' '\n' <"$TMP/typescript" | grep -aq '^organfs: assembled: ' ||
+	fail "$(cat -v "$TMP/typescript")"
+
+"$ORGANFS" --pack "$base" "$TMP/other.gguf" >"$TMP/said" 2>&1
+equal "$(wc -l <"$TMP/said")" 1
+! grep -q '%\|	' "$TMP/said" || fail "$(cat "$TMP/said")"
+
+# The picture of a model whose tensors are being measured, and two that are being compared.
+at_line preadv2 'scribe-Q4_K_M: [0-9]+ %, [0-9]+ of 57 tensors' "$FAULTY" --show "$base"
+grep -aq 'token_embd' "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
+at_line preadv2 'comparing: [0-9]+ %, [0-9]+ of 57 tensors' \
+	"$FAULTY" --diff "$base" "$MODELS/clerk-Q4_K_M.gguf"
+
+# organ-dissect has a line for each organ.
+export ORGANFS
+script -qefc "$(printf '%q ' "$here/../../mount-helpers/organ-dissect" "$base" "$TMP/parts")" \
+	"$TMP/typescript" >/dev/null </dev/null
+grep -aq 'scribe-Q4_K_M: 98 %, 56 of 57 organs' "$TMP/typescript" ||
+	fail "$(cat -v "$TMP/typescript")"
+exists "$TMP/parts/scribe-Q4_K_M/organs/blk_1_ffn_up.bin"
