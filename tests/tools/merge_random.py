@@ -78,9 +78,10 @@ def write_models(directory):
 # Parameters: made up, and looked up.
 
 def numbers(low, high):
+    """With so many digits that a share of a tensor's values is no whole number but for rounding."""
     if random.random() < 0.5:
-        return round(float(random.uniform(low, high)), 3)
-    return [round(float(x), 3) for x in random.uniform(low, high, random.integers(2, 5))]
+        return round(float(random.uniform(low, high)), 9)
+    return [round(float(x), 9) for x in random.uniform(low, high, random.integers(2, 5))]
 
 
 def parameter(low, high):
