@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // pane.js - all that is shown of one model: alone on the page, or beside another one.
-import {button, count, el, newId, setText, size} from "./dom.js";
+import {ask, button, count, el, newId, setText, size} from "./dom.js";
 import {assemble, dragged, graftFiles, organWords} from "./edits.js";
 import {text} from "./http.js";
 import {Grafts} from "./grafts.js";
 import {Metadata} from "./metadata.js";
 import {Organs} from "./organs.js";
+
+// In a line; README.md has more.
+const THETA = "θ is an angle that says how the weights of a tensor are distributed: " +
+	"near 0° evenly, as noise; 36° a bell curve; near 90° with few weights far out. " +
+	"It grades no tensor and no model.";
 
 // The last lines of the log are the ones of interest.
 const LOG_LINES = 20;
@@ -37,7 +42,9 @@ export class Pane {
 		this.organs = new Organs(model);
 		this.element = el("article", {className: "pane", "aria-label": model.name},
 			this.#verdictBar(), this.#facts(), el("div", {className: "sections"},
-				this.#section("θ as a picture", this.#picture(), "picture"),
+				this.#section("θ as a picture",
+					[el("p", {className: "soft"}, THETA), this.#picture()],
+					"picture"),
 				this.#section("Grafts", new Grafts(model).element, "grafts"),
 				this.#section("Has it a chance?", this.#checks(), "check"),
 				this.#section("Organs", [this.#files(), this.organs.element],
@@ -59,12 +66,16 @@ export class Pane {
 
 	#verdictBar() {
 		const {model} = this;
-		const name = el("input", {type: "text", id: newId(),
-			placeholder: "the default name",
-			size: 14});
+		const name = el("input", {type: "text", id: newId(), size: 20});
+		// The daemon's own name; with -2 and so on where that is taken.
+		model.on("facts", () => {
+			name.placeholder = `${model.name}.grafted.gguf`;
+		});
 		const go = el("button", {className: "main"}, "Assemble");
 		this.form = el("form", {className: "row", hidden: true, onsubmit: async (event) => {
 			event.preventDefault();
+			if (!await this.#wants(name.value || name.placeholder))
+				return;
 			go.disabled = true;
 			await assemble(model, name.value);
 			go.disabled = false;
@@ -73,6 +84,14 @@ export class Pane {
 		this.verdict = el("p", {className: "words", role: "status"},
 			el("b", {}, "Checking"), " ", el("span", {}, "…"));
 		return el("div", {className: "verdict-bar"}, this.verdict, this.form);
+	}
+
+	// A model that cannot work is written if that is said twice.
+	async #wants(name) {
+		const {verdict, why} = this.model.check.length ? verdictOf(this.model.check)
+			: {verdict: ""};
+		return verdict !== "impossible" ||
+			ask(`Write ${name}, though it is impossible: ${why}?`, "Write it");
 	}
 
 	#showVerdict() {

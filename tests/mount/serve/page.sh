@@ -100,14 +100,31 @@ browse "$URL" "$loaded" "$(undo 'blk 1-4 ffn_* from clerk-Q4_K_M')" "$(says '12 
 	"$(drop x.bin /.log)" "$(says 'x.bin: no slot has such a name')" \
 	"$(drop blk_9_ffn_up.bin /organs/blk_1_ffn_up.bin)" \
 	'wait: document.querySelector(".grafts").innerText.includes("blk 9")' \
-	'click: .verdict-bar button' "$(says 'blocks have to run from 0')" \
+	'click: .verdict-bar button' 'wait: document.querySelector("dialog")' \
+	"$(text_of dialog)" 'click: dialog button.main' "$(says 'blocks have to run from 0')" \
 	"$(undo 'blk 9')" "$(says '1 change undone')" \
 	'click: .verdict-bar input' 'type: chimera.gguf' 'key: Enter' \
 	"$(says 'assembled: chimera.gguf')" \
 	>"$TMP/seen"
-sees 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M'
+sees 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
+	'Write scribe-Q4_K_M.grafted.gguf, though it is impossible'
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 same "$TMP/out/chimera.gguf" "$MNT/model.gguf"
+
+# An impossible model is not written unless that is confirmed; on a narrow page the picture has a
+# bar by which it scrolls, and the name of the model stands there once.
+rm "$MNT/organs/blk_3_ffn_up.bin"
+browse "$URL" 'size: 420x900' "$loaded" "$shown" 'click: .verdict-bar button' \
+	'wait: document.querySelector("dialog")' 'key: Escape' \
+	'wait: !document.querySelector("dialog")' \
+	'[...document.querySelectorAll("h1")].map((heading) => heading.innerText).join()' \
+	'{ const frame = document.querySelector(".picture .scroll"); "scrolls: " +
+		(frame.scrollWidth > frame.clientWidth &&
+			frame.offsetHeight > frame.clientHeight); }' \
+	"$(text_of .picture)" >"$TMP/seen"
+sees '"scribe-Q4_K_M"' '"scrolls: true"' 'θ is an angle'
+absent "$TMP/scribe-Q4_K_M.grafted.gguf"
+echo organs/blk_3_ffn_up.bin >"$MNT/.undo"
 
 # Metadata, edited where it stands, and not with what is no value of the type.
 editing='wait: document.activeElement.matches(".edit input")'
