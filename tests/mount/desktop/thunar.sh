@@ -3,10 +3,11 @@
 # plain: tests programs of others
 # release: needs a desktop
 # A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes pictures
-# of all it is shown. Nothing is measured, hashed or complained about.
+# of all it is shown. Nothing is measured, hashed or complained about. What is pasted and dropped
+# there is a graft.
 . "${0%/*}/../lib.sh"
 
-need Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
+need xdotool Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
 compgen -G '/usr/share/dbus-1/services/org.xfce.Tumbler.*' >/dev/null || skip 'no tumbler'
 helpers=$(readlink -f "$here/../../mount-helpers")
 
@@ -35,6 +36,51 @@ untouched() {
 	equal "$(count hashed)" 0 "hashed by $1"
 	equal "$(cat "$mnt/.log")" '' ".log after $1"
 }
+# The window of that name. There is no window manager: the last one lies on top.
+window() {
+	xdotool search --onlyvisible --name "$1" 2>/dev/null | tail -n 1
+}
+has_window() {
+	[ -n "$(window "$1")" ]
+}
+comes_up() {
+	until_true 60 has_window "$1" || late "no window \"$1\""
+}
+# Thunar asks before it replaces a file.
+replaces() {
+	comes_up 'Confirm to replace'
+	xdotool windowfocus --sync "$(window 'Confirm to replace')" key alt+r
+	until_true 60 grep -q "^$1	copy	" "$mnt/.grafts" || fail "no graft of $1"
+	same "$mnt/$1" "$2"
+	until_true 60 eval '! has_window "Confirm to replace" && ! has_window Progress' ||
+		late 'the copy does not end'
+}
+# By the keyboard, and by the mouse from one window to another one.
+grafts() {
+	local from=$TMP/models/paste to=$TMP/models/drop
+	thunar "$from" "$mnt/organs" &
+	comes_up 'paste - Thunar' && comes_up 'organs - Thunar'
+	xdotool windowfocus --sync "$(window 'paste - Thunar')" key --delay 50 ctrl+a ctrl+c
+	xdotool windowfocus --sync "$(window 'organs - Thunar')" key ctrl+v
+	replaces organs/blk_1_ffn_up.bin "$from/blk_1_ffn_up.bin"
+	thunar "$to" "$mnt/embed" &
+	comes_up 'drop - Thunar' && comes_up 'embed - Thunar'
+	xdotool windowsize --sync "$(window 'drop - Thunar')" 440 600 \
+		windowsize --sync "$(window 'embed - Thunar')" 440 600 \
+		windowmove --sync "$(window 'drop - Thunar')" 0 0 \
+		windowmove --sync "$(window 'embed - Thunar')" 450 0
+	# Its only file is at the top left, without the pane of places.
+	xdotool windowfocus --sync "$(window 'drop - Thunar')" key ctrl+b
+	until_true 20 drops || late 'nothing is dropped'
+	replaces embed/output_norm.bin "$to/output_norm.bin"
+	thunar --quit
+	wait
+}
+drops() {
+	xdotool mousemove 75 130 mousedown 1 sleep 0.2 mousemove 200 300 sleep 0.2 \
+		mousemove 700 400 sleep 0.2 mousemove 780 500 sleep 0.2 mouseup 1
+	timeout 5 xdotool search --sync --onlyvisible --name 'Confirm to replace' >"$TMP/found" 2>&1
+}
 session() {
 	local i
 	# It is as it should be: a model and a picture in a directory of the user's get thumbnails.
@@ -54,8 +100,7 @@ session() {
 	[ -z "${ORGANFS_KEEP_LOGS-}" ] || cp "$TMP/screen/Xvfb_screen0" "$LOGS/screen.xwd"
 	untouched Thunar
 	! has_thumbnail "$mnt/" || fail 'there is a thumbnail of something in the mount'
-	thunar --quit
-	wait
+	grafts
 	# Desktops have it among the drives, and let the user end it there.
 	gio mount -l | grep -qF "scribe -> file://$mnt" || fail "shown: $(gio mount -l)"
 	gio mount -u "$mnt" || fail 'it cannot be unmounted as a desktop does it'
@@ -75,6 +120,9 @@ mkdir -p "$TMP/bin" "$TMP/models" "$TMP/screen" "$TMP/data/mime/packages" \
 	"$TMP/data/thumbnailers" "$TMP/config" "$TMP/cache"
 mkdir -m 700 "$TMP/run"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$base"
+mkdir "$TMP/models/paste" "$TMP/models/drop"
+"$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" blk.1.ffn_up.weight "$TMP/models/paste/blk_1_ffn_up.bin"
+"$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" output_norm.weight "$TMP/models/drop/output_norm.bin"
 cp "$helpers/theta-chimera.svg" "$TMP/models/plain.svg"
 cp "$helpers/organfs-mime.xml" "$TMP/data/mime/packages/organfs.xml"
 update-mime-database "$TMP/data/mime"
@@ -92,6 +140,7 @@ status=0
 in_time 90 dbus-run-session -- "$0" session >"$LOGS/session" 2>&1 || status=$?
 kill $xvfb
 wait $xvfb || true
+[ $status != 75 ] || late "$(grep LATE "$LOGS/session")"
 [ $status = 0 ] || fail "$(grep FAIL "$LOGS/session" || tail -n 5 "$LOGS/session")"
 until_true 60 is_gone "$(cat "$TMP/daemon")" || fail 'the daemon stays'
 absent "$mnt"
