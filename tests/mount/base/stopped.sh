@@ -62,8 +62,9 @@ def ring(number, frame):
     raise Alarm
 
 signal.signal(signal.SIGALRM, ring)
-file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
 try:
+    # It may wait here already.
+    file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
     os.preadv(file, [memoryview(bytearray(1 << 20))], 0)
 except Alarm:
     sys.exit(0)
