@@ -114,7 +114,8 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 	if (rc == 0)
 		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
 	if (rc == 0)
-		rc = layer_link_adapter(model->layer, file, link->target, link->uid, link->gid);
+		rc = layer_link_adapter(model->layer, file, link->target, link->uid, link->gid,
+					&link->mtime);
 	if (rc < 0) {
 		content_unref(link);
 		gguf_free(gguf);

@@ -32,7 +32,7 @@ static int put_content(struct filling *filling, struct content *content)
 	if (content && content_is_link(content)) {
 		rc = layer_symlink(layer, filling->klass, filling->name,
 				   filling_origin(filling, &origin), content->target, content->seen,
-				   content->uid, content->gid);
+				   content->uid, content->gid, &content->mtime);
 	} else if (content) {
 		if (filling->mtime)
 			content->mtime = *filling->mtime;

@@ -207,7 +207,7 @@ int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind
  * link_target.h says of where it leads now, NULL for nothing. Returns 0 or -errno. */
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		  const struct layer_origin *origin, const char *target, const char *seen,
-		  uid_t uid, gid_t gid);
+		  uid_t uid, gid_t gid, const struct timespec *mtime);
 
 /* From now on that is known of where the link of the slot led; durable. A layer that is only read
  * stays as it is. Returns 0 or -errno. */

@@ -49,10 +49,10 @@ int layer_write_setting(struct layer *layer, const char *file, const char *text,
 }
 
 int layer_link_adapter(struct layer *layer, const char *file, const char *target, uid_t uid,
-		       gid_t gid)
+		       gid_t gid, const struct timespec *mtime)
 {
 	unsigned number;
-	const int rc = layer_stage_link(layer, target, uid, gid, &number);
+	const int rc = layer_stage_link(layer, target, uid, gid, mtime, &number);
 
 	return rc < 0 ? rc : put(layer, number, file);
 }

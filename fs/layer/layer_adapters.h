@@ -23,7 +23,7 @@ int layer_write_setting(struct layer *layer, const char *file, const char *text,
 
 /* The same of a symbolic link, made by that user. */
 int layer_link_adapter(struct layer *layer, const char *file, const char *target, uid_t uid,
-		       gid_t gid);
+		       gid_t gid, const struct timespec *mtime);
 
 /* From now on it has none of these n files, at most LAYER_ADAPTER_FILES; durable. Returns 0 or
  * -errno. */

@@ -91,8 +91,9 @@ int layer_refuse_note(const struct layer *layer, const char *name);
 int layer_erase(const struct layer *layer, enum organ_class klass, const char *file);
 int layer_erase_key(const struct layer *layer, const char *name);
 
-/* A symbolic link as a stage, for that user. Returns 0 and its number, or -errno. */
+/* A symbolic link as a stage, for that user and with that time. Returns 0 and its number, or
+ * -errno. */
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
-		     unsigned *number);
+		     const struct timespec *mtime, unsigned *number);
 
 #endif

@@ -454,8 +454,9 @@ int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klas
 }
 
 int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t gid,
-		     unsigned *number)
+		     const struct timespec *mtime, unsigned *number)
 {
+	const struct timespec times[2] = { *mtime, *mtime };
 	char stage[LAYER_STAGE_NAME];
 	const int fd = layer_stage(layer, number);
 	int rc;
@@ -470,6 +471,8 @@ int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t g
 	if (rc == 0 && geteuid() == 0 &&
 	    fchownat(layer->dir, stage, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = -errno;
+	if (rc == 0 && utimensat(layer->dir, stage, times, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = -errno;
 	if (rc < 0)
 		layer_unstage(layer, *number);
 	return rc;
@@ -477,7 +480,7 @@ int layer_stage_link(struct layer *layer, const char *target, uid_t uid, gid_t g
 
 int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 		  const struct layer_origin *origin, const char *target, const char *seen,
-		  uid_t uid, gid_t gid)
+		  uid_t uid, gid_t gid, const struct timespec *mtime)
 {
 	const struct seen_link link = { target, seen };
 	const int rc = ensure(layer),
@@ -487,7 +490,7 @@ int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
 
 	if (dir < 0)
 		return dir;
-	done = layer_stage_link(layer, target, uid, gid, &number);
+	done = layer_stage_link(layer, target, uid, gid, mtime, &number);
 	if (done == 0) {
 		done = put(layer, number, dir, LAYER_LINK, name, origin, &link);
 		if (done < 0)

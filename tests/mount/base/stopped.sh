@@ -83,6 +83,10 @@ is_told() {
 	done
 	sleeps "${DAEMON[$MNT]}" && sleeps "${DAEMON[$MNT]}"
 }
+has_children() {
+	[ -n "$(children_of $with_job)" ] && [ -n "$(children_of $with_job2)" ]
+}
+until_true 60 has_children || late 'a job has not begun'
 kill -STOP $reader $measurer $assembler $killed
 kill $(children_of $with_job) $(children_of $with_job2)
 kill -ALRM $alarmed

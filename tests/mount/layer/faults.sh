@@ -71,7 +71,8 @@ try_assembly() {
 	cp -r "$TMP/layer/." "$XDG_STATE_HOME/"
 	cp "$TMP/layer-state" "$TMP/state"
 	if with_fault "$1" "$2" blocks=keep; then
-		fusermount3 -u "$MNT"
+		# A process of another test that looks at all mounts may be in it.
+		until_true 20 fusermount3 -q -u "$MNT" || fail "$what: it is busy"
 		until_true 60 is_gone "${DAEMON[$MNT]}" || fail "$what: the daemon stays"
 	fi
 	no_mount_or_end

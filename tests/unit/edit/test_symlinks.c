@@ -202,6 +202,7 @@ static void the_next_mount_has_them(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = mk_organ("blk.0.ffn_gate.weight", GGML_F32, 2, small_ne, 50);
+	struct timespec made = { 0 };
 	struct content *content;
 
 	save_organ(state, "up.bin", &up);
@@ -215,6 +216,10 @@ static void the_next_mount_has_them(void **state)
 		content = slots_get(scene.o.model->slots, SMALL_GATE);
 		assert_string_equal(content->target, "../../up.bin");
 		assert_int_equal(content->uid, getuid());
+		if (i == 0)
+			made = content->mtime;
+		assert_int_equal(content->mtime.tv_sec, made.tv_sec);
+		assert_int_equal(content->mtime.tv_nsec, made.tv_nsec);
 		content_unref(content);
 		content = slots_get(scene.o.model->slots, SMALL_UP);
 		assert_true(content_is_whiteout(content));

@@ -49,11 +49,11 @@ static void what_was_kept_is_found_again(void **state)
 
 	assert_kept(o.model, "");
 	assert_int_equal(layer_remove_adapter(layer, both, 2), 0);
-	assert_int_equal(layer_link_adapter(layer, "a.gguf", "/x y", getuid(), getgid()), 0);
+	assert_int_equal(layer_link_adapter(layer, "a.gguf", "/x y", getuid(), getgid(), &time), 0);
 	assert_int_equal(layer_write_setting(layer, "a.scale", "0.5\n", &time), 0);
 	assert_int_equal(layer_write_setting(layer, "lora.alpha", "16\n", &time), 0);
 	assert_kept(o.model, "a.gguf -> /x y\na.scale = 0.5\n\nlora.alpha = 16\n\n");
-	assert_int_equal(layer_link_adapter(layer, "a.gguf", "z", getuid(), getgid()), 0);
+	assert_int_equal(layer_link_adapter(layer, "a.gguf", "z", getuid(), getgid(), &time), 0);
 	assert_int_equal(layer_write_setting(layer, "a.scale", "2\n", &time), 0);
 	assert_kept(o.model, "a.gguf -> z\na.scale = 2\n\nlora.alpha = 16\n\n");
 	assert_int_equal(layer_remove_adapter(layer, both, 2), 0);

@@ -31,8 +31,8 @@ static struct layer *open_full(const struct site *site)
 
 	must(keep_text(layer, CLASS_ORGANS, "up", "u") == 0);
 	must(keep_text(layer, CLASS_ORGANS, "down", "d") == 0);
-	must(layer_symlink(layer, CLASS_ORGANS, "link", NULL, "/a", "seen", getuid(), getgid()) ==
-	     0);
+	must(layer_symlink(layer, CLASS_ORGANS, "link", NULL, "/a", "seen", getuid(), getgid(),
+			   &now) == 0);
 	must(layer_write(layer, LAYER_WHITEOUT, CLASS_NORM, "n %", NULL, "", NULL) == 0);
 	must(layer_write_key(layer, LAYER_KEY_REMOVED, "k.x", "", NULL, &now) == 0);
 	must(keep_text(layer, CLASS_ADAPTERS, "pair", "p") == 0);

@@ -371,7 +371,8 @@ static void what_is_no_adapter_is_refused(void **state)
 	assert_false(adapters_any(alone.model));
 	/* A link of an earlier mount is kept where there is nothing any more. */
 	assert_int_equal(layer_link_adapter(alone.model->layer, "x.gguf",
-					    in_temp(state, "nothing").text, getuid(), getgid()),
+					    in_temp(state, "nothing").text, getuid(), getgid(),
+					    &(struct timespec){ 1000, 0 }),
 			 0);
 	assert_int_equal(adapter_edit_recover(alone.model, NULL), 0);
 	adapter_edit_refresh(alone.model, false);
