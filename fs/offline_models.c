@@ -64,7 +64,8 @@ static bool look(void *context, uint64_t *done, uint64_t *total)
 }
 
 /* Returns 0 or -errno. */
-static int measure(struct offline_model *viewed, struct model *model, uint64_t samples)
+static int measure(struct offline_model *viewed, struct model *model, uint64_t samples,
+		   struct log *log)
 {
 	struct terminal_progress *progress;
 	struct snapshot snapshot;
@@ -80,7 +81,7 @@ static int measure(struct offline_model *viewed, struct model *model, uint64_t s
 		viewed->values = calloc(viewed->figures->n + 1, sizeof(*viewed->values));
 	if (!viewed->values)
 		return -ENOMEM;
-	progress = terminal_progress_begin(model->name, "tensors", look, viewed, model->log);
+	progress = terminal_progress_begin(model->name, "tensors", look, viewed, log);
 	rc = figures_measure(viewed->figures, viewed->measures, viewed->values, NULL);
 	terminal_progress_end(progress);
 	return rc;
@@ -119,7 +120,7 @@ int offline_models_open(struct offline_models *viewing, const struct options *op
 		return offline_models_fail(options->models[0], -ENOMEM);
 	for (; viewing->n < viewing->collection.n; viewing->n++) {
 		rc = measure(&viewing->models[viewing->n], viewing->collection.models[viewing->n],
-			     options->samples);
+			     options->samples, viewing->log);
 		if (rc < 0)
 			return offline_models_fail(options->models[viewing->n++], rc);
 	}

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +91,7 @@ struct terminal_progress *terminal_progress_begin(const char *name, const char *
 {
 	struct terminal_progress *progress;
 	pthread_condattr_t monotonic;
+	struct winsize window;
 
 	if (!isatty(STDERR_FILENO) || !(progress = calloc(1, sizeof(*progress))))
 		return NULL;
@@ -99,6 +101,8 @@ struct terminal_progress *terminal_progress_begin(const char *name, const char *
 						.context = context,
 						.log = log,
 						.terminal = terminal_text_detect_stdout() };
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > NAME_MOST)
+		progress->terminal.columns = window.ws_col;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begun);
 	pthread_mutex_init(&progress->lock, NULL);
 	pthread_condattr_init(&monotonic);

@@ -148,30 +148,28 @@ static bool is_base(const struct write_target *target, const struct temporary_fi
 	return is;
 }
 
-/* The file that the name leads to, perhaps as a link, open for reading. -1: it cannot be opened. */
+/* The regular file that the name leads to, perhaps as a link, open for reading. -ENOENT: there is
+ * none; else what open(2) says. */
 static int open_target(const struct temporary_file *file)
 {
+	struct stat stat;
+
+	/* A device may do something when it is opened. */
+	if (fstatat(file->directory, file->target, &stat, 0) < 0 || !S_ISREG(stat.st_mode))
+		return -ENOENT;
 	return paths_open(file->directory, file->target, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Refuse a target that a mount, or a command of organfs, has open as a base or a donor. Returns 0
- * or -EBUSY. */
-static int check_use(const struct temporary_file *file, struct error *err)
+/* Say that the file open as fd is in use, and by which mount, if a mount has that base. */
+static int refuse_used(int fd, struct error *err)
 {
-	const int fd = open_target(file);
 	struct mountinfo wanted = { .id = -1 }, mount;
 	char link[40], path[PATH_MAX] = "";
 	bool known;
 
-	if (fd < 0 || file_use_is_announced(fd, FILE_USE_BASE | FILE_USE_DONOR) <= 0) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		path[0] = '\0';
-	close(fd);
 	wanted.source = path;
 	known = mountinfo_find(mountinfo_has_model, &wanted, &mount);
 	error_set(err, EBUSY, ERROR_NO_OFFSET,
@@ -182,15 +180,48 @@ static int check_use(const struct temporary_file *file, struct error *err)
 	return -EBUSY;
 }
 
+/* Refuse a target that a mount, or a command of organfs, has open as a base or a donor, as far as
+ * file_use.h knows. Returns 0, -EBUSY, or -errno: it cannot be opened to be asked. */
+static int check_use(const struct temporary_file *file, struct error *err)
+{
+	const int fd = open_target(file);
+	int rc = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : failed(err, -fd, "the target");
+	if (disk_place(fd) != DISK_ELSEWHERE &&
+	    file_use_is_announced(fd, FILE_USE_BASE | FILE_USE_DONOR) > 0)
+		rc = refuse_used(fd, err);
+	close(fd);
+	return rc;
+}
+
+/* The value of the mark of a file open as fd, which another program's write makes another one. */
+#define MARK_MAX 64
+static bool mark_of(int fd, char text[MARK_MAX])
+{
+	struct stat stat;
+
+	if (fstat(fd, &stat) < 0)
+		return false;
+	snprintf(text, MARK_MAX, "%" PRId64 " %" PRId64 ".%09ld", (int64_t)stat.st_size,
+		 (int64_t)stat.st_mtim.tv_sec, stat.st_mtim.tv_nsec);
+	return true;
+}
+
 /* May the existing file be replaced? */
 static bool may_replace(const struct write_target *target, const struct temporary_file *file)
 {
 	const int fd = target->replace == REPLACE_MARKED ? open_target(file) : -1;
-	const bool marked = fd >= 0 && fgetxattr(fd, ATOMIC_WRITE_MARK, NULL, 0) >= 0;
+	char is[MARK_MAX], marked[MARK_MAX];
+	ssize_t n = -1;
 
+	if (fd >= 0 && mark_of(fd, is))
+		n = fgetxattr(fd, ATOMIC_WRITE_MARK, marked, sizeof(marked));
 	if (fd >= 0)
 		close(fd);
-	return marked || target->replace == REPLACE_ANY;
+	return target->replace == REPLACE_ANY ||
+	       (n > 0 && (size_t)n == strlen(is) && memcmp(marked, is, (size_t)n) == 0);
 }
 
 static int check_target(const struct write_target *target, const struct temporary_file *file,
@@ -209,22 +240,20 @@ static int check_target(const struct write_target *target, const struct temporar
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the target is the base of a model in this mount, which is never "
 				 "written to");
-	rc = check_use(file, err);
-	if (rc < 0)
-		return rc;
 	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))
 		return failed(err, EISDIR, "the target");
 	if (!S_ISREG(stat.st_mode) && !S_ISLNK(stat.st_mode))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "the target is not a regular file");
-	if (may_replace(target, file))
-		return 0;
+	rc = check_use(file, err);
+	if (rc < 0 || may_replace(target, file))
+		return rc;
 	return target->replace == REPLACE_NONE
 		       ? failed(err, EEXIST, "the target")
 		       : error_set(err, EEXIST, ERROR_NO_OFFSET,
-				   "the target exists, and organfs did not write it; a ! before "
-				   "its name in .assemble, or -f of --pack, replaces it");
+				   "the target exists, and organfs did not write it as it is; a ! "
+				   "before its name in .assemble, or -f of --pack, replaces it");
 }
 
 /* Is it still the file of that name? Another may have been made since it was opened. */
@@ -359,14 +388,16 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 {
 	/* A base that only its owner may read does not become a model that every user may. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
+	char mark[MARK_MAX];
 	int rc;
 
 	file->fd = open_temporary(file, mode, err);
 	if (file->fd < 0)
 		return file->fd;
-	/* Not every filesystem has it. */
-	fsetxattr(file->fd, ATOMIC_WRITE_MARK, "1", 1, 0);
 	rc = view_write(file->fd, view, progress, err);
+	/* Not every filesystem has attributes. */
+	if (rc == 0 && mark_of(file->fd, mark))
+		fsetxattr(file->fd, ATOMIC_WRITE_MARK, mark, strlen(mark), 0);
 	if (rc == 0 && fsync(file->fd) < 0)
 		rc = failed(err, errno, "writing");
 	if (rc == 0 && target->written)
@@ -427,9 +458,9 @@ static int write_files(struct temporary_file *all, const struct write_file *file
 		if (rc == 0)
 			rc = write_temporary(&all[begun], files[begun].view, target, progress, err);
 	}
-	/* A mount may have begun meanwhile. */
+	/* A mount may have begun meanwhile, and another program may have made such a file. */
 	for (uint32_t k = n; rc == 0 && k-- > 0;) {
-		rc = check_use(&all[k], err);
+		rc = check_target(target, &all[k], err);
 		if (rc == 0)
 			rc = commit(&all[k], target->replace != REPLACE_NONE, err);
 	}

@@ -11,7 +11,8 @@
  * 4. The base is never a target, no target lies in the mount itself, and none is a file that
  *    another mount uses (file_use.h).
  * 5. Each file that is written has the extended attribute ATOMIC_WRITE_MARK, where the filesystem
- *    has such, by which a later assembly knows it for one that it may replace. */
+ *    has such, with its size and mtime: as long as these are its own, a later assembly may replace
+ *    the file. */
 #ifndef FS_ASSEMBLE_ATOMIC_WRITE_H
 #define FS_ASSEMBLE_ATOMIC_WRITE_H
 
@@ -26,10 +27,10 @@ struct error;
 struct progress;
 struct view;
 
-/* Which file of the target's name is replaced. Any other is -EEXIST. */
+/* Which existing file an assembly may replace; another one is refused with -EEXIST. */
 enum write_replace {
 	REPLACE_NONE,
-	REPLACE_MARKED, /* one with the mark */
+	REPLACE_MARKED, /* one that an assembly wrote, unchanged since */
 	REPLACE_ANY,
 };
 

@@ -56,6 +56,8 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 	backing_unref(at);
 	if (content && !file)
 		content_set_broken(content, why);
+	else if (content)
+		backing_announce(file, FILE_USE_DONOR);
 	if (content)
 		content_set_owner(content, uid, gid);
 	return content;

@@ -313,6 +313,8 @@ static int open_model(void *context, const char *written, struct base *base, cha
 	*path = NULL;
 	rc = merging->again ? open_again(merging, written, base, path, err)
 			    : open_written(merging, written, base, path, err);
+	if (rc == 0 && base->file)
+		backing_announce(base->file, FILE_USE_DONOR);
 	if (rc == 0 && base->file && !is_mounted(merging, base->file))
 		backing_set_log(base->file, merging->model->log);
 	return rc;

@@ -337,9 +337,19 @@ int metadata_edit_judge(struct model *model, uint32_t i, struct value_type type,
 	const struct source source = source_of_memory(&memory);
 	const struct metadata_key key = metadata_key(model->metadata, i);
 	struct editing editing = { .model = model, .name = key.name, .type = type };
-	const int rc = value_parse(&source, type, width_of(model), &editing.bytes, &editing.err);
+	const struct value_type others[] = { { KV_I64, 0 }, { KV_F64, 0 }, { KV_BOOL, 0 } };
+	int rc = value_parse(&source, type, width_of(model), &editing.bytes, &editing.err);
 
 	free(editing.bytes.bytes);
+	/* A copy may say another type before its close. */
+	for (size_t k = 0; rc == -EINVAL && k < sizeof(others) / sizeof(others[0]); k++) {
+		struct value_bytes bytes = { .bytes = NULL };
+
+		if (is_list(&source) != 0 ||
+		    value_parse(&source, others[k], width_of(model), &bytes, NULL) == 0)
+			rc = 0;
+		free(bytes.bytes);
+	}
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }
 

@@ -18,8 +18,9 @@ struct stage;
  * key is fixed. */
 int metadata_edit_fill(struct model *model, const char *name, struct stage *stage);
 
-/* Would metadata_edit_fill() take n bytes of text as the value, of that type, of the key with the
- * number i? Returns 0, or -EINVAL with its line in the log, or -ENOMEM. */
+/* Check n bytes of text that a user begins to write as the value, of that number's or boolean's
+ * type, of the key with the number i. Returns 0, or -EINVAL with a line in the log: it is no value
+ * of any such type, nor an array; or -ENOMEM. */
 int metadata_edit_judge(struct model *model, uint32_t i, struct value_type type, const char *text,
 			size_t n);
 

@@ -429,7 +429,6 @@ int symlinks_gguf(struct symlinks *links, struct model *model, const struct cont
 	follow_all(links, &link, 1, hurried ? SILENT_MS : SYMLINKS_TIMEOUT * 1000);
 	if (found->err.code == 0) {
 		*file = backing_ref(found->file);
-		backing_announce(*file, FILE_USE_DONOR);
 		*gguf = found->gguf;
 		found->gguf = NULL;
 	}

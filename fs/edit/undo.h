@@ -19,8 +19,8 @@ struct model;
  * line in the log: -EINVAL there is no such thing. */
 int undo(struct model *model, char *words);
 
-/* Would it find all that these words name? It cuts them to pieces. Returns 0 or -errno, -EINVAL
- * with a line in the log. */
+/* Check that undo() would find all that the words name; they are cut to pieces. Returns 0 or
+ * -errno, -EINVAL with a line in the log. */
 int undo_judge(struct model *model, char *words);
 
 struct undo_ready;

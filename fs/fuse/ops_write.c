@@ -197,13 +197,13 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 		rc = judge(handle->inode, bytes, size);
 		if (rc < 0)
 			undo_words_refuse(handle->words);
-	} else if (rc < 0) {
+	} else if (rc < 0 && rc != -ECANCELED) {
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
 			generated_name(handle->inode->index),
 			rc == -EINVAL ? "words are written as text, from the first to the last"
 				      : strerror(-rc));
 	}
-	reply_write(req, rc, size);
+	reply_write(req, rc == -ECANCELED ? -EINVAL : rc, size);
 }
 
 /* Where the writer is. NULL: that cannot be told. */

@@ -80,7 +80,9 @@ static struct content *content_new_external(enum content_kind kind, uint64_t ino
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
-	backing_announce(file, FILE_USE_DONOR);
+	/* Without a name it only says where something leads. */
+	if (organ->name_length)
+		backing_announce(file, FILE_USE_DONOR);
 	/* Without memory it is a content of which this is not known. */
 	content->donor =
 		donor_from_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,

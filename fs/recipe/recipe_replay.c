@@ -329,6 +329,20 @@ static int publish(struct recipe_replay *replay)
 	return rc;
 }
 
+static void publish_begin(struct model *model)
+{
+	journal_begin(model);
+	journal_begin_publish(model);
+	journal_end(model);
+}
+
+static void publish_end(struct model *model)
+{
+	journal_begin(model);
+	journal_end_publish(model);
+	journal_end(model);
+}
+
 /* The model is not assembled meanwhile, and no thread changes an expert, which would put back what
  * its stack held before. */
 static int publish_alone(struct recipe_replay *replay)
@@ -337,14 +351,33 @@ static int publish_alone(struct recipe_replay *replay)
 	int rc;
 
 	pthread_mutex_lock(&model->experts_lock);
-	journal_begin(model);
-	journal_begin_publish(model);
-	journal_end(model);
+	publish_begin(model);
 	rc = publish(replay);
-	journal_begin(model);
-	journal_end_publish(model);
-	journal_end(model);
+	publish_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
+	return rc;
+}
+
+/* The merge without the rest is not assembled, nor is it left where the rest fails. */
+static int do_over_merge(struct recipe_replay *replay)
+{
+	struct model *model = replay->model;
+	int rc, ended;
+
+	publish_begin(model);
+	rc = put_merge(replay);
+	if (rc == 0)
+		rc = prepare(replay);
+	if (rc == 0)
+		rc = publish_alone(replay);
+	if (rc < 0 && replay->merged && !replay->stays && (ended = merge_edit_end(model)) < 0 &&
+	    ended != -ENOENT) {
+		replay->stays = true;
+		recipe_say(replay,
+			   ".recipe: refused, but its merge is in force: %s; rm .merge ends it",
+			   strerror(-ended));
+	}
+	publish_end(model);
 	return rc;
 }
 
@@ -360,14 +393,10 @@ static int do_all(struct recipe_replay *replay)
 	int rc = run_as_asker(replay, search);
 
 	if (rc == 0 && replay->recipe.merge.config.bytes)
-		rc = put_merge(replay);
+		return do_over_merge(replay);
 	if (rc == 0)
 		rc = prepare(replay);
-	if (rc == 0)
-		rc = publish_alone(replay);
-	if (rc < 0 && replay->merged && !replay->stays)
-		merge_edit_end(replay->model);
-	return rc;
+	return rc == 0 ? publish_alone(replay) : rc;
 }
 
 static int replay_alone(struct recipe_replay *replay)

@@ -2,13 +2,14 @@
 /* recipe_replay.h - what a recipe says, done to a model: all of it or nothing.
  *
  * 1. A model that is changed already is left alone, unless it is as the recipe says.
- * 2. First all is checked and found: base, donors, tensors, shapes, keys. What is missing is said,
- * all
- *    of it. Then the bytes of every copy are in the layer, and checked by their hashes.
+ * 2. First all is checked and found: base, donors, tensors, shapes, keys. All that is missing is
+ *    said. Then the bytes of every copy are in the layer, and checked by their hashes.
  * 3. Then the layer has a note by which the next mount takes back what this one did not finish
  *    (layer_undo.h), and the changes are made, one after the other. Readers see them come. When the
  *    last one is durable the note goes, and that is the moment from which they stay.
- * 4. Other threads' changes are refused meanwhile (journal_begin_replay()). */
+ * 4. A merge comes before that, for grafts are checked over it: it is ended again if the rest
+ *    fails, but a crash leaves it. No assembly begins meanwhile.
+ * 5. Other threads' changes are refused meanwhile (journal_begin_replay()). */
 #ifndef FS_RECIPE_RECIPE_REPLAY_H
 #define FS_RECIPE_RECIPE_REPLAY_H
 

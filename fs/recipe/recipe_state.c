@@ -524,13 +524,17 @@ static int add_model(struct maker *maker, const struct merge_state *state, size_
 	return rc;
 }
 
-/* A recipe is for every reader of the mount: it has no URL, which may hold what grants access. */
+/* A recipe is for every reader of the mount, and .merge is private where it has a URL, which may
+ * hold what grants access. */
 static const char *why_untold(const struct merge_state *state)
 {
 	if (state->broken)
 		return "models of the merge cannot be opened";
+	if (memmem(state->text, state->size, "://", 3))
+		return "its configuration has a URL, of which a recipe does not tell; .merge has "
+		       "it";
 	for (size_t i = 0; i < state->n_models; i++)
-		if (url_is_remote(state->models[i].written) || url_is_remote(state->models[i].path))
+		if (url_is_remote(state->models[i].path))
 			return "a model of the merge is on a server, of which a recipe does not "
 			       "tell; .merge has the configuration";
 	return NULL;

@@ -45,6 +45,7 @@ struct backing {
 	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
 	bool composed;		      /* it has no file of its own: ops read from other backings */
 	struct page_cache pages;      /* what reading leaves in memory */
+	atomic_uint announced;	      /* uses, without a set */
 	enum file_use use;	      /* with a set: announced each time file is opened */
 	struct log *log;	      /* NULL: no log is told */
 	atomic_bool failed, changed;  /* it answered -EIO: for whatever cause, for a change */
@@ -347,7 +348,9 @@ void backing_set_passing(struct backing *backing)
 
 void backing_announce(struct backing *backing, enum file_use use)
 {
-	if (!backing->set && backing->file.fd >= 0)
+	/* Each content of a donor asks for it. */
+	if (!backing->set && backing->file.fd >= 0 &&
+	    !(atomic_fetch_or(&backing->announced, use) & use))
 		file_use_announce(backing->file.fd, use);
 }
 

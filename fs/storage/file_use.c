@@ -23,7 +23,7 @@ void file_use_announce(int fd, enum file_use use)
 {
 	struct flock lock = lock_of(use, F_RDLCK);
 
-	if (disk_place(fd) != DISK_ELSEWHERE)
+	if (use && disk_place(fd) != DISK_ELSEWHERE)
 		fcntl(fd, F_OFD_SETLK, &lock);
 }
 

@@ -291,7 +291,7 @@ static bool make_revocable(struct backing *file)
 
 	if (!set)
 		return false;
-	backing_join_cache(file, set, FILE_USE_DONOR);
+	backing_join_cache(file, set, FILE_USE_NONE);
 	/* A descriptor is opened with the set locked, and the disk may hang then: the second one is
 	 * opened before any other thread knows the file, for backing_revoke() not to wait. */
 	backing_read_with(file, BACKING_SPANS | BACKING_UNCHECKED, &byte, sizeof(byte), 0);

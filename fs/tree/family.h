@@ -107,9 +107,9 @@ struct family {
 	bool (*is_emptied)(const struct inode *inode);
 	void (*released)(const struct inode *inode);
 
-	/* Of words, or of a stage to which nothing was written yet: would the close refuse these n
-	 * bytes, the whole lines of one write(2)? The echo of a shell looks at no error but that of
-	 * its write. Does not wait. Returns 0, or -EINVAL with a line in the log. */
+	/* Check n bytes, the whole lines of the first write(2) to a stage, or of one to words, as
+	 * the close will: a shell's echo looks at the error of its write alone. Does not wait.
+	 * Returns 0, or -EINVAL with a line in the log, or -ENOMEM. */
 	int (*judge)(const struct inode *inode, const char *lines, size_t n);
 
 	/* Of WRITE_OBEYED: do what was written, all or nothing. Returns 0 or -errno, with a line in

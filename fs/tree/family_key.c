@@ -98,7 +98,6 @@ static bool key_stage_is_emptied(const struct inode *inode)
 	       key_stage_type(inode, &type) && type.type == KV_STRING;
 }
 
-/* Arrays may have more lines, and a text is any string. */
 static int key_stage_judge(const struct inode *inode, const char *lines, size_t n)
 {
 	struct value_type type;

@@ -114,7 +114,7 @@ bool undo_words_at_line(struct undo_words *words)
 void undo_words_refuse(struct undo_words *words)
 {
 	pthread_mutex_lock(&words->lock);
-	words->failed = -EINVAL;
+	words->failed = -ECANCELED;
 	pthread_mutex_unlock(&words->lock);
 }
 

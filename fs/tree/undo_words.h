@@ -23,9 +23,11 @@ void undo_words_free(struct undo_words *words); /* NULL is fine */
 #define UNDO_WORDS_MAX ((size_t)1 << 20)
 int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset);
 
-/* Is the next byte the first of a line? And no more is said by what was written before, or is after
- * that, until undo_words_take(). */
+/* Is the next byte the first of a line? */
 bool undo_words_at_line(struct undo_words *words);
+
+/* Drop all words, earlier and later, until undo_words_take(): undo_words_write() of the later ones
+ * is -ECANCELED. */
 void undo_words_refuse(struct undo_words *words);
 
 /* What was written, less the lines that say nothing, n bytes and a NUL, to free. NULL: nothing was

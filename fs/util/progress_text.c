@@ -13,9 +13,9 @@
 
 void progress_text(FILE *out, uint64_t done, uint64_t total, double seconds, const char *noun)
 {
-	const double part = total ? (double)done / (double)total : 0;
+	const double part = done < total ? (double)done / (double)total : 1;
 
-	fprintf(out, "%.0f %%, ", done == total ? 100 : (double)(int)(part * 100));
+	fprintf(out, "%d %%, ", (int)(part * 100));
 	if (noun)
 		fprintf(out, "%" PRIu64 " of %" PRIu64 " %s", done, total, noun);
 	else

@@ -21,7 +21,7 @@ equal "$(extent)" '' 'with a graft it lies in several pieces'
 
 exec 3<"$MNT/model.gguf"
 for i in 1 2; do
-	echo "$TMP/out.gguf" >"$MNT/.assemble"
+	echo "!$TMP/out.gguf" >"$MNT/.assemble"
 	equal "$(extent)" "$TMP/out.gguf:0:$size"
 	same "$MNT/model.gguf" "$TMP/expected"
 done
@@ -37,7 +37,7 @@ exec 3<&-
 equal "$(extent)" '' 'the file was cut'
 same "$MNT/model.gguf" "$TMP/expected"
 for change in 'rm' 'printf x >>' 'cp /etc/hostname'; do
-	echo "$TMP/out.gguf" >"$MNT/.assemble"
+	echo "!$TMP/out.gguf" >"$MNT/.assemble"
 	equal "$(extent)" "$TMP/out.gguf:0:$size"
 	eval "$change" '"$TMP/out.gguf"'
 	equal "$(extent)" '' "$change"
@@ -45,7 +45,7 @@ for change in 'rm' 'printf x >>' 'cp /etc/hostname'; do
 done
 
 # Another graft, and it is another model.
-echo "$TMP/out.gguf" >"$MNT/.assemble"
+echo "!$TMP/out.gguf" >"$MNT/.assemble"
 "$GGUF" organ "$base" blk.0.ffn_up.weight "$TMP/other.bin"
 cp "$TMP/other.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(extent)" '' 'another graft'

@@ -9,13 +9,13 @@ base=$(use scribe-Q4_K_M)
 [ -x "$FAULTY" ] || skip "$FAULTY is not built"
 export ORGANFS_FAULT_LOG=$TMP/arrived
 
-# at_line CALL PATTERN COMMAND: at a terminal, held at its first CALL until the line is there.
+# at_line CALL:K PATTERN COMMAND: at a terminal, held at the K-th CALL until the line is there.
 at_line() {
 	local call=$1 pattern=$2 shell
 	shift 2
 	rm -f "$TMP/arrived" "$TMP/typescript"
 	hold
-	export ORGANFS_FAULT=$call:1:hold+:$TMP/held
+	export ORGANFS_FAULT=$call:hold+:$TMP/held
 	script -qefc "$(printf '%q ' "$@")" "$TMP/typescript" >/dev/null </dev/null &
 	shell=$!
 	until_true 60 eval 'have_arrived 1 || is_gone $shell' || late "$call is not reached"
@@ -26,7 +26,7 @@ at_line() {
 	unset ORGANFS_FAULT
 }
 
-at_line fsync 'scribe-Q4_K_M: 100 %, 2 of 2 MB' "$FAULTY" --pack "$base" "$TMP/out.gguf"
+at_line fsync:1 'scribe-Q4_K_M: 100 %, 2 of 2 MB' "$FAULTY" --pack "$base" "$TMP/out.gguf"
 same "$TMP/out.gguf" "$base"
 # Then comes what came of it, on a line of its own.
 tr '\r' '\n' <"$TMP/typescript" | grep -aq '^organfs: assembled: ' ||
@@ -37,10 +37,16 @@ equal "$(wc -l <"$TMP/said")" 1
 ! grep -q '%\|	' "$TMP/said" || fail "$(cat "$TMP/said")"
 
 # The picture of a model whose tensors are being measured, and two that are being compared.
-at_line preadv2 'scribe-Q4_K_M: [0-9]+ %, [0-9]+ of 57 tensors' "$FAULTY" --show "$base"
-grep -aq 'token_embd' "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
-at_line preadv2 'comparing: [0-9]+ %, [0-9]+ of 57 tensors' \
-	"$FAULTY" --diff "$base" "$MODELS/clerk-Q4_K_M.gguf"
+"$GGUF" synth "$TMP/large.gguf" --tensors 30 --vocab 1000 --size 200M --fill
+cp "$TMP/large.gguf" "$TMP/other.gguf"
+printf x | dd of="$TMP/other.gguf" bs=1 seek=150M conv=notrunc status=none
+for command in '--show -o samples=all' '--diff -o samples=all $TMP/other.gguf'; do
+	script -qefc "'$ORGANFS' $(eval echo "$command") '$TMP/large.gguf'" "$TMP/typescript" \
+		>/dev/null </dev/null
+	grep -aqE '(large|comparing): [0-9]+ %, [0-9]+ of [0-9]+ tensors' "$TMP/typescript" ||
+		fail "no line: $(cat -v "$TMP/typescript")"
+	grep -aq 'token_embd\|mean' "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
+done
 
 # organ-dissect has a line for each organ.
 export ORGANFS

@@ -21,9 +21,12 @@ expect_fail 'rel.gguf: the target exists.* -f of --pack' "$ORGANFS" --pack d rel
 equal "$(cat rel.gguf)" old
 "$ORGANFS" --pack -f d rel.gguf 2>/dev/null || fail 'a relative name'
 same "$model" rel.gguf
-echo spoilt >rel.gguf
 "$ORGANFS" --pack d rel.gguf 2>/dev/null || fail 'its own file is not replaced'
 same "$model" rel.gguf
+echo precious >rel.gguf
+expect_fail 'rel.gguf: the target exists' "$ORGANFS" --pack d rel.gguf
+equal "$(cat rel.gguf)" precious
+"$ORGANFS" --pack -f d rel.gguf 2>/dev/null
 
 # The grafts of a layer are part of it.
 mkdir "$TMP/layer"

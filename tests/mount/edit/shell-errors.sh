@@ -26,7 +26,6 @@ refused() {
 	same "$MNT/.grafts" "$TMP/grafts"
 }
 refused metadata/llama.block_count abc 'refused, for it is no uint32'
-refused metadata/llama.block_count -1 'refused, for it is no uint32'
 refused metadata/llama.rope.freq_base 1.x 'refused, for it is no float32'
 equal "$(cat "$MNT/metadata/llama.block_count")" "$blocks"
 refused .undo nonsense '\.undo: refused: "nonsense"'
@@ -41,6 +40,16 @@ os.write(fd, b"organs/blk_1_ffn_")
 os.write(fd, b"wrong.bin\n")
 os.close(fd)' "$MNT/.undo"
 { echo organs && ! echo nonsense; } >"$MNT/.undo" 2>/dev/null || fail 'the second line is obeyed'
+same "$MNT/.grafts" "$TMP/grafts"
+
+# A number of another type is judged by close(2), as cp -a brings the type along before that.
+printf -- '-1\n' >"$TMP/minus"
+expect_fail 'invalid argument' cp "$TMP/minus" "$MNT/metadata/llama.block_count"
+echo '[1, 2]' >"$MNT/metadata/general.list"
+setfattr -n user.organfs.type -v 'array of int32' "$MNT/metadata/general.list"
+cp -a "$MNT/metadata/general.list" "$MNT/metadata/llama.block_count"
+equal "$(cat "$MNT/metadata/llama.block_count")" '[1, 2]'
+echo metadata >"$MNT/.undo"
 same "$MNT/.grafts" "$TMP/grafts"
 
 # As before: values and words that are right, with lines of .undo itself between.

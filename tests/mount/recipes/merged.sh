@@ -82,6 +82,14 @@ same "$MNT/.grafts" grafts
 unmount_and_wait
 mv moved/other-name.gguf "$donor"
 
+# A configuration with a URL is private, and in no recipe.
+mount_model -o noassemble,fresh "$base"
+sed "s|\./clerk-Q4_K_M.gguf|file://$TMP/clerk-Q4_K_M.gguf|" merge.yml >url.yml
+cp url.yml "$MNT/.merge"
+grep -q '^# there is no recipe: .*a URL' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"
+rm "$MNT/.merge"
+unmount_and_wait
+
 # More blocks than the base has: grafts on them, and a removal.
 mount_model -o noassemble,fresh "$base"
 cat >"$MNT/.merge" <<-'END'

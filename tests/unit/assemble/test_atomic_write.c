@@ -22,7 +22,7 @@ struct scene {
 	struct view *view;
 	struct progress progress;
 	struct error err;
-	bool replace;
+	enum write_replace replace;
 };
 
 #define CONTENT "assembled bytes"
@@ -183,7 +183,7 @@ static void a_directory_is_no_target(void **state)
 	struct scene scene = open_scene(state);
 
 	assert_int_equal(mkdir(path_in(scene.out, "sub").text, 0700), 0);
-	for (int replace = 0; replace < 2; replace++) {
+	for (enum write_replace replace = 0; replace <= REPLACE_ANY; replace++) {
 		scene.replace = replace;
 		assert_int_equal(assemble_to(&scene, "sub"), -EISDIR);
 		assert_int_equal(assemble_to(&scene, "sub/"), -EISDIR);
@@ -287,10 +287,13 @@ static void only_an_earlier_assembly_is_replaced_unless_any_file_may_be(void **s
 	assert_file(path.text, "old", 3);
 	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
-	must(truncate(path.text, 1) == 0);
 	scene.replace = REPLACE_MARKED;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
 	assert_file(path.text, CONTENT, LENGTH);
+	/* It is another program's as soon as that has written to it. */
+	write_text(path.text, "new");
+	assert_int_equal(assemble_to(&scene, "old.gguf"), -EEXIST);
+	assert_file(path.text, "new", 3);
 	close_scene(&scene, 1);
 }
 

@@ -125,7 +125,7 @@ static void refused_words_say_nothing_until_they_are_taken(void **state)
 	assert_int_equal(undo_words_write(words, "l\n", 2, 2), 0);
 	assert_true(undo_words_at_line(words));
 	undo_words_refuse(words);
-	assert_int_equal(undo_words_write(words, "norm\n", 5, 4), -EINVAL);
+	assert_int_equal(undo_words_write(words, "norm\n", 5, 4), -ECANCELED);
 	assert_null(undo_words_take(words, false, &n));
 	assert_int_equal(undo_words_write(words, "norm\n", 5, 0), 0);
 	text = undo_words_take(words, false, &n);
