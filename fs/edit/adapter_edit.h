@@ -20,7 +20,8 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 /* adapters/FILE, a setting, gets the value that is staged as text. The same. */
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage);
 
-/* Would adapter_edit_write() take n bytes of text as that setting? Returns 0 or -errno. */
+/* Check n bytes of text as adapter_edit_write() checks a staged setting. Returns 0 or -errno, with
+ * a line in the log. */
 int adapter_edit_judge(struct model *model, const char *file, const char *text, size_t n);
 
 /* adapters/FILE is not there any more: with a link its scale goes too, and a setting is as if

@@ -177,7 +177,7 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 	return true;
 }
 
-/* Would the close refuse the bytes, where they are whole lines? Returns 0 or -errno. */
+/* The family's judgement of the bytes if they are whole lines: 0 or -errno. */
 static int judge(const struct inode *inode, const char *bytes, size_t size)
 {
 	const struct family *family = family_of(inode);

@@ -480,7 +480,8 @@ static int add_base(struct maker *maker)
 		       : rc;
 }
 
-/* What the merge has for the first slot that shows it. NULL: the snapshot shows no merge. */
+/* The merge's content for the first slot that shows it, whose number goes to *i. NULL: the snapshot
+ * shows no merge. */
 static const struct content *find_merged(const struct snapshot *snapshot, uint32_t *i)
 {
 	for (*i = 0; *i < snapshot->n; ++*i) {

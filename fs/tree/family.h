@@ -107,7 +107,7 @@ struct family {
 	bool (*is_emptied)(const struct inode *inode);
 	void (*released)(const struct inode *inode);
 
-	/* Check n bytes, the whole lines of the first write(2) to a stage, or of one to words, as
+	/* Check n bytes, the whole lines of the first write(2) to a stage or of any to words, as
 	 * the close will: a shell's echo looks at the error of its write alone. Does not wait.
 	 * Returns 0, or -EINVAL with a line in the log, or -ENOMEM. */
 	int (*judge)(const struct inode *inode, const char *lines, size_t n);
