@@ -13,7 +13,7 @@ mount_model -o ro,passthrough=no "$base"
 first_look
 cat "$MNT"/*/*.bin >/dev/null
 # What one reader had read ahead, and dropped, the next one may have counted as being there.
-comes_to $((pages / 10)) 'after all organs'
+comes_to $((pages / 20)) 'after all organs'
 "$PAGES" drop "$base"
 cat "$MNT/model.gguf" >/dev/null
 comes_to 0 'after all of model.gguf'
