@@ -487,6 +487,16 @@ full_speed() {
 
 # A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
 # other than root trace nothing but descendants of the tracer.
+# ahead_of MOUNT: the file by which root sets the read-ahead of a filesystem that is mounted. A
+# container has a read-only sysfs, where neither the daemon nor a test can write to it.
+ahead_of() {
+	echo "/sys/class/bdi/$(mountpoint -d "$1")/read_ahead_kb"
+}
+
+need_ahead() {
+	(: >>"$(ahead_of "$1")") 2>/dev/null || skip 'read_ahead_kb cannot be set here'
+}
+
 need_strace() {
 	local scope=0 yama=/proc/sys/kernel/yama/ptrace_scope
 	strace -qq -o /dev/null true 2>/dev/null || skip 'no strace here'

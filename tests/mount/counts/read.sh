@@ -57,6 +57,7 @@ cat "$base" >"$TMP/warm"
 rm "$TMP/warm"
 all=$(stat -c %s "$base")
 fresh
+need_ahead "$MNT"
 read_counted 'model.gguf' "$all" cat "$MNT/model.gguf"
 # A kernel that is short of memory has dropped some.
 [ "$("$here/../tools/pages.py" count "$MNT/model.gguf")" -ge $((all / 4096)) ] ||

@@ -9,6 +9,7 @@
 need_strace
 model_on_disk 64M
 mount_model -o ro,passthrough=no "$base"
+need_ahead "$MNT"
 mib=$((pages / 256 + 1))
 
 # count NAME...: calls of these names
@@ -48,7 +49,7 @@ unmount_and_wait
 
 # As a user has it: the kernel asks for 128 KiB.
 mount_model -o ro,passthrough=no "$base"
-echo 128 >"/sys/class/bdi/$(mountpoint -d "$MNT")/read_ahead_kb" || skip 'no bdi'
+echo 128 >"$(ahead_of "$MNT")"
 first_look
 calls $((mib * 10 + 50)) $((mib + 50))
 unmount_and_wait
