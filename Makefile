@@ -74,15 +74,17 @@ ROW_7 := recipe
 ROW_8 := files
 ROW_9 := tree
 ROW_10 := mount
-ROW_11 := fuse
+ROW_11 := fuse commands
 BELOW_fs :=
 $(foreach r,$(ROWS),$(foreach f,$(ROW_$r),$(eval BELOW_$f := $(BELOW_fs)))$(eval \
 	BELOW_fs := $(ROW_$r) $(BELOW_fs)))
 FOLDERS := $(BELOW_fs)
-# $(call archives,FOLDER...): of folders of fs/; fs itself is the commands that need no mount.
+# $(call archives,FOLDER...): the archives of folders of fs/.
 archives = $(1:%=$B/libfs-%.a)
 # What a program of that folder is linked with.
 with_below = $(call archives,$1 $(BELOW_$1)) $B/libgguf.a $B/libmeasure.a
+# The archives of all rooms, from the top down, and those of gguf/ and measure/.
+ALL_ROOMS = $(call archives,$(FOLDERS)) $B/libgguf.a $B/libmeasure.a
 MEASURE := $(patsubst measure/%.c,%,$(wildcard measure/*.c))
 GGUF_OBJECTS := $(GGUF:%=$B/gguf/%.o)
 HELPERS := $(filter-out main,$(patsubst mount-helpers/%.c,%,$(wildcard mount-helpers/*.c)))
@@ -121,7 +123,6 @@ $B/libgguf.a: $(GGUF_OBJECTS)
 $B/libmeasure.a: $(MEASURE_OBJECTS)
 $(foreach f,$(FOLDERS),$(eval $B/libfs-$f.a: \
 	$(patsubst %.c,$B/%.o,$(wildcard fs/$f/*.c))))
-$B/libfs-fs.a: $(patsubst %.c,$B/%.o,$(filter-out fs/main.c,$(wildcard fs/*.c)))
 $B/libhelpers.a: $(HELPERS_OBJECTS)
 %.a:
 	rm -f $@ && $(AR) rcs $@ $^
@@ -130,7 +131,7 @@ $B/libhelpers.a: $(HELPERS_OBJECTS)
 
 LIBS = $(call flags,--libs,$(PACKAGES))
 MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
-$B/organfs: $B/fs/main.o $(call with_below,fs)
+$B/organfs: $B/fs/main.o $(ALL_ROOMS)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 # By other names it is mount.organfs and umount.fuse.organfs.
 $B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
@@ -199,7 +200,7 @@ define unit_of
 $B/tests/unit/$1/tests: $(call unit_objects,$1) $(call unit_with,$1)
 	$$(CC) $$(ALL_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ $$(LIBS) -lm $$(call flags,--libs,cmocka)
 endef
-$(foreach f,$(FOLDERS) fs,$(eval $(call unit_of,$f)))
+$(foreach f,$(FOLDERS),$(eval $(call unit_of,$f)))
 # What they ask a daemon for is what that writes, by unmount_status.
 $B/tests/unit/mount-helpers/tests: $(call unit_objects,mount-helpers) $(UNIT_FS_ARCHIVES) \
 		$B/fs/mount/unmount_status.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
@@ -218,7 +219,7 @@ $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
 	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
 $B/tests/fuzz/fuzz_ops: $B/tests/fuzz/kernel.o
 $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
-		$B/tests/unit/libunit.a $(call with_below,fs)
+		$B/tests/unit/libunit.a $(ALL_ROOMS)
 	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
 		$(call flags,--libs,cmocka)
 
@@ -229,7 +230,7 @@ FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens 
 	ioctl sync_file_range pread64 preadv64v2 readlinkat fstat64 fstatat64 faccessat fdopendir readdir64
 CLOCK_CALLS := clock_gettime time pthread_cond_timedwait curl_multi_poll
 $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/tests/tools/clock.o \
-		$(call with_below,fs)
+		$(ALL_ROOMS)
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) $(CLOCK_CALLS:%=-Wl,--wrap=%) -o $@ $^ \
 		$(LIBS) -lm
 $B/tests/tools/fsx: $B/tests/tools/fsx.o

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the command line program, and the rooms of fs/ (README.md beside it):
  *
- *	12	fs/		main.c, and the commands that need no mount: --report,
- *				--picture, --show, --diff
+ *	12	fs/		main.c: the command line, and which command it asks for
  *	11	fuse/		FUSE requests: found, dispatched to a family, answered; the
  *				loop; the session
+ *	11	commands/	the commands that need no mount: --report, --picture,
+ *				--show, --diff, --recipe, --pack
  *	10	mount/		one mount: options, models, threads, shards that come and
  *				go, unmount
  *	9	tree/		the name space: inodes, the table of families of files, open
@@ -41,17 +42,17 @@
  *				shards, computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				rights, escapes */
-#include "fs/diff_command.h"
+#include "fs/commands/diff_command.h"
+#include "fs/commands/pack_command.h"
+#include "fs/commands/recipe_command.h"
+#include "fs/commands/report_command.h"
+#include "fs/commands/show_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
 #include "fs/mount/sandbox.h"
 #include "fs/mount/unmount_status.h"
-#include "fs/pack_command.h"
-#include "fs/recipe_command.h"
-#include "fs/report_command.h"
-#include "fs/show_command.h"
 #include "fs/storage/remote_http.h"
 #include "fs/util/log.h"
 #include "fs/util/url.h"

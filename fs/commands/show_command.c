@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* show_command.c - see show_command.h. */
-#include "fs/show_command.h"
+#include "fs/commands/show_command.h"
 #include "fs/check/check.h"
+#include "fs/commands/mount_files.h"
+#include "fs/commands/offline_models.h"
+#include "fs/commands/terminal_picture.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/files/picture.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/mount/options.h"
-#include "fs/mount_files.h"
-#include "fs/offline_models.h"
 #include "fs/report/table_merge.h"
 #include "fs/storage/view.h"
-#include "fs/terminal_picture.h"
-#include "fs/terminal_text.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_text.h - what a terminal can show, and text for it: any bytes, as many columns as there
  * is room for. */
-#ifndef FS_TERMINAL_TEXT_H
-#define FS_TERMINAL_TEXT_H
+#ifndef FS_COMMANDS_TERMINAL_TEXT_H
+#define FS_COMMANDS_TERMINAL_TEXT_H
 
 #include <stdbool.h>
 #include <stdio.h>

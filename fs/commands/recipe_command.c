@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_command.c - see recipe_command.h. */
-#include "fs/recipe_command.h"
+#include "fs/commands/recipe_command.h"
 #include "fs/base/base.h"
 #include "fs/model/model.h"
 #include "fs/mount/options.h"

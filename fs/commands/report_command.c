@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report_command.c - see report_command.h. */
-#include "fs/report_command.h"
+#include "fs/commands/report_command.h"
 #include "fs/lazy/figures.h"
 #include "fs/report/models_json.h"
 #include "fs/report/report.h"

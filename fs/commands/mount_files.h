@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mount_files.h - a model in a mount, as its files tell: .table, .grafts, .check. Any program could
  * read them; nothing in them is trusted. */
-#ifndef FS_MOUNT_FILES_H
-#define FS_MOUNT_FILES_H
+#ifndef FS_COMMANDS_MOUNT_FILES_H
+#define FS_COMMANDS_MOUNT_FILES_H
 
 #include "fs/report/table_parse.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_command.h - organfs --report: what a mount of some models would show, of their tables. */
-#ifndef FS_REPORT_COMMAND_H
-#define FS_REPORT_COMMAND_H
+#ifndef FS_COMMANDS_REPORT_COMMAND_H
+#define FS_COMMANDS_REPORT_COMMAND_H
 
 #include <stdbool.h>
 #include <stdint.h>

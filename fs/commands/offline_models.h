@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* offline_models.h - models that are looked at without a mount: opened as a mount would, and
  * measured. */
-#ifndef FS_OFFLINE_MODELS_H
-#define FS_OFFLINE_MODELS_H
+#ifndef FS_COMMANDS_OFFLINE_MODELS_H
+#define FS_COMMANDS_OFFLINE_MODELS_H
 
 #include "fs/mount/models.h"
 

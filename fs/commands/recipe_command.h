@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_command.h - organfs --recipe: the recipe that a model carries, by which a chain of
  * chimeras can be followed back. */
-#ifndef FS_RECIPE_COMMAND_H
-#define FS_RECIPE_COMMAND_H
+#ifndef FS_COMMANDS_RECIPE_COMMAND_H
+#define FS_COMMANDS_RECIPE_COMMAND_H
 
 struct options;
 

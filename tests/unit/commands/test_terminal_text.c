@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_terminal_text.c - fs/terminal_text.c: what the environment says of a terminal, and any bytes
- * in it. */
-#include "fs/terminal_text.h"
+/* test_terminal_text.c - fs/commands/terminal_text.c: the terminal's abilities, read from the
+ * environment, and text of any bytes fitted to its columns. */
+#include "fs/commands/terminal_text.h"
 #include "tests/unit/unit.h"
 
 #include <locale.h>

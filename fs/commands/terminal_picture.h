@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_picture.h - what a grid shows (picture_grid.h), as text for a terminal: what theta.svg
  * is to a browser. */
-#ifndef FS_TERMINAL_PICTURE_H
-#define FS_TERMINAL_PICTURE_H
+#ifndef FS_COMMANDS_TERMINAL_PICTURE_H
+#define FS_COMMANDS_TERMINAL_PICTURE_H
 
 #include <stdio.h>
 

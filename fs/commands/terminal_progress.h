@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_progress.h - a line on standard error with how far a command is, where a terminal
  * waits there; drawn by a thread of its own, from 0.2 seconds on. */
-#ifndef FS_TERMINAL_PROGRESS_H
-#define FS_TERMINAL_PROGRESS_H
+#ifndef FS_COMMANDS_TERMINAL_PROGRESS_H
+#define FS_COMMANDS_TERMINAL_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_progress.c - see terminal_progress.h. */
-#include "fs/terminal_progress.h"
-#include "fs/terminal_text.h"
+#include "fs/commands/terminal_progress.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/util/log.h"
 #include "fs/util/progress_text.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_picture_notes.c - what stands below the cells of a screen: what colours and marks mean,
  * what was grafted and from where, and whether it has a chance. */
+#include "fs/commands/terminal_picture.h"
+#include "fs/commands/terminal_picture_internal.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/files/picture_grid.h"
-#include "fs/terminal_picture.h"
-#include "fs/terminal_picture_internal.h"
-#include "fs/terminal_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_terminal_picture.c - fs/terminal_picture.c, terminal_picture_notes.c: every tensor is shown,
- * whatever the width, the names and the values are. */
+/* test_terminal_picture.c - fs/commands/terminal_picture.c, terminal_picture_notes.c: the picture
+ * shows every tensor at any width, with any names and values. */
+#include "fs/commands/terminal_picture.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/lazy/figures.h"
 #include "fs/report/card.h"
-#include "fs/terminal_picture.h"
-#include "fs/terminal_text.h"
 #include "measure/zmeasure.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_command.h - organfs --pack: a model assembled without a mount, such as a directory of organ
  * files. */
-#ifndef FS_PACK_COMMAND_H
-#define FS_PACK_COMMAND_H
+#ifndef FS_COMMANDS_PACK_COMMAND_H
+#define FS_COMMANDS_PACK_COMMAND_H
 
 struct options;
 

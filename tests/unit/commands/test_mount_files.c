@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mount_files.c - fs/mount_files.c: a model by the files of its mount, which any directory may
- * have. */
-#include "fs/mount_files.h"
+/* test_mount_files.c - fs/commands/mount_files.c: a model as the files of its mount describe it.
+ * Any directory may hold such files, so the tests also give malformed ones. */
+#include "fs/commands/mount_files.h"
 #include "tests/unit/table_text.h"
 
 #include <sys/stat.h>

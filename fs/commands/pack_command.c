@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* pack_command.c - see pack_command.h. */
-#include "fs/pack_command.h"
+#include "fs/commands/pack_command.h"
+#include "fs/commands/offline_models.h"
+#include "fs/commands/terminal_progress.h"
 #include "fs/files/assembly.h"
 #include "fs/model/model.h"
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
-#include "fs/offline_models.h"
-#include "fs/terminal_progress.h"
 #include "fs/util/log.h"
 #include "gguf/error.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* diff_command.h - organfs --diff: two models beside each other, without a mount. */
-#ifndef FS_DIFF_COMMAND_H
-#define FS_DIFF_COMMAND_H
+#ifndef FS_COMMANDS_DIFF_COMMAND_H
+#define FS_COMMANDS_DIFF_COMMAND_H
 
 struct options;
 

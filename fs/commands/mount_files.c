@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mount_files.c - see mount_files.h. What the base has of a graft's slot is asked of .base. */
-#include "fs/mount_files.h"
+#include "fs/commands/mount_files.h"
+#include "fs/commands/offline_models.h"
 #include "fs/lazy/figures.h"
-#include "fs/offline_models.h"
 #include "fs/report/table_field.h"
 #include "fs/report/table_merge.h"
 #include "fs/util/io.h"

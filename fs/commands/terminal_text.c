@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_text.c - see terminal_text.h. Escape sequences are those of ECMA-48 and xterm. */
-#include "fs/terminal_text.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/files/palette.h"
 #include "fs/util/utf8.h"
 

@@ -2,8 +2,8 @@
 /* show_command.h - organfs --show: the picture of a model in a terminal, with the verdict and the
  * grafts; organfs --picture: theta.svg as a mount would show it, without one, as in the sandbox of
  * a thumbnailer. */
-#ifndef FS_SHOW_COMMAND_H
-#define FS_SHOW_COMMAND_H
+#ifndef FS_COMMANDS_SHOW_COMMAND_H
+#define FS_COMMANDS_SHOW_COMMAND_H
 
 struct options;
 

@@ -2,11 +2,11 @@
 /* terminal_picture.c - see terminal_picture.h; what stands below the cells is
  * terminal_picture_notes.c. Cells are as wide as there is room for; where there are more blocks
  * than that, bands of them stand below each other. */
+#include "fs/commands/terminal_picture.h"
+#include "fs/commands/terminal_picture_internal.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/files/picture.h"
 #include "fs/files/picture_grid.h"
-#include "fs/terminal_picture.h"
-#include "fs/terminal_picture_internal.h"
-#include "fs/terminal_text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* offline_models.c - see offline_models.h. */
-#include "fs/offline_models.h"
+#include "fs/commands/offline_models.h"
+#include "fs/commands/terminal_progress.h"
+#include "fs/commands/terminal_text.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_measures.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/mount/options.h"
-#include "fs/terminal_progress.h"
-#include "fs/terminal_text.h"
 #include "fs/util/log.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"

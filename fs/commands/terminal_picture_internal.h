@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* terminal_picture_internal.h - the parts of a screen: cells (terminal_picture.c), and below them
  * what they mean and what was done (terminal_picture_notes.c). */
-#ifndef FS_TERMINAL_PICTURE_INTERNAL_H
-#define FS_TERMINAL_PICTURE_INTERNAL_H
+#ifndef FS_COMMANDS_TERMINAL_PICTURE_INTERNAL_H
+#define FS_COMMANDS_TERMINAL_PICTURE_INTERNAL_H
 
 #include <stddef.h>
 #include <stdio.h>
