@@ -2,6 +2,7 @@
 /* options.c - see options.h. */
 #include "fs/mount/options.h"
 #include "fs/mount/config.h"
+#include "fs/mount/foreign_options.h"
 #include "fs/storage/zstd_seekable.h"
 #include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
@@ -31,10 +32,9 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 /* What fuse_opt fills in; the last word on an option counts. */
 struct parsed {
 	struct options options;
-	char *output, *layer, *header, *recipe, *donors, *compress, *shape, *blocks, *views,
-		*merged, *uid, *gid, *umask, *threads, *samples, *passthrough, *snapshot, *pidfile;
 	int assembly;
-	char **more; /* models that are options */
+	unsigned samples; /* 0: all */
+	char **more;	  /* models that are options */
 	uint32_t n_more;
 	const char *where; /* FILE:LINE of the default that is being taken; NULL: a command line */
 	const char *not_read; /* a file of defaults, another user's; or NULL */
@@ -53,8 +53,34 @@ struct parsed {
 		template, UINT_MAX, key \
 	}
 
-enum { KEY_MODEL, KEY_REMOUNT, KEY_SINGLE };
+/* Options with a number come first: their keys are indices of number_options. */
+enum { KEY_UID, KEY_GID, KEY_UMASK, KEY_THREADS, KEY_SAMPLES, KEY_COMPRESS, NUMBER_OPTIONS };
+enum { KEY_MODEL = NUMBER_OPTIONS, KEY_REMOUNT, KEY_SINGLE };
 
+/* An option with a number from least to most. */
+struct number_option {
+	const char *name;
+	size_t field; /* offset of the unsigned number in struct parsed */
+	int base;
+	unsigned least, most;
+	const char *word; /* stands for 0; NULL: there is no such word */
+};
+
+static const struct number_option number_options[NUMBER_OPTIONS] = {
+#define NUMBER(field) offsetof(struct parsed, field)
+	/* The highest number means that there is no user, or no group. */
+	[KEY_UID] = { "uid", NUMBER(options.uid), 10, 0, UINT_MAX - 1, NULL },
+	[KEY_GID] = { "gid", NUMBER(options.gid), 10, 0, UINT_MAX - 1, NULL },
+	[KEY_UMASK] = { "umask", NUMBER(options.umask), 8, 0, 0777, NULL },
+	[KEY_THREADS] = { "threads", NUMBER(options.threads), 10, 1, THREADS_MAX, NULL },
+	[KEY_SAMPLES] = { "samples", NUMBER(samples), 10, SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
+			  "all" },
+	[KEY_COMPRESS] = { "compress", NUMBER(options.compress), 10, 1, ZSTD_WRITE_LEVEL_MAX,
+			   "off" },
+#undef NUMBER
+};
+
+/* Of the two words of an option like shape= the one that sets the flag comes first. */
 static const struct fuse_opt templates[] = {
 	OPTION("-h", help, 1),
 	OPTION("--help", help, 1),
@@ -89,84 +115,36 @@ static const struct fuse_opt templates[] = {
 	OPTION("nolineage", lineage, 0),
 	OPTION("confine", confine, 1),
 	OPTION("noconfine", confine, 0),
-	{ "output=%s", offsetof(struct parsed, output), 0 },
-	{ "layer=%s", offsetof(struct parsed, layer), 0 },
-	{ "header=%s", offsetof(struct parsed, header), 0 },
-	{ "recipe=%s", offsetof(struct parsed, recipe), 0 },
-	{ "donors=%s", offsetof(struct parsed, donors), 0 },
-	{ "compress=%s", offsetof(struct parsed, compress), 0 },
-	{ "shape=%s", offsetof(struct parsed, shape), 0 },
-	{ "blocks=%s", offsetof(struct parsed, blocks), 0 },
-	{ "merged=%s", offsetof(struct parsed, merged), 0 },
-	{ "views=%s", offsetof(struct parsed, views), 0 },
-	{ "passthrough=%s", offsetof(struct parsed, passthrough), 0 },
-	{ "snapshot=%s", offsetof(struct parsed, snapshot), 0 },
-	{ "uid=%s", offsetof(struct parsed, uid), 0 },
-	{ "gid=%s", offsetof(struct parsed, gid), 0 },
-	{ "umask=%s", offsetof(struct parsed, umask), 0 },
-	{ "pidfile=%s", offsetof(struct parsed, pidfile), 0 },
-	{ "threads=%s", offsetof(struct parsed, threads), 0 },
-	{ "samples=%s", offsetof(struct parsed, samples), 0 },
+	OPTION("output=%s", output, 0),
+	OPTION("layer=%s", layer, 0),
+	OPTION("header=%s", header, 0),
+	OPTION("recipe=%s", recipe, 0),
+	OPTION("donors=%s", donors, 0),
+	FUSE_OPT_KEY("compress=", KEY_COMPRESS),
+	OPTION("shape=any", any_shape, 1),
+	OPTION("shape=same", any_shape, 0),
+	OPTION("blocks=keep", keep_blocks, 1),
+	OPTION("blocks=follow", keep_blocks, 0),
+	OPTION("merged=f16", merged_f16, 1),
+	OPTION("merged=own", merged_f16, 0),
+	OPTION("views=listed", list_views, 1),
+	OPTION("views=unlisted", list_views, 0),
+	OPTION("passthrough=no", no_passthrough, 1),
+	OPTION("passthrough=yes", no_passthrough, 0),
+	OPTION("snapshot=no", no_snapshot, 1),
+	OPTION("snapshot=yes", no_snapshot, 0),
+	FUSE_OPT_KEY("uid=", KEY_UID),
+	FUSE_OPT_KEY("gid=", KEY_GID),
+	FUSE_OPT_KEY("umask=", KEY_UMASK),
+	OPTION("pidfile=%s", pidfile, 0),
+	FUSE_OPT_KEY("threads=", KEY_THREADS),
+	FUSE_OPT_KEY("samples=", KEY_SAMPLES),
 	FUSE_OPT_KEY("model=", KEY_MODEL),
 	OPTION("noexec", no_execution, 1),
 	OPTION("exec", no_execution, 0),
 	FUSE_OPT_KEY("remount", KEY_REMOUNT),
 	FUSE_OPT_END,
 };
-
-/* Options that are dropped. One that ends in '=' has a value. */
-static const char *const dropped[] = {
-	/* What the kernel shows of a mount; libmount 2.41 hands it back to be changed. */
-	"user_id=", "group_id=",
-	/* For mount(8), systemd and file managers: what they do with a line of fstab. */
-	"defaults", "auto", "noauto", "nofail", "_netdev", "user", "user=", "nouser", "users",
-	"nousers", "owner", "noowner", "group", "nogroup", "comment=",
-	/* nodev and nosuid always. */
-	"dev", "nodev", "suid", "nosuid", "default_permissions",
-	/* Reading changes no times. */
-	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
-	"nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion",
-	/* A graft is durable when close() returns, whatever is said here. */
-	"sync", "async", "dirsync",
-	/* How loud a kernel is. */
-	"silent", "loud",
-	/* For other filesystems of FUSE: so it is here in any case, or it changes nothing. */
-	"big_writes", "async_read", "intr", "use_ino", "readdir_ino", "kernel_cache", "clone_fd",
-	NULL
-};
-
-/* Options that are refused. */
-static const char *const refused[] = {
-	/* What the mount is called, and what the kernel may keep of it: that is only right as it
-	 * is. */
-	"fsname=",
-	"subtype=",
-	"blkdev",
-	"direct_io",
-	"auto_cache",
-	"noauto_cache",
-	"writeback_cache",
-	"attr_timeout=",
-	"ac_attr_timeout=",
-	"entry_timeout=",
-	"negative_timeout=",
-	"max_read=",
-	"max_write=",
-	"max_readahead=",
-	"sync_read",
-	NULL
-};
-
-static bool is_one_of(const char *argument, const char *const *words)
-{
-	for (; *words; words++) {
-		const size_t n = strlen(*words);
-
-		if (strncmp(argument, *words, n) == 0 && ((*words)[n - 1] == '=' || !argument[n]))
-			return true;
-	}
-	return false;
-}
 
 /* Say in a line what is wrong: on stderr, or, about a default, in parsed->complaint. Returns -1. */
 __attribute__((format(printf, 2, 3))) static int complain(struct parsed *parsed, const char *format,
@@ -195,83 +173,50 @@ static unsigned default_threads(void)
 	return processors > 4 ? (unsigned)processors : 4;
 }
 
-/* The number that the whole text is, or fallback for no text. -1, after a complaint, if it is none
- * from least to most. */
-static int number(struct parsed *parsed, const char *option, const char *text, int base,
-		  unsigned least, unsigned most, unsigned fallback, unsigned *value)
+/* The number that the whole text is. Returns 0, or -1 after a complaint. */
+static int take_number(struct parsed *parsed, const struct number_option *option, const char *text)
 {
+	unsigned *value = (unsigned *)((char *)parsed + option->field);
 	unsigned long long n;
 	char *end;
 
-	*value = fallback;
-	if (!text)
+	*value = 0;
+	if (option->word && strcmp(text, option->word) == 0)
 		return 0;
 	errno = 0;
-	n = strtoull(text, &end, base);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || n < least || n > most)
+	n = strtoull(text, &end, option->base);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n < option->least ||
+	    n > option->most)
 		return complain(parsed,
-				base == 8 ? "%s=%s: %s= takes an octal number from %o to %o"
-					  : "%s=%s: %s= takes a number from %u to %u",
-				option, text, option, least, most);
+				option->base == 8 ? "%s=%s: %s= takes an octal number from %o to %o"
+						  : "%s=%s: %s= takes a number from %u to %u",
+				option->name, text, option->name, option->least, option->most);
 	*value = (unsigned)n;
 	return 0;
 }
 
-/* The same, or 0 for a word. */
-static int number_or(struct parsed *parsed, const char *option, const char *text, const char *word,
-		     unsigned least, unsigned most, unsigned fallback, unsigned *value)
+/* Complain about an option that no template matches: two templates may have its name and other
+ * words. Returns -1. */
+static int complain_of_unknown(struct parsed *parsed, const char *argument)
 {
-	*value = 0;
-	if (text && strcmp(text, word) == 0)
-		return 0;
-	return number(parsed, option, text, 10, least, most, fallback, value);
+	const char *value = strchr(argument, '=');
+	const size_t n = value ? (size_t)(value - argument) + 1 : 0;
+
+	for (const struct fuse_opt *known = templates; n && known->templ; known++)
+		if (strncmp(known->templ, argument, n) == 0)
+			return complain(parsed, "%s is not known; there are %s and %s", argument,
+					known[0].templ, known[1].templ);
+	return complain(parsed, "unknown option \"%s\"; see organfs --help", argument);
 }
 
-/* Fill those of parsed->options that are numbers. -1: one is wrong, after a complaint. */
-static int fill_numbers(struct parsed *parsed)
+/* Have the options that name a place a name? -1: no, after a complaint. */
+static int check_names(struct parsed *parsed)
 {
-	struct options *options = &parsed->options;
-	unsigned samples, level;
+	const struct options *options = &parsed->options;
 
-	/* The highest number means that there is none. */
-	if (number(parsed, "uid", parsed->uid, 10, 0, UINT_MAX - 1, getuid(), &options->uid) < 0 ||
-	    number(parsed, "gid", parsed->gid, 10, 0, UINT_MAX - 1, getgid(), &options->gid) < 0 ||
-	    number(parsed, "umask", parsed->umask, 8, 0, 0777, 022, &options->umask) < 0 ||
-	    number(parsed, "threads", parsed->threads, 10, 1, THREADS_MAX, default_threads(),
-		   &options->threads) < 0 ||
-	    number_or(parsed, "samples", parsed->samples, "all", SAMPLE_LIMIT_MIN, SAMPLE_LIMIT_MAX,
-		      SAMPLE_DEFAULT, &samples) < 0 ||
-	    number_or(parsed, "compress", parsed->compress, "off", 1, ZSTD_WRITE_LEVEL_MAX,
-		      COMPRESS_DEFAULT, &level) < 0)
-		return -1;
-	options->samples = samples ? samples : SAMPLES_ALL;
-	options->compress = (int)level;
-	return 0;
-}
-
-/* One of the two words that an option takes, or none. */
-static int check_word(struct parsed *parsed, const char *option, const char *text, const char *word,
-		      const char *usual)
-{
-	if (!text || strcmp(text, word) == 0 || strcmp(text, usual) == 0)
-		return 0;
-	return complain(parsed, "%s=%s is not known; there are %s=%s and %s=%s", option, text,
-			option, word, option, usual);
-}
-
-/* Are the words ones that their options know? -1: no, after a complaint. */
-static int check_words(struct parsed *parsed)
-{
-	if (check_word(parsed, "shape", parsed->shape, "any", "same") < 0 ||
-	    check_word(parsed, "views", parsed->views, "listed", "unlisted") < 0 ||
-	    check_word(parsed, "passthrough", parsed->passthrough, "no", "yes") < 0 ||
-	    check_word(parsed, "snapshot", parsed->snapshot, "no", "yes") < 0 ||
-	    check_word(parsed, "blocks", parsed->blocks, "keep", "follow") < 0 ||
-	    check_word(parsed, "merged", parsed->merged, "f16", "own") < 0)
-		return -1;
-	if (parsed->output && parsed->output[0] == '\0')
+	if (options->output && options->output[0] == '\0')
 		return complain(parsed, "output= needs a file name");
-	if (parsed->layer && parsed->layer[0] == '\0')
+	if (options->layer && options->layer[0] == '\0')
 		return complain(parsed, "layer= needs the name of a directory");
 	return 0;
 }
@@ -299,25 +244,21 @@ static int take_model(struct parsed *parsed, const char *file)
 	return complain(parsed, "model= needs a file name");
 }
 
-/* -s: a later threads= has the last word, as it has on an earlier one. */
-static int take_single(struct parsed *parsed)
-{
-	free(parsed->threads);
-	parsed->threads = strdup("1");
-	return parsed->threads ? 0 : -1;
-}
-
 /* 0: taken or dropped, 1: kept, -1: refused. */
 static int take(void *data, const char *argument, int key, struct fuse_args *rest)
 {
 	struct parsed *parsed = data;
 
 	(void)rest;
+	if (key >= 0 && key < NUMBER_OPTIONS)
+		return take_number(parsed, &number_options[key], strchr(argument, '=') + 1);
 	switch (key) {
 	case KEY_MODEL:
 		return take_model(parsed, argument + strlen("model="));
 	case KEY_SINGLE:
-		return take_single(parsed);
+		/* A later threads= has the last word, as -s has on an earlier one. */
+		parsed->options.threads = 1;
+		return 0;
 	case KEY_REMOUNT:
 		return complain(parsed, "remount: the options of a mount cannot be changed; "
 					"unmount it and mount it anew");
@@ -325,13 +266,12 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 		/* The last one is the mountpoint, once all are there. */
 		return append(&parsed->options.models, &parsed->options.n_models, argument);
 	default:
-		if (is_one_of(argument, dropped) || strncmp(argument, "x-", 2) == 0 ||
-		    strncmp(argument, "X-", 2) == 0)
+		if (foreign_option_is_dropped(argument))
 			return 0;
-		if (is_one_of(argument, refused))
+		if (foreign_option_is_refused(argument))
 			return complain(parsed, "%.*s: organfs sets this itself; leave it out",
 					(int)strcspn(argument, "="), argument);
-		return complain(parsed, "unknown option \"%s\"; see organfs --help", argument);
+		return complain_of_unknown(parsed, argument);
 	}
 }
 
@@ -444,18 +384,18 @@ static int check(struct parsed *parsed)
 		log_error("%s", parsed->complaint);
 		return -1;
 	}
-	if (options->fresh && parsed->layer)
+	if (options->fresh && options->layer)
 		return complain(parsed, "fresh is for private layers, and layer= names one "
 					"whose grafts are wanted; leave one of them out");
-	if (options->confine && parsed->pidfile)
+	if (options->confine && options->pidfile)
 		return complain(parsed, "pidfile= writes outside of the directories that confine "
 					"allows; leave one of them out");
-	if (options->read_only && parsed->recipe)
+	if (options->read_only && options->recipe)
 		return complain(parsed, "recipe= changes the model, and ro forbids that; leave "
 					"one of them out");
 	if (parsed->not_read)
 		log_error("%s: not read, as it belongs to another user", parsed->not_read);
-	return check_words(parsed) < 0 ? -1 : fill_numbers(parsed);
+	return check_names(parsed);
 }
 
 /* The models that are named by file: are those at their paths. */
@@ -477,9 +417,23 @@ static int resolve_files(struct options *options)
 	return 0;
 }
 
-static bool is(const char *value, const char *word)
+/* Make each path absolute. Returns 0, or -1 without memory. */
+static int resolve_paths(struct options *options)
 {
-	return value && strcmp(value, word) == 0;
+	char **const paths[] = { &options->output, &options->layer,   &options->header,
+				 &options->recipe, &options->pidfile, &options->donors };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char *given = *paths[i];
+
+		if (!given)
+			continue;
+		*paths[i] = paths[i] == &options->donors ? absolute_list(given) : absolute(given);
+		free(given);
+		if (!*paths[i])
+			return -1;
+	}
+	return 0;
 }
 
 static int fill(struct parsed *parsed)
@@ -493,26 +447,9 @@ static int fill(struct parsed *parsed)
 	options->read_only |= options->picture || options->show || options->pack;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
-						: parsed->layer && !parsed->output;
-	options->any_shape = is(parsed->shape, "any");
-	options->list_views = is(parsed->views, "listed");
-	options->no_passthrough = is(parsed->passthrough, "no");
-	options->no_snapshot = is(parsed->snapshot, "no");
-	options->merged_f16 = is(parsed->merged, "f16");
-	options->keep_blocks = is(parsed->blocks, "keep");
-	options->output = parsed->output ? absolute(parsed->output) : NULL;
-	options->layer = parsed->layer ? absolute(parsed->layer) : NULL;
-	options->header = parsed->header ? absolute(parsed->header) : NULL;
-	options->recipe = parsed->recipe ? absolute(parsed->recipe) : NULL;
-	options->pidfile = parsed->pidfile ? absolute(parsed->pidfile) : NULL;
-	options->donors = parsed->donors ? absolute_list(parsed->donors) : NULL;
-	return (parsed->output && !options->output) || (parsed->layer && !options->layer) ||
-			       (parsed->header && !options->header) ||
-			       (parsed->recipe && !options->recipe) ||
-			       (parsed->pidfile && !options->pidfile) ||
-			       (parsed->donors && !options->donors)
-		       ? -1
-		       : 0;
+						: options->layer && !options->output;
+	options->samples = parsed->samples ? parsed->samples : SAMPLES_ALL;
+	return resolve_paths(options);
 }
 
 /* One option of a file. What is wrong with it is known before the next one is looked at, so that
@@ -528,9 +465,7 @@ static int take_default(struct parsed *parsed, const char *option)
 	    fuse_opt_add_arg(&args, list) == 0)
 		rc = fuse_opt_parse(&args, parsed, templates, take);
 	if (rc == 0)
-		rc = check_words(parsed);
-	if (rc == 0)
-		rc = fill_numbers(parsed);
+		rc = check_names(parsed);
 	fuse_opt_free_args(&args);
 	free(list);
 	return rc;
@@ -567,31 +502,18 @@ static void release(struct parsed *parsed)
 		free(parsed->more[i]);
 	free(parsed->more);
 	free(parsed->complaint);
-	free(parsed->output);
-	free(parsed->header);
-	free(parsed->recipe);
-	free(parsed->donors);
-	free(parsed->layer);
-	free(parsed->compress);
-	free(parsed->shape);
-	free(parsed->blocks);
-	free(parsed->merged);
-	free(parsed->views);
-	free(parsed->passthrough);
-	free(parsed->snapshot);
-	free(parsed->uid);
-	free(parsed->gid);
-	free(parsed->umask);
-	free(parsed->threads);
-	free(parsed->samples);
-	free(parsed->pidfile);
 }
 
 int options_parse(struct options *options, int argc, char **argv, const char *system_file,
 		  const char *users_file)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	struct parsed parsed = { .where = NULL };
+	struct parsed parsed = { .options = { .uid = getuid(),
+					      .gid = getgid(),
+					      .umask = 022,
+					      .threads = default_threads(),
+					      .compress = COMPRESS_DEFAULT },
+				 .samples = SAMPLE_DEFAULT };
 	int rc;
 
 	if (system_file)

@@ -28,12 +28,13 @@ struct options {
 	int no_execution;   /* not even of what is no program */
 	int confine;	    /* write in the layers and where the unmount writes, nowhere else */
 	enum allow allow;
-	bool no_assembly, any_shape, keep_blocks, list_views;
-	bool no_passthrough; /* the daemon reads for all, as if the kernel could not */
-	bool no_snapshot;    /* no file is made for the kernel to read */
+	bool no_assembly;
+	int any_shape, keep_blocks, list_views;
+	int no_passthrough; /* the daemon reads for all, as if the kernel could not */
+	int no_snapshot;    /* no file is made for the kernel to read */
 	int lineage;	   /* an assembled model says how it was made */
 	int print_recipe;  /* that which the one model carries; nothing is mounted */
-	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
+	int merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

@@ -388,6 +388,13 @@ static void what_is_not_known_is_refused(void **state)
 	assert_bad(state, "-o allow_all m mnt", "unknown option \"allow_all\"");
 }
 
+static void bad_value_is_refused_also_before_a_good_one(void **state)
+{
+	assert_bad(state, "-o shape=some,shape=any m mnt", "shape=some is not known");
+	assert_bad(state, "-o threads=0,threads=2 m mnt", "threads= takes a number from 1");
+	assert_bad(state, "-o shape=some --help", "shape=some is not known");
+}
+
 static void values_that_make_no_sense_are_refused(void **state)
 {
 	assert_bad(state, "-o shape=some m mnt", "shape=some is not known; there are shape=any");
