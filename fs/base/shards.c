@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shards.c - see shards.h: which files are there, and which are the model's. */
-#include "fs/base/organ_files.h"
+/* shards.c - see shards.h: a set's life, and which of the files found are the model's. */
 #include "fs/base/shards.h"
+#include "fs/base/organ_files.h"
+#include "fs/base/shard_candidate.h"
 #include "fs/base/shards_internal.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/fd_cache.h"
@@ -15,7 +16,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,115 +26,6 @@
 
 /* Of the descriptors that the process may have, shards take at most this part. */
 #define DESCRIPTORS_PART 4
-
-static void part_unref(struct shard_file *part)
-{
-	if (!part || atomic_fetch_sub(&part->refs, 1) != 1)
-		return;
-	gguf_free(part->gguf);
-	backing_unref(part->file);
-	free((uint8_t *)part->head.bytes);
-	free(part->path);
-	free(part);
-}
-
-static struct shard_file *part_ref(struct shard_file *part)
-{
-	if (part)
-		atomic_fetch_add(&part->refs, 1);
-	return part;
-}
-
-/* What candidate number i of a set of organ files is, as a shard of that number. */
-static void read_organ_file(const struct shards *shards, size_t i, const struct source *source,
-			    struct shard_file *part, struct error *err)
-{
-	const struct organ_files *organs = shards->organs;
-
-	part->split = (struct split){ i, shards->count, shards->total };
-	part->packed = true;
-	if (i == 0 && shards->header)
-		part->gguf = gather_read_lent(source, &part->packed, err);
-	else if (i == 0)
-		part->gguf = gguf_read_header(source, err);
-	else if (i <= organs->n)
-		part->gguf = gather_read_organ(source, organs->entries[i - 1].tensor,
-					       organs->entries[i - 1].length, err);
-	else
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%s", organs->entries[i - 1].why);
-	/* Of a header that came, or was changed, since the mount began. */
-	if (i == 0 && part->gguf && organs->entries && !organ_files_are_of(organs, part->gguf)) {
-		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "it lists other tensors than there were: mount the model again");
-		gguf_free(part->gguf);
-		part->gguf = NULL;
-	}
-}
-
-static void read_shard(const struct source *source, struct shard_file *part, struct error *err)
-{
-	part->gguf = gguf_read(source, err);
-	if (!part->gguf || gguf_split(part->gguf, &part->split))
-		return;
-	error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no shard of a split model");
-	gguf_free(part->gguf);
-	part->gguf = NULL;
-}
-
-/* The directories of shards, and that of organ files, are resolved; those of its classes are below
- * it, unless they are links. */
-static struct backing *open_candidate(const struct shards *shards, size_t i,
-				      const struct shard_candidate *candidate, struct error *err)
-{
-	const bool resolved = !shards->organs || i == 0 || !shards->organs->linked;
-	struct backing *file;
-
-	if (candidate->url)
-		return backing_open_remote(candidate->url, shards->remote, err);
-	file = backing_open_seen(candidate->path, candidate->seen.st_ino ? &candidate->seen : NULL,
-				 resolved, err);
-	if (file) {
-		if (shards->mounted)
-			backing_set_passing(file);
-		backing_join_cache(file, shards->set,
-				   shards->mounted ? FILE_USE_BASE : FILE_USE_DONOR);
-	}
-	return file;
-}
-
-/* Candidate number i. NULL with err set: it is no shard that can be read. */
-static struct shard_file *open_part(const struct shards *shards, size_t i,
-				    const struct shard_candidate *candidate, struct error *err)
-{
-	struct shard_file *part = calloc(1, sizeof(*part));
-	struct source source;
-
-	if (!part) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		return NULL;
-	}
-	atomic_init(&part->refs, 1);
-	part->path = strdup(candidate->path);
-	if (part->path)
-		part->file = open_candidate(shards, i, candidate, err);
-	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	if (part->file) {
-		source = backing_source(part->file);
-		if (shards->organs)
-			read_organ_file(shards, i, &source, part, err);
-		else
-			read_shard(&source, part, err);
-		if (!part->gguf && err->code == EIO)
-			backing_remote_error(part->file, err);
-	}
-	if (part->gguf) {
-		backing_keep(part->file, part->gguf->data_offset);
-		return part;
-	}
-	part_unref(part);
-	return NULL;
-}
 
 static struct fd_cache *make_set(void)
 {
@@ -209,13 +100,13 @@ void shards_unref(struct shards *shards)
 	if (!shards || atomic_fetch_sub(&shards->refs, 1) != 1)
 		return;
 	for (size_t i = 0; shards->candidates && i < shards->n_candidates; i++) {
-		part_unref(shards->candidates[i].part);
+		shard_file_unref(shards->candidates[i].part);
 		free(shards->candidates[i].why);
 		free(shards->candidates[i].path);
 		free(shards->candidates[i].url);
 	}
 	for (uint32_t k = 0; shards->parts && k < shards->count; k++)
-		part_unref(shards->parts[k]);
+		shard_file_unref(shards->parts[k]);
 	free(shards->candidates);
 	free(shards->parts);
 	free(shards->gone);
@@ -229,114 +120,29 @@ void shards_unref(struct shards *shards)
 	free(shards);
 }
 
-/* The candidate is not used, for that reason. Returns false. */
-static bool reject(struct shard_candidate *candidate, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static bool reject(struct shard_candidate *candidate, const char *format, ...)
-{
-	va_list arguments;
-
-	free(candidate->why);
-	va_start(arguments, format);
-	if (vasprintf(&candidate->why, format, arguments) < 0)
-		candidate->why = NULL;
-	va_end(arguments);
-	return false;
-}
-
-/* aria2 makes a file of its full length first, and keeps account of it beside it. */
-static bool is_being_fetched(const char *path)
-{
-	struct stat status;
-	char *account;
-	bool fetched;
-
-	if (asprintf(&account, "%s.aria2", path) < 0)
-		return false;
-	fetched = stat(account, &status) == 0;
-	free(account);
-	return fetched;
-}
-
-/* Is there a file, as far as can be told? A disk far away that does not answer keeps what it had
- * before. */
-static bool find_file(const struct shard_candidate *before, struct shard_candidate *candidate)
-{
-	if (stat(candidate->path, &candidate->seen) == 0)
-		return true;
-	candidate->seen = (struct stat){ .st_ino = 0 };
-	if (errno == ENOENT || errno == ENOTDIR)
-		return false;
-	if (!before || !before->part)
-		reject(candidate, "%s", strerror(errno));
-	if (before) {
-		candidate->seen = before->seen;
-		candidate->part = part_ref(before->part);
-	}
-	return false;
-}
-
-/* What the listing of its directory just said is an organ file needs no stat() before it is opened.
- * False: it is to be looked at as any other. */
-static bool open_listed(const struct shards *shards, size_t i)
-{
-	struct shard_candidate *candidate = &shards->candidates[i];
-	const struct organ_files *organs = shards->organs;
-	struct error err = { 0 };
-
-	if (!organs || i == 0 || organs->linked || !organs->entries[i - 1].listed_regular)
-		return false;
-	candidate->part = open_part(shards, i, candidate, &err);
-	if (candidate->part)
-		candidate->seen = *backing_stat(candidate->part->file);
-	return candidate->part;
-}
-
-/* See what is there, unless it is what was there before. */
-static void scan(const struct shards *shards, size_t i, const struct shard_candidate *before)
-{
-	struct shard_candidate *candidate = &shards->candidates[i];
-	struct error err = { 0 };
-	char text[320];
-
-	if (!before && open_listed(shards, i))
-		return;
-	if (!shards->tail && !find_file(before, candidate))
-		return;
-	/* What could not be used may be by now, for other reasons than its bytes. */
-	if (before && before->part && paths_same_file(&before->seen, &candidate->seen) &&
-	    !backing_is_revoked(before->part->file)) {
-		candidate->part = part_ref(before->part);
-		return;
-	}
-	if (!shards->organs && !shards->tail && is_being_fetched(candidate->path)) {
-		reject(candidate, "it is being fetched");
-		return;
-	}
-	candidate->part = open_part(shards, i, candidate, &err);
-	if (!candidate->part)
-		reject(candidate, "%s", error_describe(&err, text, sizeof(text)));
-}
-
 /* Can it be a shard of this model, and is no other the same one? Else why not is noted. */
 static bool belongs(const struct shards *shards, struct shard_candidate *candidate)
 {
 	const struct split *split = &candidate->part->split;
 
 	if (split->count != shards->count)
-		return reject(candidate, "it is of another model: one with %" PRIu64 " shards",
-			      split->count);
+		return shard_candidate_reject(candidate,
+					      "it is of another model: one with %" PRIu64 " shards",
+					      split->count);
 	if (split->no >= split->count)
-		return reject(candidate, "it says that it is shard %" PRIu64 " of %" PRIu64,
-			      split->no + 1, split->count);
+		return shard_candidate_reject(candidate,
+					      "it says that it is shard %" PRIu64 " of %" PRIu64,
+					      split->no + 1, split->count);
 	if (split->tensors && shards->total && split->tensors != shards->total)
-		return reject(candidate,
-			      "it is of another model: one with %" PRIu64 " tensors, not %" PRIu64,
-			      split->tensors, shards->total);
+		return shard_candidate_reject(candidate,
+					      "it is of another model: one with %" PRIu64
+					      " tensors, not %" PRIu64,
+					      split->tensors, shards->total);
 	if (shards->parts[split->no])
-		return reject(candidate,
-			      "it says that it is shard %" PRIu64 ", as another file does",
-			      split->no + 1);
+		return shard_candidate_reject(candidate,
+					      "it says that it is shard %" PRIu64
+					      ", as another file does",
+					      split->no + 1);
 	return true;
 }
 
@@ -350,9 +156,10 @@ static bool has_new_tensors(const struct names *names, struct shard_candidate *c
 		const struct gguf_tensor *t = &gguf->tensors[i];
 
 		if (names_find(names, t->name, t->name_length, &number))
-			return reject(candidate,
-				      "its tensor \"%.80s\" is in shard %" PRIu32 " as well",
-				      t->name, number + 1);
+			return shard_candidate_reject(candidate,
+						      "its tensor \"%.80s\" is in shard %" PRIu32
+						      " as well",
+						      t->name, number + 1);
 	}
 	return true;
 }
@@ -367,7 +174,7 @@ static int use(struct shards *shards, struct shard_candidate *candidate, struct 
 
 	if (!belongs(shards, candidate) || !has_new_tensors(names, candidate))
 		return 0;
-	shards->parts[no] = part_ref(candidate->part);
+	shards->parts[no] = shard_file_ref(candidate->part);
 	if (!shards->total)
 		shards->total = part->split.tensors;
 	for (uint32_t i = 0; i < n; i++) {
@@ -398,52 +205,17 @@ static int use_all(struct shards *shards)
 	return rc;
 }
 
-/* Where candidate number i is looked for, to free; path: of the one that has no stem. NULL: out of
- * memory. */
-static char *candidate_path(const struct shards *shards, size_t i, const char *path)
-{
-	char *text;
-	int n;
-
-	if (!shards->stem)
-		return strdup(path);
-	if (i == 0 && shards->header)
-		return strdup(shards->header);
-	if (shards->organs)
-		n = asprintf(&text, "%s/%s", shards->stem,
-			     i ? shards->organs->entries[i - 1].file : HEADER_FILE);
-	else
-		n = asprintf(&text, "%s-%05zu-of-%05" PRIu32 ".gguf%s", shards->stem, i + 1,
-			     shards->count, shards->tail ? shards->tail : "");
-	return n < 0 ? NULL : text;
-}
-
-/* Where the candidate is looked for, and what of that may be shown. False: out of memory. */
-static bool place(const struct shards *shards, size_t i, const char *path)
-{
-	struct shard_candidate *candidate = &shards->candidates[i];
-	char *where = candidate_path(shards, i, path);
-
-	if (!shards->tail) {
-		candidate->path = where;
-		return where != NULL;
-	}
-	candidate->url = where;
-	candidate->path = where ? url_shown(where) : NULL;
-	return candidate->path != NULL;
-}
-
-/* Look at all candidates, of which the first n were looked at before. path: as candidate_path().
- * NULL: out of memory. */
+/* Look at all candidates, of which the first n were looked at before. path is the argument of
+ * shard_candidate_place(). NULL: out of memory. */
 static struct shards *scan_all(struct shards *shards, const struct shard_candidate *before,
 			       size_t n, const char *path)
 {
 	bool whole = true;
 
 	for (size_t i = 0; whole && i < shards->n_candidates; i++) {
-		whole = place(shards, i, path);
+		whole = shard_candidate_place(shards, i, path);
 		if (whole)
-			scan(shards, i, i < n ? &before[i] : NULL);
+			shard_candidate_scan(shards, i, i < n ? &before[i] : NULL);
 		/* Of those at a URL all are needed: one that is missing is enough to know. */
 		if (whole && shards->tail && !shards->candidates[i].part)
 			break;
@@ -504,34 +276,10 @@ static struct shards *require_all(struct shards *shards, struct error *err)
 	return NULL;
 }
 
-/* The same at a URL. NULL with err set. */
-static struct shards *find_remote(const char *url, const struct split *split,
-				  struct remote_cache *remote, struct error *err)
-{
-	const char *tail = url_name_end(url);
-	char *path = strndup(url, (size_t)(tail - url));
-	char *stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
-	struct shards *shards = NULL;
-
-	if (path)
-		shards = shards_new(&(struct shards_kind){ .stem = stem,
-							   .tail = tail,
-							   .count = (uint32_t)split->count,
-							   .total = split->tensors,
-							   .remote = remote });
-	if (shards)
-		shards = scan_all(shards, NULL, 0, url);
-	free(stem);
-	free(path);
-	if (shards)
-		return require_all(shards, err);
-	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return NULL;
-}
-
 struct shards *shards_find(const char *given, const struct split *split,
 			   struct remote_cache *remote, bool mounted, struct error *err)
 {
+	const char *tail = url_is_remote(given) ? url_name_end(given) : NULL;
 	struct shards *shards = NULL;
 	char *path, *stem;
 
@@ -541,22 +289,23 @@ struct shards *shards_find(const char *given, const struct split *split,
 			  split->count);
 		return NULL;
 	}
-	if (url_is_remote(given))
-		return find_remote(given, split, remote, err);
-	path = absolute(given);
+	path = tail ? strndup(given, (size_t)(tail - given)) : absolute(given);
 	stem = path ? stem_of(path, (uint32_t)split->count) : NULL;
 	if (path)
 		shards = shards_new(&(struct shards_kind){ .stem = stem,
+							   .tail = tail,
 							   .count = (uint32_t)split->count,
 							   .total = split->tensors,
+							   .remote = remote,
 							   .mounted = mounted });
 	if (shards)
-		shards = scan_all(shards, NULL, 0, path);
+		shards = scan_all(shards, NULL, 0, tail ? given : path);
 	free(stem);
 	free(path);
-	if (!shards)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	return shards;
+	if (shards)
+		return tail ? require_all(shards, err) : shards;
+	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return NULL;
 }
 
 /* The header of organ files in a directory: without part there is none. That of a model with
@@ -582,7 +331,7 @@ static int look_for_header(const char *directory, char *given, bool mounted,
 							  candidate->path, strerror(errno))
 					      : 0;
 	else if (candidate->seen.st_size || given)
-		candidate->part = open_part(&alone, 0, candidate, &header);
+		candidate->part = shard_file_open(&alone, 0, candidate, &header);
 	/* Its own, if it is damaged, is missing; scan_all() notes why. */
 	if (given && rc == 0 && !candidate->part)
 		rc = error_set(err, header.code, header.offset, "%.120s: %s", candidate->path,
@@ -615,7 +364,7 @@ struct shards *shards_find_organs(const char *directory, const char *header, boo
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
 	organ_files_unref(kind.organs);
-	part_unref(first.part);
+	shard_file_unref(first.part);
 	free(first.path);
 	free(given);
 	return shards;
@@ -660,7 +409,7 @@ static bool keep_gone(struct shards *shards, const struct shards *old)
 
 	for (uint32_t k = 0; k < shards->count; k++) {
 		if (!shards->parts[k] && old->parts[k]) {
-			shards->parts[k] = part_ref(old->parts[k]);
+			shards->parts[k] = shard_file_ref(old->parts[k]);
 			shards->gone[k] = true;
 			if (!old->gone[k])
 				keep_head(shards->parts[k]);
