@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters.c - see adapters.h: which adapters a model has, and their files. What they do to slots
- * is adapters_merge.c. */
-#include "fs/base/basis.h"
+/* adapters.c - see adapters.h: which adapters a model has, and their files. adapters_check.c says
+ * whether an adapter fits the model, adapters_merge.c merges adapters into slots. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/matrix_cache.h"
-#include "gguf/error.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -156,163 +154,6 @@ bool adapters_is_half(const struct model *model, uint32_t slot)
 {
 	return model->adapters->apply && slot >= model->gguf->n_tensors &&
 	       model->places[slot].klass == CLASS_ADAPTERS;
-}
-
-/* The name of the tensor in question is not the organ's own. */
-static struct organ organ_at(struct model *model, uint32_t slot)
-{
-	struct content *content = slots_own(model->slots, slot);
-	const struct content *held = content_is_whiteout(content) ? NULL : content;
-	struct organ organ = { .name = NULL };
-
-	if (held || slot < model->gguf->n_tensors)
-		organ = model_organ(model, slot, held);
-	organ.name = model->places[slot].tensor;
-	organ.name_length = model->places[slot].tensor_length;
-	content_unref(content);
-	return organ;
-}
-
-static int check_half(struct model *model, const char *tensor, size_t length, const struct organ *a,
-		      const struct organ *b, struct error *err)
-{
-	struct organ target;
-	uint32_t slot;
-	size_t n;
-
-	if (pair_half(tensor, length, &n) == PAIR_NONE)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "%.100s is no half of a low-rank pair, NAME.lora_a or NAME.lora_b",
-				 tensor);
-	if (!adapters_target(model, tensor, length, &slot))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model has no tensor %.*s that it could change",
-				 (int)(n < 100 ? n : 100), tensor);
-	target = organ_at(model, slot);
-	return pair_fits(&target, a, b, err);
-}
-
-int adapters_check(struct model *model, const char *tensor, size_t length,
-		   const struct organ *organ, struct error *err)
-{
-	size_t target;
-	const enum pair_half half = pair_half(tensor, length, &target);
-	struct content *other = half == PAIR_NONE ? NULL
-						  : adapters_half(model, tensor, target,
-								  half == PAIR_A ? PAIR_B : PAIR_A);
-	const struct organ *partner = other && !other->broken ? &other->organ : NULL;
-	const int rc = half == PAIR_B ? check_half(model, tensor, length, partner, organ, err)
-				      : check_half(model, tensor, length, organ, partner, err);
-
-	content_unref(other);
-	return rc;
-}
-
-/* A short text; -1: the key has none. */
-static int text_of(const struct gguf *gguf, const struct source *source, const char *key,
-		   char text[64])
-{
-	const struct kv *kv = gguf_find(gguf, key);
-
-	if (!kv || kv->type != KV_STRING || kv->length > 64 ||
-	    source->read_at(source->context, text, (size_t)kv->length, kv->offset) < 0)
-		return -1;
-	return (int)kv->length;
-}
-
-/* Is the value of that key, where there is one, this text? */
-static bool says(const struct gguf *gguf, const struct source *source, const char *key,
-		 const char *value)
-{
-	char text[64];
-	const int n = text_of(gguf, source, key, text);
-
-	return !gguf_find(gguf, key) ||
-	       (n == (int)strlen(value) && memcmp(text, value, strlen(value)) == 0);
-}
-
-/* Both say it, or one does not. */
-static bool same_architecture(const struct model *model, const struct gguf *gguf,
-			      const struct source *source)
-{
-	const struct source base = backing_source(model->base);
-	char theirs[64], ours[64];
-	const int n = text_of(gguf, source, "general.architecture", theirs);
-	const int m = text_of(model->gguf, &base, "general.architecture", ours);
-
-	return n < 0 || m < 0 || (n == m && memcmp(theirs, ours, (size_t)n) == 0);
-}
-
-/* The other half. NULL: there is none. */
-static const struct gguf_tensor *partner_of(const struct gguf *gguf, const struct gguf_tensor *t)
-{
-	char *name = strndup(t->name, t->name_length);
-	const struct gguf_tensor *other = NULL;
-
-	if (name && strlen(name) == t->name_length) {
-		name[t->name_length - 1] = name[t->name_length - 1] == 'a' ? 'b' : 'a';
-		other = gguf_tensor(gguf, name, t->name_length);
-	}
-	free(name);
-	return other;
-}
-
-static int check_pair(struct model *model, const struct gguf *gguf, const struct gguf_tensor *t,
-		      struct error *err)
-{
-	const struct organ organ = organ_of_tensor(t);
-	const struct gguf_tensor *other;
-	struct organ partner;
-	size_t n;
-	const enum pair_half half = pair_half(t->name, t->name_length, &n);
-	int rc = check_half(model, t->name, t->name_length, NULL, NULL, err);
-
-	if (rc < 0)
-		return rc;
-	other = partner_of(gguf, t);
-	if (!other)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s has no other half", t->name);
-	if (half == PAIR_B)
-		return 0;
-	partner = organ_of_tensor(other);
-	rc = check_half(model, t->name, t->name_length, &organ, &partner, err);
-	if (rc < 0 && err) {
-		const struct error why = *err;
-
-		error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s: %.140s", t->name, why.text);
-	}
-	return rc;
-}
-
-int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
-			struct error *err)
-{
-	const struct source source = backing_source(file), base = backing_source(model->base);
-	int rc = 0;
-
-	if (!adapters_apply(model))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model is an adapter itself, or shards of it are missing");
-	if (!says(gguf, &source, "general.type", "adapter") ||
-	    !says(gguf, &source, "adapter.type", "lora"))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "its metadata says that it is no LoRA adapter");
-	if (!same_architecture(model, gguf, &source))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a model of another architecture");
-	rc = basis_same(model->gguf, &base, gguf, &source);
-	if (rc < 0)
-		return error_set(err, -rc, ERROR_NO_OFFSET, "its metadata cannot be read");
-	if (rc == 0)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model's weights are stored in another basis (*.hadamard.*) "
-				 "than it is for");
-	if (gguf->n_tensors == 0)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
-	rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
-		rc = check_pair(model, gguf, &gguf->tensors[i], err);
-	return rc;
 }
 
 float adapters_alpha(const struct gguf *gguf)
@@ -642,13 +483,9 @@ struct adapter_list *adapters_list(struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_list *list = calloc(1, sizeof(*list));
-	const bool copied = adapters->apply && adapters_has_copied(model);
 	const struct adapter_state seen = see(model);
-	bool well = list;
+	bool well = list && (list->lines = calloc(ADAPTERS_MAX + 1u, sizeof(*list->lines)));
 
-	if (list)
-		list->lines = calloc(ADAPTERS_MAX + 1u, sizeof(*list->lines));
-	well = well && list->lines;
 	pthread_mutex_lock(&adapters->lock);
 	for (uint32_t i = 0; well && i < adapters->n; i++) {
 		const struct adapter_entry *entry = adapters->order[i];
@@ -657,7 +494,7 @@ struct adapter_list *adapters_list(struct model *model)
 			well = list_link(entry, &list->lines[list->n++]);
 		if (entry->link && entry->link->broken)
 			list->broken++;
-		if (well && copied && entry->number == 0)
+		if (well && seen.copied && entry->number == 0)
 			well = list_copied(model, entry, &list->lines[list->n++]);
 	}
 	well = well && list_set(model, &seen, list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters_internal.h - what adapters.c and adapters_merge.c share. */
+/* adapters_internal.h - what adapters.c, adapters_check.c and adapters_merge.c share. */
 #ifndef FS_MODEL_ADAPTERS_INTERNAL_H
 #define FS_MODEL_ADAPTERS_INTERNAL_H
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* adapters_check.c - see adapters.h: whether an organ can be half of a low-rank pair, and whether a
+ * GGUF is an adapter for the model. */
+#include "fs/base/basis.h"
+#include "fs/model/adapters_internal.h"
+#include "fs/model/model.h"
+#include "fs/storage/backing.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The organ in a slot, under the slot's tensor name: the organ's own name may be another. */
+static struct organ organ_at(struct model *model, uint32_t slot)
+{
+	struct content *content = slots_own(model->slots, slot);
+	const struct content *held = content_is_whiteout(content) ? NULL : content;
+	struct organ organ = { .name = NULL };
+
+	if (held || slot < model->gguf->n_tensors)
+		organ = model_organ(model, slot, held);
+	organ.name = model->places[slot].tensor;
+	organ.name_length = model->places[slot].tensor_length;
+	content_unref(content);
+	return organ;
+}
+
+static int check_half(struct model *model, const char *tensor, size_t length, const struct organ *a,
+		      const struct organ *b, struct error *err)
+{
+	struct organ target;
+	uint32_t slot;
+	size_t n;
+
+	if (pair_half(tensor, length, &n) == PAIR_NONE)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "%.100s is no half of a low-rank pair, NAME.lora_a or NAME.lora_b",
+				 tensor);
+	if (!adapters_target(model, tensor, length, &slot))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model has no tensor %.*s that it could change",
+				 (int)(n < 100 ? n : 100), tensor);
+	target = organ_at(model, slot);
+	return pair_fits(&target, a, b, err);
+}
+
+int adapters_check(struct model *model, const char *tensor, size_t length,
+		   const struct organ *organ, struct error *err)
+{
+	size_t target;
+	const enum pair_half half = pair_half(tensor, length, &target);
+	struct content *other = half == PAIR_NONE ? NULL
+						  : adapters_half(model, tensor, target,
+								  half == PAIR_A ? PAIR_B : PAIR_A);
+	const struct organ *partner = other && !other->broken ? &other->organ : NULL;
+	const int rc = half == PAIR_B ? check_half(model, tensor, length, partner, organ, err)
+				      : check_half(model, tensor, length, organ, partner, err);
+
+	content_unref(other);
+	return rc;
+}
+
+/* Read the value of a key, a text of up to 64 bytes. Returns its length, or -1 if the key has no
+ * such value. */
+static int text_of(const struct gguf *gguf, const struct source *source, const char *key,
+		   char text[64])
+{
+	const struct kv *kv = gguf_find(gguf, key);
+
+	if (!kv || kv->type != KV_STRING || kv->length > 64 ||
+	    source->read_at(source->context, text, (size_t)kv->length, kv->offset) < 0)
+		return -1;
+	return (int)kv->length;
+}
+
+/* Is the key missing, or is its value this text? */
+static bool says(const struct gguf *gguf, const struct source *source, const char *key,
+		 const char *value)
+{
+	char text[64];
+	const int n = text_of(gguf, source, key, text);
+
+	return !gguf_find(gguf, key) ||
+	       (n == (int)strlen(value) && memcmp(text, value, strlen(value)) == 0);
+}
+
+/* Do the two architectures agree? An unknown architecture agrees with any. */
+static bool same_architecture(const struct model *model, const struct gguf *gguf,
+			      const struct source *source)
+{
+	const struct source base = backing_source(model->base);
+	char theirs[64], ours[64];
+	const int n = text_of(gguf, source, "general.architecture", theirs);
+	const int m = text_of(model->gguf, &base, "general.architecture", ours);
+
+	return n < 0 || m < 0 || (n == m && memcmp(theirs, ours, (size_t)n) == 0);
+}
+
+/* The tensor that is the other half of t's pair. NULL: the file has none. */
+static const struct gguf_tensor *partner_of(const struct gguf *gguf, const struct gguf_tensor *t)
+{
+	char *name = strndup(t->name, t->name_length);
+	const struct gguf_tensor *other = NULL;
+
+	if (name && strlen(name) == t->name_length) {
+		name[t->name_length - 1] = name[t->name_length - 1] == 'a' ? 'b' : 'a';
+		other = gguf_tensor(gguf, name, t->name_length);
+	}
+	free(name);
+	return other;
+}
+
+static int check_pair(struct model *model, const struct gguf *gguf, const struct gguf_tensor *t,
+		      struct error *err)
+{
+	const struct organ organ = organ_of_tensor(t);
+	const struct gguf_tensor *other;
+	struct organ partner;
+	size_t n;
+	const enum pair_half half = pair_half(t->name, t->name_length, &n);
+	int rc = check_half(model, t->name, t->name_length, NULL, NULL, err);
+
+	if (rc < 0)
+		return rc;
+	other = partner_of(gguf, t);
+	if (!other)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s has no other half", t->name);
+	if (half == PAIR_B)
+		return 0;
+	partner = organ_of_tensor(other);
+	rc = check_half(model, t->name, t->name_length, &organ, &partner, err);
+	if (rc < 0 && err) {
+		const struct error why = *err;
+
+		error_set(err, EINVAL, ERROR_NO_OFFSET, "%.100s: %.140s", t->name, why.text);
+	}
+	return rc;
+}
+
+int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
+			struct error *err)
+{
+	const struct source source = backing_source(file), base = backing_source(model->base);
+	int rc = 0;
+
+	if (!adapters_apply(model))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model is an adapter itself, or shards of it are missing");
+	if (!says(gguf, &source, "general.type", "adapter") ||
+	    !says(gguf, &source, "adapter.type", "lora"))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "its metadata says that it is no LoRA adapter");
+	if (!same_architecture(model, gguf, &source))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a model of another architecture");
+	rc = basis_same(model->gguf, &base, gguf, &source);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "its metadata cannot be read");
+	if (rc == 0)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the model's weights are stored in another basis (*.hadamard.*) "
+				 "than it is for");
+	if (gguf->n_tensors == 0)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
+	rc = 0;
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
+		rc = check_pair(model, gguf, &gguf->tensors[i], err);
+	return rc;
+}
