@@ -6,6 +6,8 @@
 #include "fs/base/shards.h"
 #include "fs/check/warning.h"
 #include "fs/edit/journal.h"
+#include "fs/files/assembled_file.h"
+#include "fs/files/assembly_text.h"
 #include "fs/layer/layer.h"
 #include "fs/model/slots.h"
 #include "fs/storage/backing.h"
@@ -16,11 +18,9 @@
 #include "fs/util/progress.h"
 #include "gguf/error.h"
 #include "gguf/printable.h"
-#include "gguf/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +31,8 @@
 /* Default names that are taken are passed over, up to here. */
 #define DEFAULT_NAMES 10000
 
-/* What the texts begin with that .assemble shows. */
-#define NOTHING_YET "nothing was assembled yet: "
-#define RUNNING	    "assembling: "
-#define DONE	    "assembled: "
-#define FAILED	    "failed: "
 /* Seconds that the end of an assembly waits for what .check says. */
 #define WARNING_PATIENCE 3
-
-/* Two numbers and their words. */
-#define GRAFTS_MAX 48
 
 /* What comes of an assembly, beside its name. */
 #define OUTCOME_MAX (512 + WARNING_TEXT)
@@ -54,7 +46,8 @@ struct assembly {
 	uint32_t n_models;
 	bool confined;
 	struct progress progress;
-	bool keep; /* the assembled file */
+	bool keep; /* the assembled file, in kept */
+	struct assembled_file *kept;
 
 	pthread_mutex_t lock; /* protects what follows */
 	bool running;
@@ -66,11 +59,6 @@ struct assembly {
 	struct written_files written; /* what the unmount need not write again */
 	uint64_t generation;	      /* of the model in it */
 	char warning[WARNING_TEXT];
-	struct kept {
-		struct backing *file; /* NULL: there is none */
-		uint64_t generation;
-		uint64_t stamp; /* of changes */
-	} kept;
 };
 
 struct assembly *assembly_new(struct model *model, const char *output, const char *directory)
@@ -84,7 +72,13 @@ struct assembly *assembly_new(struct model *model, const char *output, const cha
 	assembly->directory = directory ? directory : model->directory;
 	assembly->chosen = directory != NULL;
 	pthread_mutex_init(&assembly->lock, NULL);
-	snprintf(assembly->last, sizeof(assembly->last), NOTHING_YET "write a file name here\n");
+	assembly->kept = assembled_file_new(model);
+	if (!assembly->kept) {
+		assembly_free(assembly);
+		return NULL;
+	}
+	snprintf(assembly->last, sizeof(assembly->last),
+		 ASSEMBLY_NOTHING_YET "write a file name here\n");
 	return assembly;
 }
 
@@ -92,7 +86,7 @@ void assembly_free(struct assembly *assembly)
 {
 	if (!assembly)
 		return;
-	backing_unref(assembly->kept.file);
+	assembled_file_free(assembly->kept);
 	written_files_release(&assembly->written);
 	pthread_mutex_destroy(&assembly->lock);
 	free(assembly);
@@ -134,7 +128,8 @@ static void set_status(struct assembly *assembly, bool running, const char *text
 
 bool assembly_is_status(const char *text, size_t n)
 {
-	static const char *const answers[] = { NOTHING_YET, RUNNING, DONE, FAILED };
+	static const char *const answers[] = { ASSEMBLY_NOTHING_YET, ASSEMBLY_RUNNING,
+					       ASSEMBLY_DONE, ASSEMBLY_FAILED };
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
 		if (n > strlen(answers[i]) && memcmp(text, answers[i], strlen(answers[i])) == 0)
@@ -158,55 +153,6 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 		  "the working directory of the process that wrote the name cannot be told; "
 		  "give a name that begins with /");
 	return -EINVAL;
-}
-
-/* Could another user give the file other bytes, under the same time? An access control list shows
- * as rights of the group. */
-static bool is_others_too(const struct backing *file)
-{
-	const struct stat *stat = backing_stat(file);
-
-	return stat->st_uid != geteuid() || (stat->st_mode & (S_IWGRP | S_IWOTH)) != 0;
-}
-
-/* The last one is let go of, also where there is no new one, or one that is another user's too. */
-static void keep(struct assembly *assembly, struct backing *file, uint64_t generation)
-{
-	struct backing *last;
-
-	if (file && is_others_too(file)) {
-		backing_unref(file);
-		file = NULL;
-	}
-	pthread_mutex_lock(&assembly->lock);
-	last = assembly->kept.file;
-	assembly->kept.file = file;
-	assembly->kept.generation = generation;
-	assembly->kept.stamp += file || last;
-	pthread_mutex_unlock(&assembly->lock);
-	backing_unref(last);
-}
-
-/* With the lock held: is it where it was put, and what it was? */
-static bool is_kept(const struct assembly *assembly)
-{
-	struct stat now;
-
-	return stat(backing_path(assembly->kept.file), &now) == 0 &&
-	       paths_same_file(&now, backing_stat(assembly->kept.file));
-}
-
-/* With the lock held: the kept file, if it is not the model any more; the caller releases it. */
-static struct backing *drop_changed(struct assembly *assembly)
-{
-	struct kept *kept = &assembly->kept;
-	struct backing *file = kept->file;
-
-	if (!file || (kept->generation == model_generation(assembly->model) && is_kept(assembly)))
-		return NULL;
-	kept->file = NULL;
-	kept->stamp++;
-	return file;
 }
 
 /* What comes of an assembly. */
@@ -310,67 +256,6 @@ static void conclude(struct assembly *assembly, char *text, size_t n, const char
 		snprintf(text + used, n - used, "; .check says: %s", warning);
 	set_status(assembly, false, text);
 	log_add(assembly->model->log, "%s", text);
-}
-
-/* "9 grafts", "18 removals" or both. The removal of an added slot is no change of the base. */
-static void describe_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
-			    uint32_t merged, char text[GRAFTS_MAX])
-{
-	uint32_t removals = 0, grafts;
-	int n = 0;
-
-	for (uint32_t i = 0; i < assembly->model->gguf->n_tensors; i++) {
-		const struct content *own = content_own(snapshot->content[i]);
-
-		removals += content_is_whiteout(own) && !own->beneath;
-	}
-	grafts = snapshot->grafts - merged - removals;
-	if (grafts || !removals)
-		n = snprintf(text, GRAFTS_MAX, "%" PRIu32 " graft%s%s", grafts, plural(grafts),
-			     removals ? ", " : "");
-	if (removals)
-		snprintf(text + n, GRAFTS_MAX - (size_t)n, "%" PRIu32 " removal%s", removals,
-			 plural(removals));
-}
-
-/* files: how many shards, 0 one file, -1 one that is in place all the same. */
-static void report(struct assembly *assembly, const char *path, const struct error *err,
-		   const struct snapshot *snapshot, int files, double seconds, const char *warning)
-{
-	const char *after = files < 0 ? "" : "; the target is as it was";
-	const bool kept_out = assembly->confined && err->code == EACCES;
-	const struct progress *progress = &assembly->progress;
-	const uint64_t size = atomic_load(&progress->total);
-	const uint32_t merged = snapshot_merged(snapshot, assembly->model->gguf->n_tensors);
-	const uint32_t missing = assembly->model->left_alone;
-	char text[PATH_MAX + OUTCOME_MAX], shards[32] = "", of_merge[32] = "", without[80] = "";
-	char grafts[GRAFTS_MAX];
-
-	if (missing)
-		snprintf(without, sizeof(without),
-			 "; without %" PRIu32 " file%s of the layer that %s left alone", missing,
-			 plural(missing), missing == 1 ? "is" : "are");
-	if (merged)
-		snprintf(of_merge, sizeof(of_merge), ", %" PRIu32 " merged", merged);
-	describe_grafts(assembly, snapshot, merged, grafts);
-	if (files > 0)
-		snprintf(shards, sizeof(shards), " in %d shard%s", files, plural((uint64_t)files));
-	if (err->code)
-		snprintf(text, sizeof(text), FAILED "%s: %s%s%s", path, err->text,
-			 kept_out ? "; with -o confine organfs writes only into the layer and the "
-				    "directory of output=, or else of the base"
-				  : "",
-			 after);
-	else
-		snprintf(text, sizeof(text),
-			 DONE "%s: %" PRIu64 " bytes%s, %s%s, %.1f s, %.0f MB/s; %" PRIu64
-			      " shared, %" PRIu64 " copied, %" PRIu64 " written%s",
-			 path, size, shards, grafts, of_merge, seconds,
-			 (double)size / 1e6 / (seconds > 1e-6 ? seconds : 1e-6),
-			 (uint64_t)atomic_load(&progress->shared),
-			 (uint64_t)atomic_load(&progress->copied),
-			 (uint64_t)atomic_load(&progress->written), without);
-	conclude(assembly, text, sizeof(text), warning);
 }
 
 /* The grafts are what they were when they were put in force: better known before the first byte is
@@ -508,7 +393,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	struct results results = { 0 };
 	struct warning *warning;
 	struct error err = { 0 };
-	char name[PATH_MAX], said[WARNING_TEXT];
+	char name[PATH_MAX], text[PATH_MAX + OUTCOME_MAX], said[WARNING_TEXT];
 	struct view *view = NULL;
 	int rc, files = 0;
 
@@ -531,20 +416,23 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 		files = rc;
 		rc = 0;
 	}
-	if (rc == 0)
-		err.code = 0;
-	else if (rc == -EIO && view)
+	if (rc == -EIO && view)
 		name_culprit(assembly, snapshot, &err);
 	view_unref(view);
 	/* With no graft it is the base anyway, and of several files none is the model. */
 	if (rc == 0 && snapshot->grafts && !files) {
-		keep(assembly, results.kept, snapshot->generation);
+		assembled_file_set(assembly->kept, results.kept, snapshot->generation);
 		results.kept = NULL;
 	}
 	backing_unref(results.kept);
 	warning_end(warning, rc == 0 ? WARNING_PATIENCE : 0, said);
-	report(assembly, name, &err, snapshot, results.placed ? -1 : files, seconds_now() - start,
-	       rc == 0 ? said : "");
+	if (rc == 0)
+		assembly_text_done(assembly->model, snapshot, &assembly->progress, name, files,
+				   seconds_now() - start, text, sizeof(text));
+	else
+		assembly_text_failed(name, &err, results.placed, assembly->confined, text,
+				     sizeof(text));
+	conclude(assembly, text, sizeof(text), rc == 0 ? said : "");
 	if (rc == 0 && is_unmount_output(assembly, path, &results.record))
 		note_written(assembly, snapshot->generation, &results.record, said);
 	written_files_release(&results.record);
@@ -646,71 +534,22 @@ void assembly_keep(struct assembly *assembly)
 
 struct view *assembly_view(struct assembly *assembly, uint64_t generation, struct view *instead)
 {
-	struct segment segment = { .kind = SEGMENT_EXTENT };
-	struct view *view = NULL;
-	struct backing *dropped;
-
-	pthread_mutex_lock(&assembly->lock);
-	dropped = drop_changed(assembly);
-	if (assembly->kept.file && assembly->kept.generation == generation) {
-		segment.backing = assembly->kept.file;
-		segment.length = backing_size(segment.backing);
-		view = view_new(&segment, 1, NULL);
-	}
-	pthread_mutex_unlock(&assembly->lock);
-	backing_unref(dropped);
-	if (view)
-		view_set_fallback(view, instead);
-	return view;
+	return assembled_file_view(assembly->kept, generation, instead);
 }
 
 uint64_t assembly_view_generation(struct assembly *assembly)
 {
-	struct backing *dropped;
-	uint64_t stamp;
-
-	pthread_mutex_lock(&assembly->lock);
-	dropped = drop_changed(assembly);
-	stamp = assembly->kept.stamp;
-	pthread_mutex_unlock(&assembly->lock);
-	backing_unref(dropped);
-	return stamp;
-}
-
-/* Room for what goes before the name. */
-#define PROGRESS_MAX 160
-
-/* Shared bytes take no time, and come first: the rate is of the others. */
-static void describe_progress(const struct assembly *assembly, char text[PROGRESS_MAX])
-{
-	const struct progress *progress = &assembly->progress;
-	const uint64_t shared = atomic_load(&progress->shared), done = atomic_load(&progress->done);
-	const uint64_t total = atomic_load(&progress->total);
-	const double seconds = seconds_now() - assembly->started;
-	const double rate = seconds > 0 && done > shared ? (double)(done - shared) / seconds : 0;
-	char left[32] = "?";
-
-	if (total == 0) {
-		snprintf(text, PROGRESS_MAX, "the grafts are being checked");
-		return;
-	}
-	if (done <= total && rate > 0)
-		snprintf(left, sizeof(left), "%.0f", (double)(total - done) / rate);
-	/* Rounded down: 100 % is all of it. */
-	snprintf(text, PROGRESS_MAX,
-		 "%.1f %%, %" PRIu64 " of %" PRIu64 " bytes, %.0f MB/s, %s s left",
-		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total,
-		 rate / 1e6, left);
+	return assembled_file_stamp(assembly->kept);
 }
 
 char *assembly_status(struct assembly *assembly, size_t *size)
 {
-	char progress[PROGRESS_MAX], *text;
+	char progress[ASSEMBLY_PROGRESS_MAX], *text;
 	int n;
 
 	pthread_mutex_lock(&assembly->lock);
-	describe_progress(assembly, progress);
-	n = assembly->running ? asprintf(&text, RUNNING "%s: %s", progress, assembly->last)
+	assembly_text_progress(&assembly->progress, seconds_now() - assembly->started, progress);
+	n = assembly->running ? asprintf(&text, ASSEMBLY_RUNNING "%s: %s", progress, assembly->last)
 			      : asprintf(&text, "%s", assembly->last);
 	pthread_mutex_unlock(&assembly->lock);
 	*size = n < 0 ? 0 : (size_t)n;
