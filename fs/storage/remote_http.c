@@ -1,99 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /* remote_http.c - see remote_http.h. A call drives its requests itself, on the thread of the
- * caller, with a multi handle of curl that keeps its connections for the next call. */
+ * caller, with a multi handle of curl that keeps its connections for the next call. One request is
+ * remote_transfer.c's. */
 #include "fs/storage/remote_http.h"
-#include "fs/storage/remote_answer.h"
+#include "fs/storage/remote_transfer.h"
+#include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/* A request is given up after so many tries, and soon after so long without a byte of the file. */
-#define TRIES	    6
-#define OPEN_TRIES  3
-#define PATIENCE_MS 30000
-
-/* A try that brings as much is none of those that count, and the next one is made at once. One that
- * brings less in a minute is ended. */
-#define PROGRESS  ((size_t)4096)
-#define MINUTE_MS 60000
+/* A request is given up after so many tries, or REMOTE_PATIENCE_MS without a byte of the file. */
+#define TRIES	   6
+#define OPEN_TRIES 3
 
 /* The first pause before another try, which doubles, and the longest. */
 #define PAUSE_MS     250
 #define PAUSE_MAX_MS 10000
 
-#define CONNECT_S 15L /* a connection has to be made in that time */
-#define SILENCE_S 20L /* after so long without a byte an answer counts as broken off */
-
 /* How soon a call that is to end does. */
 #define TICK_MS 100
 
-#define REDIRECTS_MAX  8L
-#define HEADER_MAX     ((size_t)1 << 17)
-#define RECEIVE_BUFFER 131072L
-#define IDLE_SESSIONS  4u
+#define IDLE_SESSIONS 4u
 
-/* What has become of a request. */
-enum outcome {
-	UNDER_WAY,
-	AGAIN,	 /* the next try may go better */
-	FAILED,	 /* none will */
-	CHANGED, /* it is another file */
-	NO_MEMORY,
-	DONE,
-};
-
-struct transfer {
-	struct remote_http *http;
-	CURL *easy;
-	const struct remote_range *range; /* NULL: it has none to do */
-	size_t got;			  /* bytes of it */
-	size_t before;			  /* of these, how many earlier tries brought */
-	bool running;			  /* it is curl's */
-	bool begun;			  /* the answer's header is good, and its bytes count */
-	bool direct;			  /* it asks where the last redirects led */
-	bool astray;			  /* that has failed: it asks there no more */
-	struct remote_answer answer;
-	enum outcome outcome;
-	unsigned tries;
-	int64_t progress, next; /* milliseconds: when a byte came; when to try again */
-	int64_t started;	/* when the try was */
-	int64_t minute;		/* when the minute began that is under way */
-	size_t at_minute;	/* bytes that were there then */
-	char why[200];
-	char curl_says[CURL_ERROR_SIZE];
-};
-
-/* What a call uses, and what is kept for the next one. */
+/* A libcurl multi handle with its transfers, reused by the next call. */
 struct session {
 	CURLM *multi;
-	struct transfer transfers[REMOTE_PARALLEL];
+	struct remote_transfer transfers[REMOTE_PARALLEL];
 	struct session *next;
-};
-
-struct remote_http {
-	char *url;
-	bool secret;   /* the URL has credentials: what it led to has not, and is not kept */
-	bool safe;     /* it is https */
-	bool is_known; /* the identity is that of the file */
-	struct remote_answer identity;
-	const atomic_bool *interrupted;
-	atomic_bool gone;     /* the last request was given up */
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t freed;
-	char *direct; /* where redirects led; NULL: there were none */
-	unsigned batches, n_idle;
-	struct session *idle;
 };
 
 void remote_http_global_init(void)
@@ -106,222 +47,15 @@ void remote_http_global_cleanup(void)
 	curl_global_cleanup();
 }
 
-static int64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool remote_http_is_stopped(const struct remote_http *http, const atomic_bool *stop)
 {
 	return (stop && atomic_load(stop)) || (http->interrupted && atomic_load(http->interrupted));
 }
 
-/* ## one answer */
-
-__attribute__((format(printf, 3, 4))) static bool conclude(struct transfer *transfer,
-							   enum outcome outcome, const char *format,
-							   ...)
-{
-	va_list values;
-
-	transfer->outcome = outcome;
-	va_start(values, format);
-	vsnprintf(transfer->why, sizeof(transfer->why), format, values);
-	va_end(values);
-	return false;
-}
-
-/* Is the part that is about to come the one that was asked for? Only the first request of a file
- * may ask for more than there is. */
-static bool is_asked_for(const struct transfer *transfer)
-{
-	const struct remote_answer *answer = &transfer->answer;
-	const struct remote_range *range = transfer->range;
-	const uint64_t last = range->offset + range->length - 1;
-
-	return answer->first == range->offset + transfer->got &&
-	       answer->last == (last < answer->total ? last : answer->total - 1);
-}
-
-/* Have all bytes come? begin() knows that those of the answer are all that were asked for. */
-static bool is_whole(const struct transfer *transfer)
-{
-	return transfer->begun &&
-	       transfer->got == transfer->answer.last - transfer->range->offset + 1;
-}
-
-/* Once, with the first byte of what comes after a header: do the bytes count? */
-static bool begin(struct transfer *transfer)
-{
-	struct remote_http *http = transfer->http;
-	const struct remote_answer *answer = &transfer->answer;
-
-	if (answer->status != 206)
-		return false; /* judge() says why */
-	if (answer->encoded)
-		return conclude(transfer, FAILED, "the server sends the file in another coding");
-	if (!answer->has_range)
-		return conclude(transfer, FAILED,
-				"the server does not say which bytes of how many it sends");
-	if (http->is_known && !remote_answer_is_of(answer, &http->identity))
-		return conclude(transfer, CHANGED,
-				"the file on the server was changed since it was opened");
-	if (!is_asked_for(transfer))
-		return conclude(transfer, FAILED,
-				"the server sends bytes %" PRIu64 "-%" PRIu64 ", asked for %" PRIu64
-				"-%" PRIu64,
-				answer->first, answer->last,
-				transfer->range->offset + transfer->got,
-				transfer->range->offset + transfer->range->length - 1);
-	/* No other thread knows the file yet. */
-	if (!http->is_known) {
-		http->identity = *answer;
-		http->is_known = true;
-	}
-	transfer->begun = true;
-	return true;
-}
-
-static size_t on_header(char *line, size_t one, size_t n, void *context)
-{
-	struct transfer *transfer = context;
-
-	(void)one;
-	/* What comes after the bytes says nothing of them. */
-	if (!transfer->begun)
-		remote_answer_line(&transfer->answer, line, n);
-	if (transfer->answer.bytes <= HEADER_MAX)
-		return n;
-	conclude(transfer, FAILED, "the server's answer has a header without end");
-	return 0;
-}
-
-static size_t on_bytes(char *bytes, size_t one, size_t n, void *context)
-{
-	struct transfer *transfer = context;
-
-	(void)one;
-	if (!transfer->begun && !begin(transfer))
-		return 0;
-	if (n > transfer->answer.last - transfer->range->offset - transfer->got + 1) {
-		conclude(transfer, FAILED, "the server sends more than was asked for");
-		return 0;
-	}
-	memcpy(transfer->range->bytes + transfer->got, bytes, n);
-	transfer->got += n;
-	transfer->progress = milliseconds();
-	return n;
-}
-
-/* What comes may be no part of the file, as the page that a redirect has, or come too slowly: then
- * no silence ends the request. True: it is to be ended. */
-static bool is_in_vain(struct transfer *transfer)
-{
-	const int64_t now = milliseconds();
-	const int64_t since =
-		transfer->progress > transfer->started ? transfer->progress : transfer->started;
-
-	/* It is only the end of the answer that does not come: see judge(). */
-	if (is_whole(transfer))
-		return now - since >= PATIENCE_MS;
-	if (now - since >= PATIENCE_MS) {
-		conclude(transfer, AGAIN, "the server has sent nothing of the file for %d s",
-			 PATIENCE_MS / 1000);
-		return true;
-	}
-	if (now - transfer->minute < MINUTE_MS)
-		return false;
-	if (transfer->got - transfer->at_minute < PROGRESS) {
-		conclude(transfer, AGAIN, "the server sends less than %zu bytes a minute",
-			 PROGRESS);
-		return true;
-	}
-	transfer->minute = now;
-	transfer->at_minute = transfer->got;
-	return false;
-}
-
-/* curl calls this all the time. */
-static int on_tick(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
-		   curl_off_t sent)
-{
-	(void)to_get, (void)got, (void)to_send, (void)sent;
-	return is_in_vain(context);
-}
-
-static bool is_of_server(CURLcode code)
-{
-	switch (code) {
-	case CURLE_OK:
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
-	case CURLE_COULDNT_CONNECT:
-	case CURLE_OPERATION_TIMEDOUT:
-	case CURLE_PARTIAL_FILE:
-	case CURLE_GOT_NOTHING:
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* An answer that is no part of the file. */
-static void judge_status(struct transfer *transfer)
-{
-	const unsigned status = transfer->answer.status;
-
-	if (status == 200)
-		conclude(transfer, FAILED,
-			 "the server does not answer requests for parts of a file (ranges), which "
-			 "organfs needs");
-	else if (status == 416 && transfer->http->is_known)
-		conclude(transfer, CHANGED,
-			 "the file on the server was changed since it was opened");
-	else
-		conclude(transfer, status == 408 || status == 429 || status >= 500 ? AGAIN : FAILED,
-			 "the server answers %u", status);
-}
-
-/* curl has ended the request. */
-static void judge(struct transfer *transfer, CURLcode code)
-{
-	if (transfer->outcome != UNDER_WAY)
-		return;
-	if (code == CURLE_OUT_OF_MEMORY) {
-		conclude(transfer, NO_MEMORY, "out of memory");
-		return;
-	}
-	/* How the connection ended behind the last byte says nothing of them. */
-	if (is_whole(transfer)) {
-		transfer->outcome = DONE;
-		return;
-	}
-	if (!transfer->begun && transfer->answer.status != 206 && transfer->answer.status >= 200 &&
-	    (code == CURLE_OK || code == CURLE_WRITE_ERROR)) {
-		judge_status(transfer);
-		return;
-	}
-	if (code == CURLE_OK && !transfer->begun && !begin(transfer))
-		return;
-	if (code == CURLE_OK)
-		conclude(transfer, AGAIN, "the server broke off its answer");
-	else
-		conclude(transfer, is_of_server(code) ? AGAIN : FAILED, "%s",
-			 transfer->curl_says[0] ? transfer->curl_says : curl_easy_strerror(code));
-}
-
 /* ## where to ask */
 
 /* Keep where the redirects of a good answer led. */
-static void keep_direct(struct transfer *transfer)
+static void keep_direct(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
 	char *led_to = NULL, *copy;
@@ -349,7 +83,7 @@ static void forget_direct(struct remote_http *http)
 }
 
 /* Give curl the address of the next try. */
-static CURLcode set_url(struct transfer *transfer)
+static CURLcode set_url(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
 	CURLcode code;
@@ -363,75 +97,6 @@ static CURLcode set_url(struct transfer *transfer)
 }
 
 /* ## sessions */
-
-/* Of an option without which requests are as good. */
-static CURLcode unless_lacking(CURLcode code)
-{
-	return code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
-}
-
-/* What all requests have in common. */
-static CURLcode set_options(CURL *easy, const struct remote_http *http, struct transfer *transfer)
-{
-	/* The curl command looks there, its library does not. */
-	const char *certificates = secure_getenv("SSL_CERT_FILE");
-	CURLcode code = CURLE_OK;
-
-#define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
-#define TRY(option, value) \
-	code = code ? code : unless_lacking(curl_easy_setopt(easy, option, value))
-#if LIBCURL_VERSION_NUM >= 0x075500
-	SET(CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(CURLOPT_REDIR_PROTOCOLS_STR, http->safe ? "https" : "http,https");
-#else
-	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-	SET(CURLOPT_REDIR_PROTOCOLS,
-	    (long)(http->safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
-#if LIBCURL_VERSION_NUM >= 0x075700
-	/* A name server that does not answer keeps no call from ending. */
-	TRY(CURLOPT_QUICK_EXIT, 1L);
-#endif
-	if (certificates && certificates[0])
-		SET(CURLOPT_CAINFO, certificates);
-	SET(CURLOPT_FOLLOWLOCATION, 1L);
-	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
-	SET(CURLOPT_NOSIGNAL, 1L);
-	SET(CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
-	SET(CURLOPT_LOW_SPEED_TIME, SILENCE_S);
-	TRY(CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
-	SET(CURLOPT_USERAGENT, "organfs/" ORGANFS_VERSION);
-	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER);
-	TRY(CURLOPT_PIPEWAIT, 1L);
-	SET(CURLOPT_ERRORBUFFER, transfer->curl_says);
-	SET(CURLOPT_PRIVATE, transfer);
-	SET(CURLOPT_HEADERFUNCTION, on_header);
-	SET(CURLOPT_HEADERDATA, transfer);
-	SET(CURLOPT_WRITEFUNCTION, on_bytes);
-	SET(CURLOPT_WRITEDATA, transfer);
-	SET(CURLOPT_NOPROGRESS, 0L);
-	SET(CURLOPT_XFERINFOFUNCTION, on_tick);
-	SET(CURLOPT_XFERINFODATA, transfer);
-#undef TRY
-#undef SET
-	return code;
-}
-
-/* The transfer's handle, with all options, or none. */
-static CURLcode make_easy(struct transfer *transfer, const struct remote_http *http)
-{
-	CURLcode code = CURLE_OUT_OF_MEMORY;
-
-	transfer->easy = curl_easy_init();
-	if (transfer->easy)
-		code = set_options(transfer->easy, http, transfer);
-	if (code == CURLE_OK)
-		return CURLE_OK;
-	curl_easy_cleanup(transfer->easy);
-	transfer->easy = NULL;
-	return code;
-}
 
 static void free_session(struct session *session)
 {
@@ -509,19 +174,19 @@ struct call {
 };
 
 /* Hand the request to curl. */
-static CURLcode start(struct call *call, struct transfer *transfer)
+static CURLcode start(struct call *call, struct remote_transfer *transfer)
 {
 	const struct remote_range *range = transfer->range;
 	CURLcode code = set_url(transfer);
 	char text[48];
 
 	transfer->before = transfer->at_minute = transfer->got;
-	transfer->started = transfer->minute = milliseconds();
+	transfer->started = transfer->minute = clock_ms();
 	snprintf(text, sizeof(text), "%" PRIu64 "-%" PRIu64, range->offset + transfer->got,
 		 range->offset + range->length - 1);
 	transfer->answer = (struct remote_answer){ 0 };
 	transfer->begun = false;
-	transfer->outcome = UNDER_WAY;
+	transfer->outcome = REMOTE_UNDER_WAY;
 	transfer->curl_says[0] = '\0';
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(transfer->easy, CURLOPT_RANGE, text);
@@ -533,9 +198,10 @@ static CURLcode start(struct call *call, struct transfer *transfer)
 }
 
 /* The next range is this one's. */
-static CURLcode assign(struct call *call, struct transfer *transfer)
+static CURLcode assign(struct call *call, struct remote_transfer *transfer)
 {
-	const CURLcode code = transfer->easy ? CURLE_OK : make_easy(transfer, call->http);
+	const CURLcode code =
+		transfer->easy ? CURLE_OK : remote_transfer_init(transfer, call->http);
 
 	if (code != CURLE_OK)
 		return code;
@@ -544,11 +210,11 @@ static CURLcode assign(struct call *call, struct transfer *transfer)
 	transfer->got = 0;
 	transfer->tries = 0;
 	transfer->astray = false;
-	transfer->progress = milliseconds();
+	transfer->progress = clock_ms();
 	return start(call, transfer);
 }
 
-static void stop_transfer(struct call *call, struct transfer *transfer)
+static void stop_transfer(struct call *call, struct remote_transfer *transfer)
 {
 	if (transfer->running)
 		curl_multi_remove_handle(call->session->multi, transfer->easy);
@@ -557,18 +223,18 @@ static void stop_transfer(struct call *call, struct transfer *transfer)
 }
 
 /* When the next try is to be made. False: there is none. */
-static bool plan_again(const struct call *call, struct transfer *transfer)
+static bool plan_again(const struct call *call, struct remote_transfer *transfer)
 {
-	const int64_t now = milliseconds(), asked = (int64_t)transfer->answer.retry_after * 1000;
+	const int64_t now = clock_ms(), asked = (int64_t)transfer->answer.retry_after * 1000;
 	int64_t pause;
 
-	if (transfer->got - transfer->before >= PROGRESS) {
+	if (transfer->got - transfer->before >= REMOTE_PROGRESS) {
 		transfer->tries = 0;
 		transfer->next = now;
 		return true;
 	}
 	pause = (int64_t)PAUSE_MS << transfer->tries;
-	if (++transfer->tries >= call->tries || now - transfer->progress >= PATIENCE_MS)
+	if (++transfer->tries >= call->tries || now - transfer->progress >= REMOTE_PATIENCE_MS)
 		return false;
 	if (pause < asked)
 		pause = asked;
@@ -577,25 +243,25 @@ static bool plan_again(const struct call *call, struct transfer *transfer)
 }
 
 /* Fill err with what has become of a request that has failed for good. Returns -errno. */
-static int fail(struct call *call, const struct transfer *transfer)
+static int fail(struct call *call, const struct remote_transfer *transfer)
 {
-	if (transfer->outcome == NO_MEMORY) {
+	if (transfer->outcome == REMOTE_NO_MEMORY) {
 		error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return -ENOMEM;
 	}
-	atomic_store(&call->http->gone, transfer->outcome == AGAIN);
-	error_set(call->err, transfer->outcome == CHANGED ? ESTALE : EIO, ERROR_NO_OFFSET, "%s",
-		  transfer->why);
+	atomic_store(&call->http->gone, transfer->outcome == REMOTE_AGAIN);
+	error_set(call->err, transfer->outcome == REMOTE_CHANGED ? ESTALE : EIO, ERROR_NO_OFFSET,
+		  "%s", transfer->why);
 	return -EIO;
 }
 
 /* curl has ended one. Returns 0 or -errno. */
-static int settle(struct call *call, struct transfer *transfer, CURLcode code)
+static int settle(struct call *call, struct remote_transfer *transfer, CURLcode code)
 {
 	curl_multi_remove_handle(call->session->multi, transfer->easy);
 	transfer->running = false;
-	judge(transfer, code);
-	if (transfer->outcome == DONE) {
+	remote_transfer_end(transfer, code);
+	if (transfer->outcome == REMOTE_DONE) {
 		keep_direct(transfer);
 		atomic_store(&call->http->gone, false);
 		transfer->range = NULL;
@@ -604,20 +270,20 @@ static int settle(struct call *call, struct transfer *transfer, CURLcode code)
 	}
 	/* What a redirect once led to may hold for a while only. It is no try that counts, and so
 	 * made once: another transfer may have been led there again meanwhile. */
-	if (transfer->direct && transfer->outcome != NO_MEMORY) {
+	if (transfer->direct && transfer->outcome != REMOTE_NO_MEMORY) {
 		forget_direct(call->http);
 		transfer->astray = true;
 		transfer->next = 0;
 		return 0;
 	}
-	if (transfer->outcome == AGAIN && plan_again(call, transfer))
+	if (transfer->outcome == REMOTE_AGAIN && plan_again(call, transfer))
 		return 0;
 	return fail(call, transfer);
 }
 
 static int settle_ended(struct call *call)
 {
-	struct transfer *transfer;
+	struct remote_transfer *transfer;
 	CURLMsg *message;
 	int left, rc = 0;
 
@@ -634,11 +300,11 @@ static int settle_ended(struct call *call)
 /* Begin what can be begun. Returns 0 or -errno. */
 static int start_waiting(struct call *call)
 {
-	const int64_t now = milliseconds();
+	const int64_t now = clock_ms();
 	CURLcode code = CURLE_OK;
 
 	for (unsigned i = 0; code == CURLE_OK && i < REMOTE_PARALLEL; i++) {
-		struct transfer *transfer = &call->session->transfers[i];
+		struct remote_transfer *transfer = &call->session->transfers[i];
 
 		if (!transfer->range && call->begun < call->n)
 			code = assign(call, transfer);
@@ -656,11 +322,11 @@ static int start_waiting(struct call *call)
 /* How long there may be nothing to do unless bytes come, in milliseconds. */
 static int idle_time(const struct call *call)
 {
-	const int64_t now = milliseconds();
+	const int64_t now = clock_ms();
 	int64_t time = TICK_MS;
 
 	for (unsigned i = 0; i < REMOTE_PARALLEL; i++) {
-		const struct transfer *transfer = &call->session->transfers[i];
+		const struct remote_transfer *transfer = &call->session->transfers[i];
 
 		int64_t next = now + TICK_MS;
 
@@ -738,7 +404,7 @@ static struct remote_http *new_http(const char *url, const atomic_bool *interrup
 	return NULL;
 }
 
-/* The answer to the first request says which file it is: begin() notes that. */
+/* Send the first request, whose answer identifies the file: remote_transfer.c records it. */
 static int learn(struct remote_http *http, uint8_t *head, size_t *n, struct error *err)
 {
 	const struct remote_range range = { 0, *n, head };

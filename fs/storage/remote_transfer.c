@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* remote_transfer.c - see remote_transfer.h. */
+#include "fs/storage/remote_transfer.h"
+#include "fs/storage/remote_http.h"
+#include "fs/util/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a transfer may bring less than REMOTE_PROGRESS. */
+#define MINUTE_MS 60000
+
+#define CONNECT_S 15L /* a connection has to be made in that time */
+#define SILENCE_S 20L /* after so long without a byte an answer counts as broken off */
+
+#define REDIRECTS_MAX  8L
+#define HEADER_MAX     ((size_t)1 << 17)
+#define RECEIVE_BUFFER 131072L
+
+static const char changed[] = "the file on the server was changed since it was opened";
+
+__attribute__((format(printf, 3, 4))) static bool conclude(struct remote_transfer *transfer,
+							   enum remote_outcome outcome,
+							   const char *format, ...)
+{
+	va_list values;
+
+	transfer->outcome = outcome;
+	va_start(values, format);
+	vsnprintf(transfer->why, sizeof(transfer->why), format, values);
+	va_end(values);
+	return false;
+}
+
+/* Is the part in the answer the one that was asked for? Only the first request of a file may ask
+ * for more than the file has. */
+static bool is_asked_for(const struct remote_transfer *transfer)
+{
+	const struct remote_answer *answer = &transfer->answer;
+	const struct remote_range *range = transfer->range;
+	const uint64_t last = range->offset + range->length - 1;
+
+	return answer->first == range->offset + transfer->got &&
+	       answer->last == (last < answer->total ? last : answer->total - 1);
+}
+
+/* Have all bytes come? begin() knows that those of the answer are all that were asked for. */
+static bool is_whole(const struct remote_transfer *transfer)
+{
+	return transfer->begun &&
+	       transfer->got == transfer->answer.last - transfer->range->offset + 1;
+}
+
+/* Check the header of the answer, once, when its first byte comes. False: the bytes do not
+ * count. */
+static bool begin(struct remote_transfer *transfer)
+{
+	struct remote_http *http = transfer->http;
+	const struct remote_answer *answer = &transfer->answer;
+
+	if (answer->status != 206)
+		return false; /* remote_transfer_end() says why */
+	if (answer->encoded)
+		return conclude(transfer, REMOTE_FAILED,
+				"the server sends the file in another coding");
+	if (!answer->has_range)
+		return conclude(transfer, REMOTE_FAILED,
+				"the server does not say which bytes of how many it sends");
+	if (http->is_known && !remote_answer_is_of(answer, &http->identity))
+		return conclude(transfer, REMOTE_CHANGED, changed);
+	if (!is_asked_for(transfer))
+		return conclude(transfer, REMOTE_FAILED,
+				"the server sends bytes %" PRIu64 "-%" PRIu64 ", asked for %" PRIu64
+				"-%" PRIu64,
+				answer->first, answer->last,
+				transfer->range->offset + transfer->got,
+				transfer->range->offset + transfer->range->length - 1);
+	/* No other thread knows the file yet. */
+	if (!http->is_known) {
+		http->identity = *answer;
+		http->is_known = true;
+	}
+	transfer->begun = true;
+	return true;
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *context)
+{
+	struct remote_transfer *transfer = context;
+
+	(void)one;
+	/* Trailers say nothing about the bytes. */
+	if (!transfer->begun)
+		remote_answer_line(&transfer->answer, line, n);
+	if (transfer->answer.bytes <= HEADER_MAX)
+		return n;
+	conclude(transfer, REMOTE_FAILED, "the server's answer has a header without end");
+	return 0;
+}
+
+static size_t on_bytes(char *bytes, size_t one, size_t n, void *context)
+{
+	struct remote_transfer *transfer = context;
+
+	(void)one;
+	if (!transfer->begun && !begin(transfer))
+		return 0;
+	if (n > transfer->answer.last - transfer->range->offset - transfer->got + 1) {
+		conclude(transfer, REMOTE_FAILED, "the server sends more than was asked for");
+		return 0;
+	}
+	memcpy(transfer->range->bytes + transfer->got, bytes, n);
+	transfer->got += n;
+	transfer->progress = clock_ms();
+	return n;
+}
+
+/* Should the request end, because it brings no byte of the file or too few? A server that sends
+ * other bytes, like the page of a redirect, is never silent: curl's own limit does not end it. */
+static bool is_in_vain(struct remote_transfer *transfer)
+{
+	const int64_t now = clock_ms();
+	const int64_t since =
+		transfer->progress > transfer->started ? transfer->progress : transfer->started;
+
+	/* Only the end of the answer is missing: see remote_transfer_end(). */
+	if (is_whole(transfer))
+		return now - since >= REMOTE_PATIENCE_MS;
+	if (now - since >= REMOTE_PATIENCE_MS) {
+		conclude(transfer, REMOTE_AGAIN, "the server has sent nothing of the file for %d s",
+			 REMOTE_PATIENCE_MS / 1000);
+		return true;
+	}
+	if (now - transfer->minute < MINUTE_MS)
+		return false;
+	if (transfer->got - transfer->at_minute < REMOTE_PROGRESS) {
+		conclude(transfer, REMOTE_AGAIN, "the server sends less than %zu bytes a minute",
+			 REMOTE_PROGRESS);
+		return true;
+	}
+	transfer->minute = now;
+	transfer->at_minute = transfer->got;
+	return false;
+}
+
+/* curl calls this about once a second, and at every byte. */
+static int on_tick(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
+		   curl_off_t sent)
+{
+	(void)to_get, (void)got, (void)to_send, (void)sent;
+	return is_in_vain(context);
+}
+
+static bool is_of_server(CURLcode code)
+{
+	switch (code) {
+	case CURLE_OK:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Set the outcome of an answer that is no part of the file. */
+static void judge_status(struct remote_transfer *transfer)
+{
+	const unsigned status = transfer->answer.status;
+
+	if (status == 200)
+		conclude(transfer, REMOTE_FAILED,
+			 "the server does not answer requests for parts of a file (ranges), which "
+			 "organfs needs");
+	else if (status == 416 && transfer->http->is_known)
+		conclude(transfer, REMOTE_CHANGED, changed);
+	else
+		conclude(transfer,
+			 status == 408 || status == 429 || status >= 500 ? REMOTE_AGAIN
+									 : REMOTE_FAILED,
+			 "the server answers %u", status);
+}
+
+void remote_transfer_end(struct remote_transfer *transfer, CURLcode code)
+{
+	if (transfer->outcome != REMOTE_UNDER_WAY)
+		return;
+	if (code == CURLE_OUT_OF_MEMORY) {
+		conclude(transfer, REMOTE_NO_MEMORY, "out of memory");
+		return;
+	}
+	/* All bytes are there: how the connection ended does not matter. */
+	if (is_whole(transfer)) {
+		transfer->outcome = REMOTE_DONE;
+		return;
+	}
+	if (!transfer->begun && transfer->answer.status != 206 && transfer->answer.status >= 200 &&
+	    (code == CURLE_OK || code == CURLE_WRITE_ERROR)) {
+		judge_status(transfer);
+		return;
+	}
+	if (code == CURLE_OK && !transfer->begun && !begin(transfer))
+		return;
+	if (code == CURLE_OK)
+		conclude(transfer, REMOTE_AGAIN, "the server broke off its answer");
+	else
+		conclude(transfer, is_of_server(code) ? REMOTE_AGAIN : REMOTE_FAILED, "%s",
+			 transfer->curl_says[0] ? transfer->curl_says : curl_easy_strerror(code));
+}
+
+/* An option that requests can do without. */
+static CURLcode unless_lacking(CURLcode code)
+{
+	return code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
+}
+
+/* Set the options that all requests have in common. */
+static CURLcode set_options(CURL *easy, const struct remote_http *http,
+			    struct remote_transfer *transfer)
+{
+	/* The curl command looks there, its library does not. */
+	const char *certificates = secure_getenv("SSL_CERT_FILE");
+	CURLcode code = CURLE_OK;
+
+#define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
+#define TRY(option, value) \
+	code = code ? code : unless_lacking(curl_easy_setopt(easy, option, value))
+#if LIBCURL_VERSION_NUM >= 0x075500
+	SET(CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(CURLOPT_REDIR_PROTOCOLS_STR, http->safe ? "https" : "http,https");
+#else
+	SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	SET(CURLOPT_REDIR_PROTOCOLS,
+	    (long)(http->safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* A name server that does not answer keeps no call from ending. */
+	TRY(CURLOPT_QUICK_EXIT, 1L);
+#endif
+	if (certificates && certificates[0])
+		SET(CURLOPT_CAINFO, certificates);
+	SET(CURLOPT_FOLLOWLOCATION, 1L);
+	SET(CURLOPT_MAXREDIRS, REDIRECTS_MAX);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+	SET(CURLOPT_LOW_SPEED_TIME, SILENCE_S);
+	TRY(CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+	SET(CURLOPT_USERAGENT, "organfs/" ORGANFS_VERSION);
+	SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER);
+	TRY(CURLOPT_PIPEWAIT, 1L);
+	SET(CURLOPT_ERRORBUFFER, transfer->curl_says);
+	SET(CURLOPT_PRIVATE, transfer);
+	SET(CURLOPT_HEADERFUNCTION, on_header);
+	SET(CURLOPT_HEADERDATA, transfer);
+	SET(CURLOPT_WRITEFUNCTION, on_bytes);
+	SET(CURLOPT_WRITEDATA, transfer);
+	SET(CURLOPT_NOPROGRESS, 0L);
+	SET(CURLOPT_XFERINFOFUNCTION, on_tick);
+	SET(CURLOPT_XFERINFODATA, transfer);
+#undef TRY
+#undef SET
+	return code;
+}
+
+CURLcode remote_transfer_init(struct remote_transfer *transfer, const struct remote_http *http)
+{
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+
+	transfer->easy = curl_easy_init();
+	if (transfer->easy)
+		code = set_options(transfer->easy, http, transfer);
+	if (code == CURLE_OK)
+		return CURLE_OK;
+	curl_easy_cleanup(transfer->easy);
+	transfer->easy = NULL;
+	return code;
+}

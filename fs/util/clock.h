@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* clock.h - the time of CLOCK_MONOTONIC, which no administrator sets. */
+#ifndef FS_UTIL_CLOCK_H
+#define FS_UTIL_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+#endif
