@@ -1,69 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* backing.c - see backing.h: a backing's life, what is known of it without reading, reading, and
- * that the bytes are what they were. */
+/* backing.c - see backing.h: a backing's life, its properties, reads, and the check after a read
+ * that the file is unchanged. backing_descriptors.c has the descriptors, backing_verify.c the
+ * expected hash. */
 #include "fs/storage/backing.h"
-#include "fs/storage/fd_cache.h"
-#include "fs/storage/page_cache.h"
+#include "fs/storage/backing_internal.h"
 #include "fs/storage/remote_file.h"
 #include "fs/storage/zstd_seekable.h"
 #include "fs/util/io.h"
 #include "fs/util/log.h"
-#include "fs/util/paths.h"
 #include "fs/util/url.h"
-#include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-/* Bytes that are hashed at once. */
-#define HASH_CHUNK ((size_t)1 << 16)
 
 #define NOT_REGULAR "this is not a regular file"
 
-enum trust { TRUSTED, UNVERIFIED, CORRUPT };
-
-struct backing {
-	atomic_uint refs;
-	char *path;
-	struct stat stat;
-	uint64_t size;
-	struct fd_cache *set;	      /* NULL: file is open as long as the backing */
-	struct fd_cache_entry file;   /* fd -1 without a set: there is none */
-	struct fd_cache_entry spans;  /* the same file, of which nothing is read ahead */
-	struct zstd_seekable *frames; /* NULL: it is no file of frames */
-	struct remote_file *remote;   /* NULL: it is on this machine */
-	struct error remote_error;    /* of the last read of it that failed */
-	pthread_mutex_t remote_lock;  /* protects that */
-	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
-	bool composed;		      /* it has no file of its own: ops read from other backings */
-	struct page_cache pages;      /* what reading leaves in memory */
-	atomic_uint announced;	      /* uses, without a set */
-	enum file_use use;	      /* with a set: announced each time file is opened */
-	struct log *log;	      /* NULL: no log is told */
-	atomic_bool failed, changed;  /* it answered -EIO: for whatever cause, for a change */
-	atomic_bool ended;
-
-	char expected[XXH128_TEXT]; /* of all bytes, as long as they are not TRUSTED */
-	_Atomic(enum trust) trust;
-	/* Held while they are verified, or spans is opened without a set. */
-	pthread_mutex_t lock;
-};
-
 static const char changed[] = "the file was changed since it was opened";
 
-/* The first time, the log is told. Returns -EIO. */
-static int fail(struct backing *backing, const char *why)
+int backing_fail(struct backing *backing, const char *why)
 {
-	/* A disk that cannot read and a file that was changed are two causes. Of what was changed
-	 * nothing else is told: it follows from that. */
+	/* A change and a disk that cannot read are two causes, each logged once. The failures that
+	 * follow from a change are not logged. */
 	const bool first = why == changed ? !atomic_exchange(&backing->changed, true)
 					  : !atomic_exchange(&backing->failed, true) &&
 						    !atomic_load(&backing->changed);
@@ -81,7 +43,7 @@ static bool is_unchanged(const struct backing *backing, const struct stat *now)
 	       now->st_mtim.tv_nsec == backing->stat.st_mtim.tv_nsec;
 }
 
-/* Nothing is open yet. NULL with err set, which may be NULL: out of memory. */
+/* A backing without a file. NULL with err set, which may be NULL: out of memory. */
 static struct backing *backing_new(const char *path, struct error *err)
 {
 	struct backing *backing = calloc(1, sizeof(*backing));
@@ -133,7 +95,7 @@ static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uin
 
 	(void)stop;
 	if (rc == -EIO)
-		fail(backing, error_describe(&err, text, sizeof(text)));
+		backing_fail(backing, error_describe(&err, text, sizeof(text)));
 	return rc;
 }
 
@@ -161,17 +123,17 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
 	return backing;
 }
 
-/* Fewer bytes are fetched alone where they are one of many pieces. */
+/* A piece of fewer bytes is fetched alone, without the block of the cache around it. */
 #define REMOTE_PIECE ((size_t)16384)
 
-/* What a read of a remote file has come to: its log is told of a failure. */
+/* Note and log the failure of a remote read. Returns rc. */
 static int conclude_remote(struct backing *backing, int rc, const struct error *err)
 {
 	if (rc == -EIO) {
 		pthread_mutex_lock(&backing->remote_lock);
 		backing->remote_error = *err;
 		pthread_mutex_unlock(&backing->remote_lock);
-		fail(backing, err->code == ESTALE ? changed : err->text);
+		backing_fail(backing, err->code == ESTALE ? changed : err->text);
 	}
 	return rc;
 }
@@ -236,27 +198,6 @@ void backing_keep(struct backing *backing, uint64_t n)
 		remote_file_keep(backing->remote, n);
 }
 
-/* Without O_NONBLOCK a FIFO of that name would wait for a writer. */
-static int open_file(const char *path, int flags)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* The file that is open as fd once more, of which nothing is read ahead. -errno. */
-static int open_again(int fd)
-{
-	char path[32];
-	int again;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open_file(path, 0);
-	if (again >= 0)
-		posix_fadvise(again, 0, 0, POSIX_FADV_RANDOM);
-	return again;
-}
-
 struct backing *backing_open_seen(const char *path, const struct stat *seen, bool resolved,
 				  struct error *err)
 {
@@ -272,10 +213,10 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 	}
 	/* realpath() asks for every directory on the way. */
 	if (resolved)
-		fd = open_file(path, O_NOFOLLOW);
+		fd = backing_open_file(path, O_NOFOLLOW);
 	/* Without seen it is not known where a link leads. */
 	if (fd == -ELOOP && seen) {
-		fd = open_file(path, 0);
+		fd = backing_open_file(path, 0);
 		real = fd < 0 ? NULL : realpath(path, NULL);
 	}
 	if (fd < 0) {
@@ -297,53 +238,10 @@ struct backing *backing_open(const char *path, struct error *err)
 	return NULL;
 }
 
-/* For a descriptor of a set: the file that it was, or -ESTALE. */
-static int reopen(const struct backing *backing)
-{
-	const int fd = open_file(backing->path, 0);
-	struct stat now;
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &now) == 0 && paths_same_file(&now, &backing->stat))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-static int reopen_file(struct fd_cache_entry *descriptor)
-{
-	const struct backing *backing =
-		(const struct backing *)((const char *)descriptor - offsetof(struct backing, file));
-	const int fd = reopen(backing);
-
-	if (fd >= 0)
-		file_use_announce(fd, backing->use);
-	return fd;
-}
-
-/* By the open file, where that is open: its name may be another's. The set is locked. */
-static int reopen_spans(struct fd_cache_entry *descriptor)
-{
-	const struct backing *backing = (const struct backing *)((const char *)descriptor -
-								 offsetof(struct backing, spans));
-	int fd = backing->file.fd >= 0 ? open_again(backing->file.fd) : -1;
-
-	if (fd >= 0)
-		return fd;
-	fd = reopen(backing);
-	if (fd >= 0)
-		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	return fd;
-}
-
 void backing_set_passing(struct backing *backing)
 {
-	const int fd = backing->file.fd;
-
-	if (fd < 0)
-		return;
-	page_cache_init(&backing->pages, fd);
+	if (backing->file.fd >= 0)
+		page_cache_init(&backing->pages, backing->file.fd);
 }
 
 void backing_announce(struct backing *backing, enum file_use use)
@@ -352,30 +250,6 @@ void backing_announce(struct backing *backing, enum file_use use)
 	if (!backing->set && backing->file.fd >= 0 &&
 	    !(atomic_fetch_or(&backing->announced, use) & use))
 		file_use_announce(backing->file.fd, use);
-}
-
-void backing_join_cache(struct backing *backing, struct fd_cache *set, enum file_use use)
-{
-	backing_announce(backing, use);
-	backing->use = use;
-	backing->file.open = reopen_file;
-	backing->spans.open = reopen_spans;
-	backing->set = fd_cache_ref(set);
-	fd_cache_add(set, &backing->file);
-}
-
-void backing_revoke(struct backing *backing)
-{
-	if (!backing->set)
-		return;
-	atomic_store(&backing->ended, true);
-	fd_cache_remove(backing->set, &backing->file);
-	fd_cache_remove(backing->set, &backing->spans);
-}
-
-bool backing_is_revoked(const struct backing *backing)
-{
-	return atomic_load(&backing->ended);
 }
 
 struct backing *backing_from_ops(const struct backing_ops *parts, const char *path,
@@ -416,26 +290,13 @@ struct backing *backing_ref(struct backing *backing)
 	return backing;
 }
 
-static void close_files(struct backing *backing)
-{
-	if (backing->set) {
-		backing_revoke(backing);
-		fd_cache_unref(backing->set);
-		return;
-	}
-	if (backing->spans.fd >= 0 && backing->spans.fd != backing->file.fd)
-		close(backing->spans.fd);
-	if (backing->file.fd >= 0)
-		close(backing->file.fd);
-}
-
 void backing_unref(struct backing *backing)
 {
 	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
 		return;
 	if (backing->ops.read)
 		backing->ops.release(backing->ops.context);
-	close_files(backing);
+	backing_close_files(backing);
 	pthread_mutex_destroy(&backing->lock);
 	pthread_mutex_destroy(&backing->remote_lock);
 	free(backing->path);
@@ -511,62 +372,6 @@ struct backing *backing_first_readable(struct backing *backing)
 	return part;
 }
 
-/* The same open file would read ahead for one what it must not for the other. Where the file cannot
- * be opened once more, it does. */
-static int open_spans(struct backing *backing)
-{
-	pthread_mutex_lock(&backing->lock);
-	if (backing->spans.fd < 0)
-		backing->spans.fd = open_again(backing->file.fd);
-	if (backing->spans.fd < 0)
-		backing->spans.fd = backing->file.fd;
-	pthread_mutex_unlock(&backing->lock);
-	return backing->spans.fd;
-}
-
-/* A descriptor to read from as the flags say, until put_fd(). -errno, and the cause in *why, where
- * there is none. */
-static int get_fd(struct backing *backing, unsigned flags, const char **why)
-{
-	const bool spans = flags & BACKING_SPANS;
-	struct fd_cache_entry *entry;
-	int fd;
-
-	*why = "there is no file";
-	if (!backing->set && backing->file.fd < 0)
-		return -EIO;
-	if (!backing->set)
-		return spans ? open_spans(backing) : backing->file.fd;
-	entry = spans ? &backing->spans : &backing->file;
-	fd = flags & BACKING_AT_ONCE ? fd_cache_get_open(backing->set, entry)
-				     : fd_cache_get(backing->set, entry);
-	if (fd == -ESTALE)
-		*why = "another file has its name now, or it was written to";
-	else if (fd < 0)
-		*why = backing_is_revoked(backing) ? "nothing leads to it any more" : strerror(-fd);
-	return fd;
-}
-
-static void put_fd(struct backing *backing, unsigned flags)
-{
-	if (backing->set)
-		fd_cache_put(backing->set,
-			     flags & BACKING_SPANS ? &backing->spans : &backing->file);
-}
-
-int backing_fd_get(struct backing *backing)
-{
-	const char *why;
-	const int fd = backing->composed ? -1 : get_fd(backing, 0, &why);
-
-	return fd < 0 ? -1 : fd;
-}
-
-void backing_fd_put(struct backing *backing)
-{
-	put_fd(backing, 0);
-}
-
 /* Asked after the bytes were read: what was read before a change is good. */
 int backing_check(struct backing *backing)
 {
@@ -579,12 +384,12 @@ int backing_check(struct backing *backing)
 	 * said. */
 	if (backing->composed || backing->remote)
 		return 0;
-	fd = get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0, &why);
 	if (fd < 0)
-		return fail(backing, why);
+		return backing_fail(backing, why);
 	same = fstat(fd, &now) == 0 && is_unchanged(backing, &now);
-	put_fd(backing, 0);
-	return same ? 0 : fail(backing, changed);
+	backing_put_fd(backing, 0);
+	return same ? 0 : backing_fail(backing, changed);
 }
 
 /* Is the page that holds the byte in memory? The map is not read from. Where this process may not
@@ -614,12 +419,12 @@ bool backing_is_uncached(struct backing *backing, uint64_t offset)
 
 	if (backing->ops.read || offset > INT64_MAX)
 		return false;
-	fd = get_fd(backing, BACKING_SPANS, &why);
+	fd = backing_get_fd(backing, BACKING_SPANS, &why);
 	if (fd < 0)
 		return false;
 	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0 &&
 	      (errno == EAGAIN || (errno == EOPNOTSUPP && !is_in_memory(fd, offset)));
-	put_fd(backing, BACKING_SPANS);
+	backing_put_fd(backing, BACKING_SPANS);
 	return far;
 }
 
@@ -630,11 +435,11 @@ void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 
 	if (backing->ops.read || offset > INT64_MAX || n > INT64_MAX)
 		return;
-	fd = get_fd(backing, BACKING_SPANS, &why);
+	fd = backing_get_fd(backing, BACKING_SPANS, &why);
 	if (fd < 0)
 		return;
 	posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
-	put_fd(backing, BACKING_SPANS);
+	backing_put_fd(backing, BACKING_SPANS);
 }
 
 /* Are pages that come with a read to go with it? The byte that other daemons lock is looked at by
@@ -644,11 +449,11 @@ static bool passes(struct backing *backing)
 	const char *why;
 
 	if (page_cache_is_due(&backing->pages)) {
-		const int fd = get_fd(backing, 0, &why);
+		const int fd = backing_get_fd(backing, 0, &why);
 
 		if (fd >= 0) {
 			page_cache_look(&backing->pages, fd);
-			put_fd(backing, 0);
+			backing_put_fd(backing, 0);
 		}
 	}
 	return page_cache_passes(&backing->pages);
@@ -663,10 +468,10 @@ size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
 
 	if (!backing_is_plain(backing) || !passes(backing))
 		return 0;
-	fd = get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0, &why);
 	if (fd >= 0) {
 		absent = page_cache_absent(&backing->pages, fd, offset, n, ranges, most);
-		put_fd(backing, 0);
+		backing_put_fd(backing, 0);
 	}
 	return absent;
 }
@@ -679,10 +484,10 @@ bool backing_drop(struct backing *backing, const struct page_range *range)
 
 	if (!passes(backing))
 		return true;
-	fd = get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0, &why);
 	if (fd >= 0) {
 		gone = page_cache_drop(fd, range);
-		put_fd(backing, 0);
+		backing_put_fd(backing, 0);
 	}
 	return gone;
 }
@@ -704,30 +509,30 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 	/* Where pages are kept the kernel reads ahead as it likes. */
 	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
-	fd = get_fd(backing, flags, &why);
+	fd = backing_get_fd(backing, flags, &why);
 	if (fd == -EAGAIN && at_once)
 		return -EAGAIN;
 	if (fd < 0)
-		return fail(backing, why);
+		return backing_fail(backing, why);
 	alone = passing && flags & BACKING_SPANS && !(flags & BACKING_NOTED);
 	if (at_once)
 		got = page_cache_read_present(&backing->pages, fd, bytes, n, offset, alone);
 	else
 		got = passing ? page_cache_read(&backing->pages, fd, bytes, n, offset, alone)
 			      : io_read(fd, bytes, n, offset);
-	put_fd(backing, flags);
+	backing_put_fd(backing, flags);
 	if (got >= 0 && (size_t)got == n)
 		return 0;
 	if (at_once && got == -EAGAIN)
 		return -EAGAIN;
 	/* It was as long as that when it was opened. */
-	return fail(backing, got < 0 ? strerror((int)-got) : changed);
+	return backing_fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
 
-/* All n bytes at offset, neither verified nor checked. A plain file is read without a call through
- * the table: most reads are of one, and of few bytes. */
-static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n, uint64_t offset,
-		    const atomic_bool *stop)
+/* A plain file is read without a call through the table of operations: most reads are of a plain
+ * file, and short. */
+int backing_read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n,
+		     uint64_t offset, const atomic_bool *stop)
 {
 	if (!backing->ops.read)
 		return read_file(backing, flags, bytes, n, offset);
@@ -742,28 +547,22 @@ static int read_raw(struct backing *backing, unsigned flags, void *bytes, size_t
 	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);
 }
 
-static int read_checked(struct backing *backing, unsigned flags, void *bytes, size_t n,
-			uint64_t offset, const atomic_bool *stop)
+int backing_read_cancellable(struct backing *backing, unsigned flags, void *bytes, size_t n,
+			     uint64_t offset, const atomic_bool *stop)
 {
 	int rc = 0;
 
-	if (!(flags & BACKING_UNVERIFIED) && atomic_load(&backing->trust) != TRUSTED)
+	if (!(flags & BACKING_UNVERIFIED))
 		rc = backing_verify(backing, stop);
 	if (rc == 0)
-		rc = read_raw(backing, flags, bytes, n, offset, stop);
+		rc = backing_read_raw(backing, flags, bytes, n, offset, stop);
 	return rc < 0 || flags & BACKING_UNCHECKED ? rc : backing_check(backing);
 }
 
 int backing_read_with(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		      uint64_t offset)
 {
-	return read_checked(backing, flags, bytes, n, offset, NULL);
-}
-
-int backing_read_cancellable(struct backing *backing, unsigned flags, void *bytes, size_t n,
-			     uint64_t offset, const atomic_bool *stop)
-{
-	return read_checked(backing, flags, bytes, n, offset, stop);
+	return backing_read_cancellable(backing, flags, bytes, n, offset, NULL);
 }
 
 int backing_read_pieces(struct backing *backing, const struct remote_piece *pieces, size_t n,
@@ -796,75 +595,4 @@ static int source_read_at(void *context, void *bytes, size_t n, uint64_t offset)
 struct source backing_source(struct backing *backing)
 {
 	return (struct source){ source_read_at, backing, backing_size(backing) };
-}
-
-void backing_expect_hash(struct backing *backing, const char xxh128[XXH128_TEXT])
-{
-	memcpy(backing->expected, xxh128, XXH128_TEXT);
-	atomic_store(&backing->trust, UNVERIFIED);
-}
-
-bool backing_is_unverified(const struct backing *backing)
-{
-	return atomic_load(&backing->trust) == UNVERIFIED;
-}
-
-/* All bytes of it through the hash. */
-static int hash_all(struct backing *backing, XXH3_state_t *hash, const atomic_bool *stop)
-{
-	uint8_t *bytes = malloc(HASH_CHUNK);
-	int rc = bytes ? 0 : -ENOMEM;
-
-	for (uint64_t at = 0; rc == 0 && at < backing->size;) {
-		const uint64_t left = backing->size - at;
-		const size_t n = left < HASH_CHUNK ? (size_t)left : HASH_CHUNK;
-
-		rc = stop && atomic_load(stop) ? -EINTR : read_raw(backing, 0, bytes, n, at, stop);
-		if (rc == 0)
-			XXH3_128bits_update(hash, bytes, n);
-		at += n;
-	}
-	free(bytes);
-	return rc < 0 ? rc : backing_check(backing);
-}
-
-/* Settles whether it is to be trusted, unless that cannot be found out now. */
-static int verify(struct backing *backing, const atomic_bool *stop)
-{
-	XXH3_state_t *hash = XXH3_createState();
-	char has[XXH128_TEXT], why[160];
-	int rc = -ENOMEM;
-
-	if (hash) {
-		XXH3_128bits_reset(hash);
-		rc = hash_all(backing, hash, stop);
-	}
-	if (rc == 0) {
-		xxh128_text(XXH3_128bits_digest(hash), has);
-		if (strcmp(has, backing->expected) == 0) {
-			atomic_store(&backing->trust, TRUSTED);
-		} else {
-			atomic_store(&backing->trust, CORRUPT);
-			snprintf(why, sizeof(why),
-				 "it is corrupt: its XXH128 is %s, and %s was recorded when it was "
-				 "put in force",
-				 has, backing->expected);
-			rc = fail(backing, why);
-		}
-	}
-	XXH3_freeState(hash);
-	return rc;
-}
-
-int backing_verify(struct backing *backing, const atomic_bool *stop)
-{
-	int rc = 0;
-
-	if (atomic_load(&backing->trust) == UNVERIFIED) {
-		pthread_mutex_lock(&backing->lock);
-		if (atomic_load(&backing->trust) == UNVERIFIED)
-			rc = verify(backing, stop);
-		pthread_mutex_unlock(&backing->lock);
-	}
-	return rc == 0 && atomic_load(&backing->trust) == CORRUPT ? -EIO : rc;
 }
