@@ -8,9 +8,9 @@
 #include "fs/model/inode.h"
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
-#include "fs/recipe/recipe_state.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "fs/storage/view_hash.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
 #include "gguf/error.h"
@@ -435,7 +435,7 @@ static int try_organ(struct recipe_search *search, struct candidate *candidate, 
 	if (*file && !candidate->hashed && backing_size(*file) == candidate->size) {
 		segment.backing = *file;
 		view = view_new(&segment, 1, NULL);
-		rc = view ? recipe_hash_view(view, search->places.stop, candidate->hash) : -ENOMEM;
+		rc = view ? view_hash(view, search->places.stop, candidate->hash) : -ENOMEM;
 		view_unref(view);
 		candidate->hashed = rc == 0;
 	}

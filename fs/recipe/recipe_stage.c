@@ -7,9 +7,9 @@
 #include "fs/recipe/recipe_donors.h"
 #include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
-#include "fs/recipe/recipe_state.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "fs/storage/view_hash.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/util/credentials.h"
 
@@ -183,7 +183,7 @@ int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graf
 
 	if (graft->size && view_size(view) != graft->size)
 		return 0;
-	rc = recipe_hash_view(view, replay->request->places.stop, hash);
+	rc = view_hash(view, replay->request->places.stop, hash);
 	if (rc == -EIO)
 		return 0;
 	return rc < 0 ? rc : strcmp(hash, graft->organ) == 0;

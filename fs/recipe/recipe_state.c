@@ -15,10 +15,10 @@
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
+#include "fs/recipe/recipe_origin.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
-#include "fs/util/hash_text.h"
-#include "fs/util/paths.h"
+#include "fs/storage/view_hash.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
 
@@ -26,51 +26,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK ((size_t)1 << 20)
-
-/* What a graft or adapter came from. */
-struct origin_file {
-	const char *path;
-	const char *fingerprint;
-	struct backing *file;	   /* NULL: it is not open */
-	const struct donor *donor; /* NULL: it is not to be opened */
-};
-
 struct maker {
 	struct model *model;
 	const struct snapshot *snapshot;
 	struct recipe_ancestry *ancestry;
 	struct recipe *recipe;
 	const atomic_bool *stop;
-	char base[FINGERPRINT_TEXT];
 };
 
-int recipe_hash_view(struct view *view, const atomic_bool *stop, char text[FINGERPRINT_TEXT])
+static int add_donor(const struct maker *maker, const struct recipe_origin *of, uint32_t *number)
 {
-	const uint64_t size = view_size(view);
-	XXH3_state_t *state = XXH3_createState();
-	char *bytes = malloc(CHUNK);
-	ssize_t got = 0;
-
-	if (!state || !bytes) {
-		got = -ENOMEM;
-	} else {
-		XXH3_128bits_reset(state);
-		for (uint64_t at = 0; at < size && got >= 0; at += (uint64_t)got) {
-			const size_t n = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
-
-			got = view_read_cancellable(view, bytes, n, at, stop);
-			if (got >= 0 && (size_t)got != n)
-				got = -EIO;
-			if (got > 0)
-				XXH3_128bits_update(state, bytes, (size_t)got);
-		}
-		if (got >= 0)
-			xxh128_text(XXH3_128bits_digest(state), text);
-	}
-	free(bytes);
-	XXH3_freeState(state);
-	return got < 0 ? (int)got : 0;
+	return recipe_origin_donor(of, maker->model->base, maker->recipe, maker->ancestry, number);
 }
 
 static int set(struct recipe_text *text, const char *words)
@@ -78,97 +44,15 @@ static int set(struct recipe_text *text, const char *words)
 	return recipe_text_set(text, words, strlen(words));
 }
 
-/* The last part of a path or URL. */
-static int set_name(struct recipe_text *name, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *decoded;
-	int rc;
-
-	if (!url_is_remote(path))
-		return set(name, slash ? slash + 1 : path);
-	decoded = url_file_name(path);
-	rc = decoded ? set(name, decoded) : -ENOMEM;
-	free(decoded);
-	return rc;
-}
-
-/* The base is known by its file, and not by its fingerprint, which chimeras of it share. */
-static bool is_base(const struct maker *maker, const struct origin_file *of)
-{
-	struct backing *base = maker->model->base;
-
-	if (strcmp(of->fingerprint, maker->base) != 0)
-		return false;
-	return of->file == base ||
-	       (of->file ? paths_same_file(backing_stat(of->file), backing_stat(base))
-			 : strcmp(of->path, backing_path(base)) == 0);
-}
-
-/* The number of a donor of the recipe that is the same file, by its contents where these are known
- * of both. */
-static bool find_donor(const struct recipe *recipe, const struct origin_file *of,
-		       const char *contents, uint32_t *number)
-{
-	for (*number = 1; *number <= recipe->n_donors; ++*number) {
-		const struct recipe_source *donor = &recipe->donors[*number - 1];
-
-		if (strcmp(donor->fingerprint, of->fingerprint) != 0)
-			continue;
-		if (contents[0] && donor->contents[0]
-			    ? strcmp(contents, donor->contents) == 0
-			    : strcmp(of->path, donor->path.bytes ? donor->path.bytes
-								 : donor->name.bytes) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int add_new_donor(struct maker *maker, const struct origin_file *of, uint64_t size,
-			 const char *contents)
-{
-	struct recipe_source *added = recipe_add_donor(maker->recipe);
-	/* Of a name alone it is not known where it lies. */
-	if (!added || set_name(&added->name, of->path) < 0 ||
-	    (strchr(of->path, '/') && set(&added->path, of->path) < 0))
-		return -ENOMEM;
-	added->size = size;
-	memcpy(added->fingerprint, of->fingerprint, FINGERPRINT_TEXT);
-	memcpy(added->contents, contents, FINGERPRINT_TEXT);
-	return recipe_ancestry_fill(maker->ancestry, added, NULL, NULL, of->donor);
-}
-
-/* Its number. A file that lies there no more, or another one does, has no size. */
-static int add_donor(struct maker *maker, const struct origin_file *of, uint32_t *number)
-{
-	char contents[FINGERPRINT_TEXT] = "";
-	struct backing *file = NULL;
-	struct error err;
-	int rc = 0;
-
-	*number = RECIPE_BASE;
-	if (is_base(maker, of) || (!of->file && find_donor(maker->recipe, of, "", number)))
-		return 0;
-	if (of->file)
-		file = backing_ref(of->file);
-	else if (of->donor)
-		file = donor_open(of->donor, &err);
-	if (file)
-		rc = recipe_ancestry_contents(maker->ancestry, file, NULL, contents);
-	if (rc == 0 && !find_donor(maker->recipe, of, contents, number))
-		rc = add_new_donor(maker, of, file ? backing_size(file) : 0, contents);
-	backing_unref(file);
-	return rc;
-}
-
 /* The tensor of a GGUF that a graft came from, as far as it is known. */
 static int add_origin(struct maker *maker, struct recipe_graft *graft, const struct donor *donor)
 {
 	struct backing *held = donor_backing(donor);
-	const struct origin_file of = { donor_path(donor),
-					held == maker->model->base ? maker->base
-								   : donor_fingerprint(donor),
-					held, donor };
+	const struct recipe_origin of = { donor_path(donor),
+					  held == maker->model->base
+						  ? maker->recipe->base.fingerprint
+						  : donor_fingerprint(donor),
+					  held, donor };
 	const char *view = donor_view(donor);
 	size_t n;
 	const char *tensor = donor_tensor(donor, &n);
@@ -186,7 +70,8 @@ static int add_origin(struct maker *maker, struct recipe_graft *graft, const str
 	return rc;
 }
 
-/* What is recorded is of what the slot holds now. */
+/* The layer's checksum describes the slot's current content; it is stale if the slot was replaced
+ * since own was taken. */
 static int hash_copy(const struct maker *maker, uint32_t i, struct content *own, char text[33])
 {
 	struct model *model = maker->model;
@@ -202,7 +87,7 @@ static int hash_copy(const struct maker *maker, uint32_t i, struct content *own,
 		return 0;
 	view = organ_file_view(model, i, own);
 	if (view)
-		rc = recipe_hash_view(view, maker->stop, text);
+		rc = view_hash(view, maker->stop, text);
 	view_unref(view);
 	return rc;
 }
@@ -221,9 +106,9 @@ static int add_copy(struct maker *maker, struct recipe_graft *graft, uint32_t i,
 
 static int add_reference(struct maker *maker, struct recipe_graft *graft, const struct content *own)
 {
-	const struct origin_file of = { backing_path(own->file), own->fingerprint,
-					own->broken ? NULL : own->file,
-					own->broken ? NULL : own->donor };
+	const struct recipe_origin of = { backing_path(own->file), own->fingerprint,
+					  own->broken ? NULL : own->file,
+					  own->broken ? NULL : own->donor };
 	int rc = add_donor(maker, &of, &graft->donor);
 
 	graft->how = RECIPE_REFERENCE;
@@ -242,9 +127,9 @@ static int add_link(struct maker *maker, struct recipe_graft *graft, const struc
 	if (rc < 0 || !own->seen)
 		return rc;
 	if (layer_reference_parse(own->seen, &seen, &err) == 0) {
-		const struct origin_file of = { seen.model, seen.fingerprint,
-						own->broken ? NULL : own->file,
-						own->broken ? NULL : own->donor };
+		const struct recipe_origin of = { seen.model, seen.fingerprint,
+						  own->broken ? NULL : own->file,
+						  own->broken ? NULL : own->donor };
 
 		rc = add_donor(maker, &of, &graft->donor);
 		if (rc == 0)
@@ -418,7 +303,7 @@ static int add_adapter_source(struct maker *maker, struct recipe_adapter *adapte
 	const struct source source = backing_source(link->file);
 	struct gguf *gguf = link->broken ? NULL : gguf_read(&source, NULL);
 	char print[FINGERPRINT_TEXT];
-	const struct origin_file of = { backing_path(link->file), print, link->file, NULL };
+	const struct recipe_origin of = { backing_path(link->file), print, link->file, NULL };
 	int rc = 0;
 
 	if (gguf && fingerprint(link->file, gguf, print) == 0)
@@ -465,13 +350,12 @@ static int add_base(struct maker *maker)
 
 	/* The commit lock is the fingerprint's, which is made once. */
 	journal_begin(model);
-	memcpy(maker->base, model_fingerprint(model), FINGERPRINT_TEXT);
+	memcpy(base->fingerprint, model_fingerprint(model), FINGERPRINT_TEXT);
 	journal_end(model);
-	if (!maker->base[0])
+	if (!base->fingerprint[0])
 		return -EIO;
-	memcpy(base->fingerprint, maker->base, FINGERPRINT_TEXT);
 	base->size = backing_size(model->base);
-	if (set_name(&base->name, backing_path(model->base)) < 0 ||
+	if (recipe_origin_name(&base->name, backing_path(model->base)) < 0 ||
 	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
 	    (model->merged_f16 && set(&recipe->options.merged, "f16") < 0))
 		return -ENOMEM;
@@ -514,7 +398,7 @@ static int add_model(struct maker *maker, const struct merge_state *state, size_
 	struct recipe_merged *added = recipe_add_model(maker->recipe);
 	const struct merge_note_model *model = &state->models[i];
 	struct backing *file = state->bases[i].file;
-	const struct origin_file of = { model->path, model->fingerprint, file, NULL };
+	const struct recipe_origin of = { model->path, model->fingerprint, file, NULL };
 	uint32_t donor = RECIPE_BASE;
 	int rc = added ? set(&added->written, model->written) : -ENOMEM;
 
@@ -566,7 +450,7 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
 		    struct recipe *recipe, struct error *err)
 {
-	struct maker maker = { model, snapshot, ancestry, recipe, stop, "" };
+	struct maker maker = { model, snapshot, ancestry, recipe, stop };
 	int rc;
 
 	*recipe = (struct recipe){ 0 };

@@ -3,9 +3,8 @@
 #ifndef FS_RECIPE_RECIPE_STATE_H
 #define FS_RECIPE_RECIPE_STATE_H
 
-#include "fs/base/fingerprint.h"
-
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct error;
@@ -13,7 +12,6 @@ struct model;
 struct recipe;
 struct recipe_ancestry;
 struct snapshot;
-struct view;
 
 /* Fill recipe, to be released either way, with what a snapshot of the model holds. Reads from the
  * disks of layer and donors, without the commit lock. When *stop becomes true, which may be NULL,
@@ -29,9 +27,5 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 
 /* Is the model not as its base? */
 bool recipe_is_due(const struct model *model, const struct snapshot *snapshot);
-
-/* The XXH128 of all bytes of a view into text, in the form of hash_text.h. When *stop becomes true,
- * which may be NULL, it ends. Returns 0, or -errno: EIO, ENOMEM, EINTR. */
-int recipe_hash_view(struct view *view, const atomic_bool *stop, char text[FINGERPRINT_TEXT]);
 
 #endif

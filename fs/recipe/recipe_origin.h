@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* recipe_origin.h - the files that grafts, adapters and merges come from, as donors of a recipe. */
+#ifndef FS_RECIPE_RECIPE_ORIGIN_H
+#define FS_RECIPE_RECIPE_ORIGIN_H
+
+#include <stdint.h>
+
+struct backing;
+struct donor;
+struct recipe;
+struct recipe_ancestry;
+struct recipe_text;
+
+struct recipe_origin {
+	const char *path;
+	const char *fingerprint;
+	struct backing *file;	   /* NULL: it is not open */
+	const struct donor *donor; /* NULL: it is not to be opened */
+};
+
+/* Set name to the last part of a path or URL. Returns 0 or -ENOMEM. */
+int recipe_origin_name(struct recipe_text *name, const char *path);
+
+/* Set *number to the donor of the recipe that is this file, added if it is new, or to RECIPE_BASE.
+ * recipe->base has its fingerprint. A donor whose file was moved or replaced has no size. Returns 0
+ * or -ENOMEM. */
+int recipe_origin_donor(const struct recipe_origin *of, const struct backing *base,
+			struct recipe *recipe, struct recipe_ancestry *ancestry, uint32_t *number);
+
+#endif

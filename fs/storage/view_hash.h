@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* view_hash.h - the XXH128 of all bytes of a view. */
+#ifndef FS_STORAGE_VIEW_HASH_H
+#define FS_STORAGE_VIEW_HASH_H
+
+#include "fs/util/hash_text.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct view;
+
+/* Print the hash into text. Returns 0, or -errno: EIO, ENOMEM, or EINTR soon after *stop, which may
+ * be NULL, became true. */
+int view_hash(struct view *view, const atomic_bool *stop, char text[XXH128_TEXT]);
+
+#endif
