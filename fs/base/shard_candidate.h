@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shard_candidate.h - the places where a set looks for its shards: a candidate has a path or URL,
- * and the file found there, opened and parsed. Whether that file belongs to the model is for
- * shards.c to decide. */
+ * and the file found there, opened and parsed. shards.c decides whether that file belongs to the
+ * model. */
 #ifndef FS_BASE_SHARD_CANDIDATE_H
 #define FS_BASE_SHARD_CANDIDATE_H
 
