@@ -145,10 +145,9 @@ static int plan_blocks(struct planner *planner)
 	int rc = 0;
 
 	for (size_t i = 0; i < config->n; i++) {
-		const struct merge_source *first = config->slices[i].sources;
 		struct plan_place at = { .place = { .slice = i } };
 
-		at.place.blocks = config->sliced ? first->to - first->from : planner->form.blocks;
+		at.place.blocks = merge_slice_blocks(config, i, planner->form.blocks);
 		set_sources(planner, &at);
 		for (; rc == 0 && at.place.block < at.place.blocks; at.place.block++)
 			rc = plan_block(planner, &at, block++);

@@ -18,7 +18,7 @@ struct merge_place merge_place_outside(const struct merge_config *config,
 	return (struct merge_place){ .slice = outside == MERGE_BEFORE_BLOCKS ? 0 : config->n - 1 };
 }
 
-static uint64_t slice_blocks(const struct merge_config *config, size_t slice, uint64_t model_blocks)
+uint64_t merge_slice_blocks(const struct merge_config *config, size_t slice, uint64_t model_blocks)
 {
 	const struct merge_source *first = config->slices[slice].sources;
 
@@ -30,21 +30,8 @@ uint64_t merge_blocks(const struct merge_config *config, uint64_t model_blocks)
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < config->n; i++)
-		blocks += slice_blocks(config, i, model_blocks);
+		blocks += merge_slice_blocks(config, i, model_blocks);
 	return blocks;
-}
-
-struct merge_place merge_place_of_block(const struct merge_config *config, uint64_t model_blocks,
-					uint64_t block)
-{
-	struct merge_place place = { .block = block };
-
-	for (;; place.slice++) {
-		place.blocks = slice_blocks(config, place.slice, model_blocks);
-		if (place.block < place.blocks || place.slice == config->n - 1)
-			return place;
-		place.block -= place.blocks;
-	}
 }
 
 uint64_t merge_source_block(const struct merge_config *config, const struct merge_place *place,

@@ -33,9 +33,8 @@ struct merge_place merge_place_outside(const struct merge_config *config,
 /* Blocks of the result, of models with that many. */
 uint64_t merge_blocks(const struct merge_config *config, uint64_t model_blocks);
 
-/* Of a block of the result, which is less than these. */
-struct merge_place merge_place_of_block(const struct merge_config *config, uint64_t model_blocks,
-					uint64_t block);
+/* Those of them that one slice of the configuration makes. */
+uint64_t merge_slice_blocks(const struct merge_config *config, size_t slice, uint64_t model_blocks);
 
 /* The block of a source that is merged there. */
 uint64_t merge_source_block(const struct merge_config *config, const struct merge_place *place,

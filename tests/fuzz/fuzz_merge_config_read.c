@@ -32,15 +32,16 @@ static void check_rule(const struct merge_config *config, const struct merge_pla
 
 static void check_config(const struct merge_config *config)
 {
-	const uint64_t blocks = merge_blocks(config, 6);
 	struct merge_place place = merge_place_outside(config, MERGE_BEFORE_BLOCKS);
 
 	check_rule(config, &place, "token_embd.weight");
 	place = merge_place_outside(config, MERGE_BEHIND_BLOCKS);
 	check_rule(config, &place, "output_norm.weight");
-	for (uint64_t block = 0; block < blocks; block += 1 + blocks / 16) {
-		place = merge_place_of_block(config, 6, block);
-		check_rule(config, &place, "blk.0.ffn_up.weight");
+	for (size_t slice = 0; slice < config->n; slice++) {
+		place = (struct merge_place){ .slice = slice,
+					      .blocks = merge_slice_blocks(config, slice, 6) };
+		for (; place.block < place.blocks; place.block += 1 + place.blocks / 4)
+			check_rule(config, &place, "blk.0.ffn_up.weight");
 	}
 }
 

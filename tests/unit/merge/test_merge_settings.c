@@ -39,12 +39,26 @@ static void configure(struct scene *scene, const char *text)
 		fail_msg("%s: %s", text, scene->err.text);
 }
 
+/* The place of a block of the result, of models with 8. */
+static struct merge_place place_of_block(const struct merge_config *config, uint64_t block)
+{
+	struct merge_place place = { .block = block };
+
+	for (;; place.slice++) {
+		assert_true(place.slice < config->n);
+		place.blocks = merge_slice_blocks(config, place.slice, 8);
+		if (place.block < place.blocks)
+			return place;
+		place.block -= place.blocks;
+	}
+}
+
 /* The rule for a tensor of that block, of models with 8; outside of them if it is negative. */
 static const struct merge_rule *rule_of(struct scene *scene, const char *name, int block)
 {
 	const struct merge_place place =
 		block < 0 ? merge_place_outside(&scene->config, MERGE_BEFORE_BLOCKS)
-			  : merge_place_of_block(&scene->config, 8, (uint64_t)block);
+			  : place_of_block(&scene->config, (uint64_t)block);
 
 	if (merge_settings(&scene->config, &place, name, 4, 8, &scene->rule, scene->sources,
 			   &scene->err) != 0)
@@ -128,10 +142,10 @@ static void blocks_are_those_of_their_slices(void **state)
 			 "- sources: [{model: a, layer_range: [0, 5]}]\n"
 			 "- sources: [{model: b, layer_range: [3, 8]}]\n");
 	assert_int_equal(merge_blocks(&scene->config, 8), 10);
-	place = merge_place_of_block(&scene->config, 8, 4);
+	place = place_of_block(&scene->config, 4);
 	assert_true(place.slice == 0 && place.block == 4 && place.blocks == 5);
 	assert_int_equal(merge_source_block(&scene->config, &place, 0), 4);
-	place = merge_place_of_block(&scene->config, 8, 5);
+	place = place_of_block(&scene->config, 5);
 	assert_true(place.slice == 1 && place.block == 0);
 	assert_int_equal(merge_source_block(&scene->config, &place, 0), 3);
 	assert_int_equal(merge_place_outside(&scene->config, MERGE_BEFORE_BLOCKS).slice, 0);
@@ -139,7 +153,7 @@ static void blocks_are_those_of_their_slices(void **state)
 	assert_true(rule_of(scene, "blk.0.attn_q.weight", 0)->inputs[0].weight == 1.0);
 	configure(scene, "merge_method: linear\nmodels: [{model: a, parameters: {weight: 1}}]\n");
 	assert_int_equal(merge_blocks(&scene->config, 8), 8);
-	place = merge_place_of_block(&scene->config, 8, 7);
+	place = place_of_block(&scene->config, 7);
 	assert_int_equal(merge_source_block(&scene->config, &place, 0), 7);
 }
 
