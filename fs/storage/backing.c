@@ -552,7 +552,7 @@ int backing_read_cancellable(struct backing *backing, unsigned flags, void *byte
 {
 	int rc = 0;
 
-	if (!(flags & BACKING_UNVERIFIED))
+	if (!(flags & BACKING_UNVERIFIED) && atomic_load(&backing->trust) != TRUSTED)
 		rc = backing_verify(backing, stop);
 	if (rc == 0)
 		rc = backing_read_raw(backing, flags, bytes, n, offset, stop);
