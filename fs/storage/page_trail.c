@@ -52,9 +52,8 @@
  * within one, that is left for the next. */
 #define FOLIO_MOST ((uint64_t)2 << 20)
 
-/* The last reference waits for pages that are still being read: so long at first, each time twice
- * as long, and 2.5 s in all, for a disk that is busy. */
-#define TRIES  9
+/* The last reference waits so long, in all, for pages that are still being read. */
+#define TRIES  20
 #define TRY_US 5000
 
 /* Pages that were absent. */
@@ -118,7 +117,7 @@ static void close_window(struct page_trail *trail, unsigned *more)
 
 	for (size_t i = 0; i < window->n; i++)
 		while (!backing_drop(window->runs[i].file, &window->runs[i].pages) && *more) {
-			usleep(TRY_US << (TRIES - *more));
+			usleep(TRY_US);
 			--*more;
 		}
 	trail->first = (trail->first + 1) % WINDOWS_MOST;
