@@ -485,8 +485,6 @@ full_speed() {
 	wait "$TRACER" 2>/dev/null || true
 }
 
-# A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
-# other than root trace nothing but descendants of the tracer.
 # ahead_of MOUNT: the file by which root sets the read-ahead of a filesystem that is mounted. A
 # container has a read-only sysfs, where neither the daemon nor a test can write to it.
 ahead_of() {
@@ -497,6 +495,8 @@ need_ahead() {
 	(: >>"$(ahead_of "$1")") 2>/dev/null || skip 'read_ahead_kb cannot be set here'
 }
 
+# A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
+# other than root trace nothing but descendants of the tracer.
 need_strace() {
 	local scope=0 yama=/proc/sys/kernel/yama/ptrace_scope
 	strace -qq -o /dev/null true 2>/dev/null || skip 'no strace here'
