@@ -559,7 +559,10 @@ at_most() {
 	most=$(awk -F '\t' -v what="$1" '$1 == what { print $2 }' "$here/counts/bounds.tsv")
 	[ -n "$most" ] || fail "no bound for $1"
 	echo "$1: $2, at most $most"
-	[ "$2" -le "$most" ] || fail "$1: $2, which is more than $most"
+	[ "$2" -le "$most" ] || {
+		tail -n 20 "$TMP/calls"
+		fail "$1: $2, which is more than $most"
+	}
 }
 
 # mount_image TYPE MIB DIRECTORY: a filesystem of its own in a file, or the test is skipped. It
