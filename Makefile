@@ -190,9 +190,9 @@ $B/tests/unit/gguf/tests: $(call unit_objects,gguf) $(UNIT_ARCHIVES) $B/libgguf.
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 $B/tests/unit/measure/tests: $(call unit_objects,measure) $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
-# The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from layer/ to
+# The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from base/ to
 # check/ are linked with all of these.
-SCENES := layer model lazy assemble report check diff
+SCENES := base layer model lazy assemble report check diff
 with_scene = $(call archives,report check diff) $(call with_below,edit)
 unit_with = $(UNIT_FS_ARCHIVES) $(if $(filter $1,$(SCENES)),$(with_scene),$(call with_below,$1))
 # $(eval $(call unit_of,FOLDER)): the rule for the tests of a folder of fs/.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - see check.h. */
 #include "fs/check/check.h"
+#include "fs/base/donor.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_donor.h"
 #include "fs/check/check_groups.h"
@@ -8,7 +9,6 @@
 #include "fs/check/check_merge.h"
 #include "fs/check/check_sets.h"
 #include "fs/check/check_traits.h"
-#include "fs/layer/donor.h"
 #include "fs/lazy/whole_text.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/merge_force.h"
@@ -75,14 +75,12 @@ static int add_host(struct check *check)
 		const char *name;
 		bool of_metadata;
 		check_host_fn *look;
-	} checks[] = { { "blocks", true, check_host_blocks },
-		       { "complete", false, check_host_complete },
-		       { "layout", false, check_layout_sizes },
-		       { "arrays", true, check_host_arrays },
-		       { "output", false, check_host_output },
-		       { "adapters", false, check_host_adapters },
-		       { "experts", true, check_host_experts },
-		       { "nextn", true, check_blocks_nextn } };
+	} checks[] = {
+		{ "blocks", true, check_host_blocks },	 { "complete", false, check_host_complete },
+		{ "layout", false, check_layout_sizes }, { "arrays", true, check_host_arrays },
+		{ "output", false, check_host_output },	 { "adapters", false, check_host_adapters },
+		{ "experts", true, check_host_experts }, { "nextn", true, check_blocks_nextn }
+	};
 	const struct check_groups *groups = check->groups;
 	const bool changed = groups->grafts || groups->removed || groups->merge ||
 			     (groups->edits && groups->edits->n);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* check_donor.c - see check_donor.h. */
 #include "fs/check/check_donor.h"
+#include "fs/base/donor.h"
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_groups.h"
 #include "fs/check/check_lineage.h"
 #include "fs/check/check_sets.h"
 #include "fs/check/check_traits.h"
-#include "fs/layer/donor.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/storage/backing.h"

@@ -2,8 +2,8 @@
 /* check_groups.c - see check_groups.h. */
 #include "fs/check/check_groups.h"
 #include "fs/assemble/model_view.h"
+#include "fs/base/donor.h"
 #include "fs/check/check_traits.h"
-#include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/model/merge_force.h"

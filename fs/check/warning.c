@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* warning.c - see warning.h. */
 #include "fs/check/warning.h"
+#include "fs/base/donor.h"
 #include "fs/check/check.h"
 #include "fs/check/check_verdict.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_open.h"
 #include "fs/model/slots.h"
 #include "fs/storage/view.h"

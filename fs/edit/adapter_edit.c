@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* adapter_edit.c - see adapter_edit.h. */
 #include "fs/edit/adapter_edit.h"
+#include "fs/base/donor.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_adapters.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* expert_edit.c - see expert_edit.h. */
 #include "fs/edit/expert_edit.h"
+#include "fs/base/donor.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"

@@ -2,11 +2,11 @@
 /* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
  * others hold are graft_link.c, what an earlier mount left is graft_recover.c. */
 #include "fs/edit/graft.h"
+#include "fs/base/donor.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_commit.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
+#include "fs/base/reference.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/layer_reference.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
 #include "fs/storage/backing.h"
@@ -36,11 +36,11 @@ static int put_content(struct filling *filling, struct content *content)
 	} else if (content) {
 		if (filling->mtime)
 			content->mtime = *filling->mtime;
-		text = layer_reference_print(backing_path(content->file), content->fingerprint,
-					     &content->organ,
-					     content->file == filling->model->base
-						     ? REFERENCE_OF_BASE
-						     : REFERENCE_OF_ANOTHER);
+		text = reference_print(backing_path(content->file), content->fingerprint,
+				       &content->organ,
+				       content->file == filling->model->base
+					       ? REFERENCE_OF_BASE
+					       : REFERENCE_OF_ANOTHER);
 	}
 	if (text)
 		rc = layer_write(layer, LAYER_REFERENCE, filling->klass, filling->name,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_recover.c - grafts that an earlier mount left in the layer. */
 #include "fs/base/base.h"
+#include "fs/base/donor.h"
+#include "fs/base/reference.h"
 #include "fs/base/shards.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/metadata_edit.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_open.h"
-#include "fs/layer/layer_reference.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "fs/util/credentials.h"
@@ -181,7 +181,7 @@ static void close_foreign(struct graft_recovery *recovery)
 
 /* The tensor that is meant, if the model is still the one that was meant. */
 static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char *print,
-					     const struct layer_reference *reference)
+					     const struct reference *reference)
 {
 	const struct organ *organ = &reference->organ;
 	const struct gguf_tensor *tensor = NULL;
@@ -196,7 +196,7 @@ static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char
 
 /* What a reference says whose model is not what it was: it is kept, and cannot be read. */
 static struct content *broken_reference(const struct filling *filling,
-					const struct layer_reference *reference,
+					const struct reference *reference,
 					const struct foreign *foreign)
 {
 	const struct organ *organ = &reference->organ;
@@ -221,7 +221,7 @@ static struct content *broken_reference(const struct filling *filling,
 	return content;
 }
 
-static struct content *refer(struct filling *filling, const struct layer_reference *reference,
+static struct content *refer(struct filling *filling, const struct reference *reference,
 			     struct backing *file, const struct gguf_tensor *tensor)
 {
 	return content_new_reference(inode_new(filling->model), &filling->organ, file,
@@ -231,7 +231,7 @@ static struct content *refer(struct filling *filling, const struct layer_referen
 /* The content that the reference of that owner leads to, in the base or another model. Where it lay
  * is looked at first: a chimera of the base may have the base's fingerprint. */
 static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
-			       const struct layer_reference *reference, const struct stat *owner)
+			       const struct reference *reference, const struct stat *owner)
 {
 	struct model *model = filling->model;
 	const struct gguf_tensor *own =
@@ -258,10 +258,10 @@ static struct content *resolve(struct graft_recovery *recovery, struct filling *
 static struct content *content_of_reference(struct graft_recovery *recovery,
 					    struct filling *filling, struct backing *file)
 {
-	struct layer_reference reference;
+	struct reference reference;
 	struct content *content = NULL;
 
-	if (layer_reference_read(file, &reference, &filling->err) == 0) {
+	if (reference_read(file, &reference, &filling->err) == 0) {
 		filling->organ = reference.organ;
 		if (filling_check(filling) == 0)
 			content = resolve(recovery, filling, &reference, backing_stat(file));
@@ -269,14 +269,14 @@ static struct content *content_of_reference(struct graft_recovery *recovery,
 	if (content)
 		content->mtime = backing_stat(file)->st_mtim;
 	filling->organ.name = NULL;
-	layer_reference_release(&reference);
+	reference_release(&reference);
 	return content;
 }
 
 /* What is at the end of a link until that is looked at: of the base, or as it was seen there, for
  * the base may have nothing like it. *seen is released by the caller. */
 static bool stand_in_of_link(const struct filling *filling, const struct layer_entry *entry,
-			     struct layer_reference *seen, struct organ *organ)
+			     struct reference *seen, struct organ *organ)
 {
 	struct error err;
 
@@ -284,7 +284,7 @@ static bool stand_in_of_link(const struct filling *filling, const struct layer_e
 		return true;
 	if (!stand_in_of_nothing(filling, organ))
 		return false;
-	if (entry->seen && layer_reference_parse(entry->seen, seen, &err) == 0)
+	if (entry->seen && reference_parse(entry->seen, seen, &err) == 0)
 		*organ = seen->organ;
 	return true;
 }
@@ -292,13 +292,13 @@ static bool stand_in_of_link(const struct filling *filling, const struct layer_e
 /* Where a link leads is looked at when the mount is there. */
 static struct content *content_of_link(struct filling *filling, const struct layer_entry *entry)
 {
-	struct layer_reference seen = { .model = NULL };
+	struct reference seen = { .model = NULL };
 	struct content *content = NULL;
 	struct backing *gone;
 
 	if (!stand_in_of_link(filling, entry, &seen, &filling->organ) ||
 	    filling_check(filling) < 0) {
-		layer_reference_release(&seen);
+		reference_release(&seen);
 		filling->organ.name = NULL;
 		error_set(&filling->err, ENOENT, ERROR_NO_OFFSET, "no tensor has that name");
 		return NULL;
@@ -308,7 +308,7 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 		content = content_new_link(inode_new(filling->model), &filling->organ, gone, 0,
 					   entry->target);
 	backing_unref(gone);
-	layer_reference_release(&seen);
+	reference_release(&seen);
 	filling->organ.name = NULL;
 	if (content) {
 		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);

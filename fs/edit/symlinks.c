@@ -2,12 +2,12 @@
 /* symlinks.c - see symlinks.h. A link that leads to a link in this mount is looked at again from
  * there. */
 #include "fs/edit/symlinks.h"
+#include "fs/base/donor.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/model/inode.h"
 #include "fs/paths/path_probe.h"
 #include "fs/paths/path_resolve.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* grafts_list.c - see grafts_list.h. */
 #include "fs/files/grafts_list.h"
+#include "fs/base/donor.h"
 #include "fs/edit/metadata_edit.h"
-#include "fs/layer/donor.h"
 #include "fs/merge/merge_note.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"

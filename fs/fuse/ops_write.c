@@ -2,12 +2,12 @@
 /* ops_write.c - the bytes written: organs into a stage, names into .assemble, θ files into nothing,
  * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
  * assembling wait for the disk, so they run in pools and reply from there. */
+#include "fs/base/donor.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
 #include "fs/fuse/ops.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer.h"
 #include "fs/metadata/metadata.h"
 #include "fs/mount/mount.h"

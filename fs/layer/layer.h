@@ -6,7 +6,7 @@
  *	CLASS/NAME.bin  or a symbolic link: the slot holds what that leads to
  *	CLASS/NAME.bin.zst      a copied organ, compressed (zstd_seekable.h)
  *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_checksums.h)
- *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (layer_reference.h)
+ *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
  *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added, and where a
  *				copied organ came from (layer_origin.h)
  *	CLASS/NAME.bin.seen     text: where the link led when there was an organ (layer_seen.h)
@@ -27,7 +27,7 @@
 #ifndef FS_LAYER_LAYER_H
 #define FS_LAYER_LAYER_H
 
-#include "fs/layer/layer_reference.h"
+#include "fs/base/reference.h"
 #include "fs/util/hash_text.h"
 #include "gguf/anatomy.h"
 
@@ -122,7 +122,7 @@ struct layer_origin {
 	size_t slot_length;  /* bytes */
 	struct donor *donor; /* of a copied organ: where it came from; NULL: not known */
 	char fingerprint[FINGERPRINT_TEXT]; /* to write: of the donor's GGUF; empty: not known */
-	enum layer_reference_of of;	    /* whose that GGUF is */
+	enum reference_of of;		    /* whose that GGUF is */
 };
 
 struct layer_entry {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_origin.c - see layer_origin.h. */
 #include "fs/layer/layer_origin.h"
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 #include "fs/util/paths.h"
@@ -56,7 +56,7 @@ static void print_donor(FILE *out, const struct layer_origin *origin, const char
 		fprintf(out, "fingerprint %s\n", origin->fingerprint);
 		print_name(out, "tensor ", tensor, n);
 		if (origin->of != REFERENCE_OF_UNKNOWN)
-			fprintf(out, "of %s\n", layer_reference_whose[origin->of]);
+			fprintf(out, "of %s\n", reference_whose[origin->of]);
 	}
 	if (view)
 		fprintf(out, "view %s\n", view);
@@ -185,7 +185,7 @@ int layer_origin_read(int dir, const char *name, const char *xxh128, struct laye
 	if (text && parse(text, values)) {
 		origin->slot = slot_of(values[KEY_SLOT], &origin->slot_length);
 		origin->donor = donor_of(values, xxh128);
-		origin->of = layer_reference_parse_of(values[KEY_OF]);
+		origin->of = reference_parse_of(values[KEY_OF]);
 	}
 	free(text);
 	return rc < 0 ? rc : origin->slot || origin->donor;

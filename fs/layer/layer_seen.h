@@ -4,7 +4,7 @@
  *
  *	organfs seen 1
  *	target TARGET   of the link, percent-encoded as in a reference
- *	...             a reference (layer_reference.h): to a tensor of a GGUF, or to an organ file,
+ *	...             a reference (reference.h): to a tensor of a GGUF, or to an organ file,
  *	                of which "tensor" is the name in its header
  *
  * It is put in place before the link is. A crash between the two leaves it beside another link,

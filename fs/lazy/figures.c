@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* figures.c - see figures.h. */
 #include "fs/lazy/figures.h"
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/layer/layer.h"
 #include "fs/lazy/memo.h"
 #include "fs/metadata/metadata.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters. */
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* slots.c - see slots.h. */
 #include "fs/model/slots.h"
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/storage/backing.h"

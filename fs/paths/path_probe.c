@@ -2,9 +2,9 @@
 /* path_probe.c - see path_probe.h. What the threads work on is theirs and the caller's together;
  * the last one to leave frees it. */
 #include "fs/paths/path_probe.h"
-#include "fs/layer/donor.h"
-#include "fs/layer/layer_reference.h"
-#include "fs/layer/link_target.h"
+#include "fs/base/donor.h"
+#include "fs/base/link_target.h"
+#include "fs/base/reference.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/probe_threads.h"
 #include "fs/storage/backing.h"
@@ -213,7 +213,7 @@ static void note_seen(const struct path_probe *at, struct link_target_models *mo
 
 /* The organ of a text that is in a file, which was read before where it is the file that it was. */
 static void match(const struct path_probe *at, struct link_target_models *models,
-		  const struct layer_reference *seen, struct path_probe_result *found)
+		  const struct reference *seen, struct path_probe_result *found)
 {
 	char *name;
 
@@ -238,13 +238,13 @@ static void open_seen(const struct path_resolve_mount *own, const struct path_pr
 		      struct link_target_models *models, struct path_probe_result *found)
 {
 	struct path_resolve_result resolved = { .links = 0 };
-	struct layer_reference seen;
+	struct reference seen;
 
-	if (layer_reference_parse(at->seen, &seen, &found->err) == 0 &&
+	if (reference_parse(at->seen, &seen, &found->err) == 0 &&
 	    resolve_outside(own, seen.model, &resolved, &found->err) == 0 &&
 	    open_found(resolved.fd, found))
 		match(at, models, &seen, found);
-	layer_reference_release(&seen);
+	reference_release(&seen);
 }
 
 static void run(const struct path_resolve_mount *own, struct link_target_models *models,

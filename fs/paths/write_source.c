@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* write_source.c - see write_source.h. */
 #include "fs/paths/write_source.h"
+#include "fs/base/donor.h"
 #include "fs/base/fingerprint.h"
-#include "fs/layer/donor.h"
 #include "fs/paths/mount_table.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/proc_fds.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_ancestry.c - see recipe_ancestry.h. */
 #include "fs/recipe/recipe_ancestry.h"
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/model/model.h"
 #include "fs/recipe/recipe.h"
 #include "fs/storage/backing.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_origin.c - see recipe_origin.h. */
 #include "fs/recipe/recipe_origin.h"
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
 #include "fs/storage/backing.h"

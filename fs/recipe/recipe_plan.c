@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_plan.c - see recipe_replay_internal.h: what a recipe needs, found and checked before
  * anything is changed. */
+#include "fs/base/reference.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/layer_reference.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
@@ -88,15 +88,15 @@ static int is_meant(const struct recipe_replay *replay, const struct recipe_graf
 {
 	const struct recipe_source *source = source_of(replay, graft->donor);
 	const struct organ_location located = { content->organ, content->file, content->offset };
-	struct layer_reference seen;
+	struct reference seen;
 	struct view *view = NULL;
 	struct error err;
-	int rc = layer_reference_parse(content->seen, &seen, &err) == 0 &&
+	int rc = reference_parse(content->seen, &seen, &err) == 0 &&
 		 strcmp(seen.fingerprint, source->fingerprint) == 0 &&
 		 seen.tensor_length == graft->from.length &&
 		 memcmp(seen.tensor, graft->from.bytes, seen.tensor_length) == 0;
 
-	layer_reference_release(&seen);
+	reference_release(&seen);
 	if (rc == 1)
 		rc = recipe_has_contents(replay->request->ancestry, content->file, NULL, source);
 	if (rc == 1 && graft->organ[0]) {

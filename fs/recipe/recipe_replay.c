@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_replay.c - see recipe_replay.h. */
+#include "fs/recipe/recipe_replay.h"
+#include "fs/base/donor.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer_undo.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe_donors.h"
-#include "fs/recipe/recipe_replay.h"
 #include "fs/recipe/recipe_replay_internal.h"
 #include "fs/recipe/recipe_same.h"
 #include "fs/recipe/recipe_state.h"

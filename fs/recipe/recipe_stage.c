@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_stage.c - see recipe_replay_internal.h: the bytes of copies, made again from their donors
  * or found in organ files, in the layer before anything is changed. */
+#include "fs/base/donor.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/model/model.h"
 #include "fs/recipe/recipe_donors.h"
 #include "fs/recipe/recipe_replay.h"

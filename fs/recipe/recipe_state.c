@@ -2,13 +2,13 @@
 /* recipe_state.c - see recipe_state.h. */
 #include "fs/recipe/recipe_state.h"
 #include "fs/base/base.h"
+#include "fs/base/donor.h"
+#include "fs/base/reference.h"
 #include "fs/edit/journal.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer.h"
-#include "fs/layer/layer_reference.h"
+#include "fs/merge/merge_note.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
-#include "fs/merge/merge_note.h"
 #include "fs/model/adapters.h"
 #include "fs/model/merge_force.h"
 #include "fs/model/organ_file.h"
@@ -119,14 +119,14 @@ static int add_reference(struct maker *maker, struct recipe_graft *graft, const 
 /* Where it led when there was an organ. A link to a slot of this mount has no such place. */
 static int add_link(struct maker *maker, struct recipe_graft *graft, const struct content *own)
 {
-	struct layer_reference seen;
+	struct reference seen;
 	struct error err;
 	int rc = set(&graft->target, own->target);
 
 	graft->how = RECIPE_LINK;
 	if (rc < 0 || !own->seen)
 		return rc;
-	if (layer_reference_parse(own->seen, &seen, &err) == 0) {
+	if (reference_parse(own->seen, &seen, &err) == 0) {
 		const struct recipe_origin of = { seen.model, seen.fingerprint,
 						  own->broken ? NULL : own->file,
 						  own->broken ? NULL : own->donor };
@@ -135,7 +135,7 @@ static int add_link(struct maker *maker, struct recipe_graft *graft, const struc
 		if (rc == 0)
 			rc = recipe_text_set(&graft->from, seen.tensor, seen.tensor_length);
 	}
-	layer_reference_release(&seen);
+	reference_release(&seen);
 	return rc;
 }
 

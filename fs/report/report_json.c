@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report_json.c - see report_json.h. */
 #include "fs/report/report_json.h"
+#include "fs/base/donor.h"
 #include "fs/base/shards.h"
-#include "fs/layer/donor.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"

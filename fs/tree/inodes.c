@@ -3,8 +3,8 @@
  * has are made for each use and are in no table. */
 #include "fs/tree/inodes.h"
 #include "fs/assemble/block_metadata.h"
+#include "fs/base/donor.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_check_donor.c - fs/check/check_donor.c: what .check says of a donor's bytes and norms, on
  * models whose norms are known. */
+#include "fs/base/donor.h"
 #include "fs/check/check.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "tests/unit/open_model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_warning.c - fs/check/warning.c: what .check says, in one line. */
+#include "fs/base/donor.h"
 #include "fs/check/warning.h"
-#include "fs/layer/donor.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "tests/unit/open_model.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft.c - fs/edit/graft.c: what fills a slot, what is refused, and what the next mount
  * finds. */
+#include "fs/base/donor.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/donor.h"
 #include "fs/layer/layer.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"

@@ -2,9 +2,9 @@
 /* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): what symbolic links
  * lead to, now, later and at the next mount. */
 #include "fs/assemble/model_view.h"
+#include "fs/base/reference.h"
 #include "fs/edit/symlinks.h"
 #include "fs/layer/layer.h"
-#include "fs/layer/layer_reference.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/paths/path_probe.h"
@@ -483,8 +483,8 @@ static void a_name_that_was_seen_may_hold_anything(void **state)
 	save_organ(state, "up.bin", &up);
 	organ.data_size = 4;
 	place.file = backing_open(path.text, NULL);
-	place.seen = layer_reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ,
-					   REFERENCE_OF_UNKNOWN);
+	place.seen = reference_print(path.text, "0123456789abcdef0123456789abcdef", &organ,
+				     REFERENCE_OF_UNKNOWN);
 	must(place.file && place.seen && probes);
 	path_probe(probes, &own, &place, 1, &until, &found);
 	assert_int_equal(found.err.code, 0);

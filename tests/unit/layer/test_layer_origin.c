@@ -3,7 +3,7 @@
  * organ came from, kept beside it. */
 #include "tests/unit/open_layer.h"
 
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_origin.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_slots.c - fs/model/slots.c, by the invariants of slots.h. */
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/model/slots.h"
 #include "fs/storage/backing.h"
 #include "tests/unit/temp_dir.h"

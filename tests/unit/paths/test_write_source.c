@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: what this process itself
  * has open. */
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/paths/mount_table.h"
 #include "fs/paths/proc_fds.h"
 #include "fs/paths/write_source.h"

@@ -2,11 +2,11 @@
 /* test_recipe_replay.c - fs/recipe/recipe_replay.c: a recipe done to a model, all of it or
  * nothing. */
 #include "fs/assemble/model_view.h"
+#include "fs/base/donor.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
-#include "fs/layer/donor.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe_ancestry.h"

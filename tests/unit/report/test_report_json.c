@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report_json.c - fs/report/report_json.c: JSON of one length, whatever is measured and
  * whatever the names are, with what is known of each tensor. */
+#include "fs/base/donor.h"
 #include "fs/report/report_json.h"
-#include "fs/layer/donor.h"
 #include "fs/report/table_merge.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/table_text.h"

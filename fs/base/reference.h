@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_reference.h - how a layer says that a slot holds a tensor of a model:
+/* reference.h - how a layer says that a slot holds a tensor of a model:
  *
  *	organfs reference 1
  *	model PATH
@@ -13,43 +13,42 @@
  *
  * In PATH and NAME, bytes up to a blank, from 0x7f on, and '%' are percent-encoded. Type, shape
  * and bytes say what the slot holds while the model cannot be read. */
-#ifndef FS_LAYER_LAYER_REFERENCE_H
-#define FS_LAYER_LAYER_REFERENCE_H
+#ifndef FS_BASE_REFERENCE_H
+#define FS_BASE_REFERENCE_H
 
 #include "fs/base/fingerprint.h"
 #include "gguf/organ.h"
 
 #include <stddef.h>
 
-enum layer_reference_of { REFERENCE_OF_UNKNOWN, REFERENCE_OF_BASE, REFERENCE_OF_ANOTHER };
-extern const char *const layer_reference_whose[REFERENCE_OF_ANOTHER + 1];
+enum reference_of { REFERENCE_OF_UNKNOWN, REFERENCE_OF_BASE, REFERENCE_OF_ANOTHER };
+extern const char *const reference_whose[REFERENCE_OF_ANOTHER + 1];
 
 /* What the word says; NULL, or another word: it is not known. */
-enum layer_reference_of layer_reference_parse_of(const char *word);
+enum reference_of reference_parse_of(const char *word);
 
 /* The text for an organ of the file at path, which has that fingerprint, to free. NULL: out of
  * memory. */
-char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ,
-			    enum layer_reference_of of);
+char *reference_print(const char *path, const char *fingerprint, const struct organ *organ,
+		      enum reference_of of);
 
 /* What a text says; texts are NUL-terminated, the name may hold NULs. */
-struct layer_reference {
+struct reference {
 	char *model, *tensor;
 	size_t tensor_length;
 	char fingerprint[FINGERPRINT_TEXT];
 	struct organ organ; /* the tensor, under that name */
-	enum layer_reference_of of;
+	enum reference_of of;
 	char *text; /* owned */
 };
 
 /* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
- * Release with layer_reference_release() either way. */
-int layer_reference_read(struct backing *file, struct layer_reference *reference,
-			 struct error *err);
+ * Release with reference_release() either way. */
+int reference_read(struct backing *file, struct reference *reference, struct error *err);
 
 /* The same for a text. */
-int layer_reference_parse(const char *text, struct layer_reference *reference, struct error *err);
+int reference_parse(const char *text, struct reference *reference, struct error *err);
 
-void layer_reference_release(struct layer_reference *reference);
+void reference_release(struct reference *reference);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* donor.c - see donor.h. */
-#include "fs/layer/donor.h"
+#include "fs/base/donor.h"
 #include "fs/base/fingerprint.h"
 #include "fs/storage/backing.h"
 #include "fs/util/paths.h"

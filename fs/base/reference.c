@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_reference.c - see layer_reference.h. */
-#include "fs/layer/layer_reference.h"
+/* reference.c - see reference.h. */
+#include "fs/base/reference.h"
 #include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
@@ -18,21 +18,20 @@
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
 
-const char *const layer_reference_whose[] = {
+const char *const reference_whose[] = {
 	[REFERENCE_OF_BASE] = "base", [REFERENCE_OF_ANOTHER] = "another"
 };
 
-enum layer_reference_of layer_reference_parse_of(const char *word)
+enum reference_of reference_parse_of(const char *word)
 {
-	for (enum layer_reference_of of = REFERENCE_OF_BASE; word && of <= REFERENCE_OF_ANOTHER;
-	     of++)
-		if (strcmp(word, layer_reference_whose[of]) == 0)
+	for (enum reference_of of = REFERENCE_OF_BASE; word && of <= REFERENCE_OF_ANOTHER; of++)
+		if (strcmp(word, reference_whose[of]) == 0)
 			return of;
 	return REFERENCE_OF_UNKNOWN;
 }
 
-char *layer_reference_print(const char *path, const char *fingerprint, const struct organ *organ,
-			    enum layer_reference_of of)
+char *reference_print(const char *path, const char *fingerprint, const struct organ *organ,
+		      enum reference_of of)
 {
 	char *text = NULL;
 	size_t size;
@@ -49,7 +48,7 @@ char *layer_reference_print(const char *path, const char *fingerprint, const str
 		fprintf(out, "%s%" PRIu64, i ? "x" : "", organ->ne[i]);
 	fprintf(out, "\nbytes %" PRIu64 "\n", organ->data_size);
 	if (of != REFERENCE_OF_UNKNOWN)
-		fprintf(out, "of %s\n", layer_reference_whose[of]);
+		fprintf(out, "of %s\n", reference_whose[of]);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -111,7 +110,7 @@ static bool take_shape(char *shape, struct gguf_tensor *tensor)
 	}
 }
 
-static bool parse(char *text, struct layer_reference *reference)
+static bool parse(char *text, struct reference *reference)
 {
 	char *first = take_line(&text, FIRST_WORDS), *model = take_line(&text, "model ");
 	char *print = take_line(&text, "fingerprint "), *name = take_line(&text, "tensor ");
@@ -128,7 +127,7 @@ static bool parse(char *text, struct layer_reference *reference)
 	if (!take_shape(shape, &tensor))
 		return false;
 	text_unescape(model);
-	reference->of = layer_reference_parse_of(of);
+	reference->of = reference_parse_of(of);
 	reference->model = model;
 	reference->tensor = name;
 	reference->tensor_length = text_unescape(name);
@@ -139,11 +138,11 @@ static bool parse(char *text, struct layer_reference *reference)
 	return true;
 }
 
-int layer_reference_read(struct backing *file, struct layer_reference *reference, struct error *err)
+int reference_read(struct backing *file, struct reference *reference, struct error *err)
 {
 	const uint64_t size = backing_size(file);
 
-	*reference = (struct layer_reference){ .text = NULL };
+	*reference = (struct reference){ .text = NULL };
 	if (size > TEXT_MAX)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
 	reference->text = malloc((size_t)size + 1);
@@ -157,9 +156,9 @@ int layer_reference_read(struct backing *file, struct layer_reference *reference
 	return 0;
 }
 
-int layer_reference_parse(const char *text, struct layer_reference *reference, struct error *err)
+int reference_parse(const char *text, struct reference *reference, struct error *err)
 {
-	*reference = (struct layer_reference){ .text = strdup(text) };
+	*reference = (struct reference){ .text = strdup(text) };
 	if (!reference->text)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (!parse(reference->text, reference))
@@ -167,7 +166,7 @@ int layer_reference_parse(const char *text, struct layer_reference *reference, s
 	return 0;
 }
 
-void layer_reference_release(struct layer_reference *reference)
+void reference_release(struct reference *reference)
 {
 	free(reference->text);
 	reference->text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* link_target.c - see link_target.h. */
-#include "fs/layer/link_target.h"
-#include "fs/layer/layer_reference.h"
+#include "fs/base/link_target.h"
+#include "fs/base/reference.h"
 #include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "gguf/error.h"
@@ -143,8 +143,8 @@ static char *print_tensor(const struct link_target_model *model, const char *pat
 		if (tensor->offset != offset)
 			break;
 		if (is_like(&found, organ))
-			return layer_reference_print(path, model->fingerprint, &found,
-						     REFERENCE_OF_UNKNOWN);
+			return reference_print(path, model->fingerprint, &found,
+					       REFERENCE_OF_UNKNOWN);
 	}
 	return NULL;
 }
@@ -163,8 +163,7 @@ char *link_target_print(struct link_target_models *models, struct backing *file,
 	if (read_organ(file, &whole, print) < 0)
 		return NULL;
 	if (whole.header_size == offset && is_like(&whole, organ))
-		text = layer_reference_print(backing_path(file), print, &whole,
-					     REFERENCE_OF_UNKNOWN);
+		text = reference_print(backing_path(file), print, &whole, REFERENCE_OF_UNKNOWN);
 	free((char *)whole.name);
 	return text;
 }
@@ -175,7 +174,7 @@ static int set_stale(struct error *err)
 }
 
 static int find_tensor(struct link_target_models *models, struct backing *file,
-		       const struct layer_reference *seen, struct organ *organ, uint64_t *offset,
+		       const struct reference *seen, struct organ *organ, uint64_t *offset,
 		       struct error *err)
 {
 	const struct link_target_model *model = find_model(models, file);
@@ -202,7 +201,7 @@ static int find_tensor(struct link_target_models *models, struct backing *file,
 }
 
 int link_target_find(struct link_target_models *models, struct backing *file,
-		     const struct layer_reference *seen, struct organ *organ, uint64_t *offset,
+		     const struct reference *seen, struct organ *organ, uint64_t *offset,
 		     struct error *err)
 {
 	char print[FINGERPRINT_TEXT];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_link_target.c - fs/layer/link_target.c: the place of an organ in a file, as text and found
+/* test_link_target.c - fs/base/link_target.c: the place of an organ in a file, as text and found
  * again. */
-#include "fs/layer/layer_reference.h"
-#include "fs/layer/link_target.h"
+#include "fs/base/link_target.h"
+#include "fs/base/reference.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "tests/unit/open_model.h"
@@ -23,15 +23,15 @@ static int find(void **state, const char *name, const char *text, struct organ *
 {
 	struct backing *file = open_file(state, name);
 	struct link_target_models models;
-	struct layer_reference seen;
+	struct reference seen;
 	struct error err = { 0 };
 	int rc;
 
 	link_target_models_init(&models);
-	must(layer_reference_parse(text, &seen, &err) == 0);
+	must(reference_parse(text, &seen, &err) == 0);
 	rc = link_target_find(&models, file, &seen, organ, offset, &err);
 	assert_int_equal(err.code, -rc);
-	layer_reference_release(&seen);
+	reference_release(&seen);
 	link_target_models_release(&models);
 	backing_unref(file);
 	return rc;

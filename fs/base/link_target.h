@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* link_target.h - where the path of a link led when there was a good organ, as the text of a
- * reference (layer_reference.h): the file by its path and fingerprint, and the tensor in it, or the
+ * reference (reference.h): the file by its path and fingerprint, and the tensor in it, or the
  * organ that an organ file is. */
-#ifndef FS_LAYER_LINK_TARGET_H
-#define FS_LAYER_LINK_TARGET_H
+#ifndef FS_BASE_LINK_TARGET_H
+#define FS_BASE_LINK_TARGET_H
 
 #include <pthread.h>
 #include <stdint.h>
 
 struct backing;
 struct error;
-struct layer_reference;
+struct reference;
 struct organ;
 
 /* The GGUFs that were read for that, so that each is read once for many links; any thread may use
@@ -32,7 +32,7 @@ char *link_target_print(struct link_target_models *models, struct backing *file,
  * the caller's to free, and the offset of its data, or -errno with err set: ESTALE it is another
  * file, or was changed; EIO, ENOMEM. */
 int link_target_find(struct link_target_models *models, struct backing *file,
-		     const struct layer_reference *seen, struct organ *organ, uint64_t *offset,
+		     const struct reference *seen, struct organ *organ, uint64_t *offset,
 		     struct error *err);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * A donor keeps no file open of its own: a disk from which organs were copied can be
  * unmounted. A thread that looks into it opens it again and checks that it is the same. */
-#ifndef FS_LAYER_DONOR_H
-#define FS_LAYER_DONOR_H
+#ifndef FS_BASE_DONOR_H
+#define FS_BASE_DONOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_donor.c - fs/layer/donor.c */
+/* test_donor.c - fs/base/donor.c */
+#include "fs/base/donor.h"
 #include "fs/base/fingerprint.h"
-#include "fs/layer/donor.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_reference.c - fs/layer/layer_reference.c: what a layer says of a slot that holds a
+/* test_reference.c - fs/layer/reference.c: what a layer says of a slot that holds a
  * model's tensor. */
-#include "fs/layer/layer_reference.h"
+#include "fs/base/reference.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "tests/unit/temp_dir.h"
@@ -25,7 +25,7 @@ static char *text_for(void **state, const char *file, const char *name, uint32_t
 	tensor.name = name;
 	tensor.name_length = length;
 	organ = organ_of_tensor(&tensor);
-	text = layer_reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_UNKNOWN);
+	text = reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_UNKNOWN);
 	backing_unref(backing);
 	return text;
 }
@@ -34,7 +34,7 @@ static const struct gguf_tensor up = {
 	.type = GGML_F32, .dims = 2, .ne = { 8, 4, 1, 1 }, .size = 128
 };
 
-static int read_bytes(void **state, const char *text, size_t n, struct layer_reference *reference,
+static int read_bytes(void **state, const char *text, size_t n, struct reference *reference,
 		      struct error *err)
 {
 	struct backing *file;
@@ -43,7 +43,7 @@ static int read_bytes(void **state, const char *text, size_t n, struct layer_ref
 	write_file(in_temp(state, "x.ref").text, text, n);
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
 	must(file);
-	rc = layer_reference_read(file, reference, err);
+	rc = reference_read(file, reference, err);
 	backing_unref(file);
 	return rc;
 }
@@ -51,7 +51,7 @@ static int read_bytes(void **state, const char *text, size_t n, struct layer_ref
 static void what_was_written_is_read(void **state)
 {
 	char *text = text_for(state, "base.gguf", "blk.0.ffn_up.weight", 19, &up);
-	struct layer_reference reference;
+	struct reference reference;
 
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_string_equal(reference.model, in_temp(state, "base.gguf").text);
@@ -63,8 +63,8 @@ static void what_was_written_is_read(void **state)
 	assert_memory_equal(reference.organ.ne, up.ne, sizeof(up.ne));
 	assert_int_equal(reference.organ.data_size, 128);
 	assert_string_equal(reference.organ.name, "blk.0.ffn_up.weight");
-	layer_reference_release(&reference);
-	layer_reference_release(&reference);
+	reference_release(&reference);
+	reference_release(&reference);
 	free(text);
 }
 
@@ -73,7 +73,7 @@ static void names_of_any_bytes_come_back(void **state)
 	static const char name[] = "a b%41\n\0\xff\x7f\\=é";
 	char *text =
 		text_for(state, "a 100% model\nof two lines.gguf", name, sizeof(name) - 1, &up);
-	struct layer_reference reference;
+	struct reference reference;
 
 	for (const char *at = text; *at; at++)
 		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
@@ -82,7 +82,7 @@ static void names_of_any_bytes_come_back(void **state)
 			    in_temp(state, "a 100% model\nof two lines.gguf").text);
 	assert_int_equal(reference.tensor_length, sizeof(name) - 1);
 	assert_memory_equal(reference.tensor, name, sizeof(name));
-	layer_reference_release(&reference);
+	reference_release(&reference);
 	free(text);
 }
 
@@ -92,21 +92,21 @@ static void scalars_and_types_that_are_not_known_have_their_size(void **state)
 	const struct gguf_tensor strange = {
 		.type = 4000000000, .dims = 4, .ne = { 2, 3, 4, 5 }, .size = 77
 	};
-	struct layer_reference reference;
+	struct reference reference;
 	char *text = text_for(state, "base.gguf", "x", 1, &scalar);
 
 	assert_non_null(strstr(text, "\nshape \n"));
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_int_equal(reference.organ.dims, 0);
 	assert_int_equal(reference.organ.data_size, 4);
-	layer_reference_release(&reference);
+	reference_release(&reference);
 	free(text);
 	text = text_for(state, "base.gguf", "x", 1, &strange);
 	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
 	assert_int_equal(reference.organ.type, 4000000000);
 	assert_int_equal(reference.organ.data_size, 77);
 	assert_memory_equal(reference.organ.ne, strange.ne, sizeof(strange.ne));
-	layer_reference_release(&reference);
+	reference_release(&reference);
 	free(text);
 }
 
@@ -115,13 +115,13 @@ static void whose_model_it_is_is_said_or_not_known(void **state)
 {
 	static const struct {
 		const char *line;
-		enum layer_reference_of of;
+		enum reference_of of;
 	} cases[] = { { "", REFERENCE_OF_UNKNOWN },
 		      { "of base\n", REFERENCE_OF_BASE },
 		      { "of another\n", REFERENCE_OF_ANOTHER },
 		      { "of it\n", REFERENCE_OF_UNKNOWN } };
 	char *text = text_for(state, "base.gguf", "x", 1, &up);
-	struct layer_reference reference;
+	struct reference reference;
 	struct organ organ = organ_of_tensor(&up);
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -130,26 +130,26 @@ static void whose_model_it_is_is_said_or_not_known(void **state)
 
 		assert_int_equal(read_bytes(state, whole, (size_t)n, &reference, NULL), 0);
 		assert_int_equal(reference.of, cases[i].of);
-		layer_reference_release(&reference);
+		reference_release(&reference);
 	}
 	free(text);
 	organ.name = "x";
 	organ.name_length = 1;
-	text = layer_reference_print("/x", PRINT, &organ, REFERENCE_OF_ANOTHER);
+	text = reference_print("/x", PRINT, &organ, REFERENCE_OF_ANOTHER);
 	assert_non_null(strstr(text, "\nof another\n"));
 	free(text);
 }
 
 static void assert_no_reference(void **state, const char *text, size_t n)
 {
-	struct layer_reference reference;
+	struct reference reference;
 	struct error err = { 0 };
 	const int rc = read_bytes(state, text, n, &reference, &err);
 
 	if (rc == 0)
 		fail_msg("taken for a reference: %.*s", (int)n, text);
 	assert_refused(rc, &err, EBADMSG, ERROR_NO_OFFSET);
-	layer_reference_release(&reference);
+	reference_release(&reference);
 }
 
 static void a_text_that_ends_early_is_no_reference(void **state)
@@ -226,37 +226,36 @@ static void no_line_may_be_missing_or_elsewhere(void **state)
 
 static void a_file_of_any_size_is_refused_without_reading_it(void **state)
 {
-	struct layer_reference reference;
+	struct reference reference;
 	struct error err = { 0 };
 	struct backing *file;
 
 	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
 	assert_int_equal(truncate(in_temp(state, "x.ref").text, (off_t)1 << 40), 0);
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	assert_refused(layer_reference_read(file, &reference, &err), &err, EBADMSG,
-		       ERROR_NO_OFFSET);
-	layer_reference_release(&reference);
+	assert_refused(reference_read(file, &reference, &err), &err, EBADMSG, ERROR_NO_OFFSET);
+	reference_release(&reference);
 	backing_unref(file);
 }
 
 static void a_file_that_was_changed_since_cannot_be_read(void **state)
 {
-	struct layer_reference reference;
+	struct reference reference;
 	struct error err = { 0 };
 	struct backing *file;
 
 	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
 	file = backing_open(in_temp(state, "x.ref").text, NULL);
 	assert_int_equal(truncate(in_temp(state, "x.ref").text, 3), 0);
-	assert_refused(layer_reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
-	layer_reference_release(&reference);
+	assert_refused(reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
+	reference_release(&reference);
 	backing_unref(file);
 }
 
 static void without_memory_nothing_is_read(void **state)
 {
 	char *text;
-	struct layer_reference reference;
+	struct reference reference;
 	struct backing *file;
 	struct error err = { 0 };
 
@@ -268,15 +267,15 @@ static void without_memory_nothing_is_read(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = layer_reference_read(file, &reference, &err);
+		rc = reference_read(file, &reference, &err);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			break;
 		}
 		assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
-		layer_reference_release(&reference);
+		reference_release(&reference);
 	}
-	layer_reference_release(&reference);
+	reference_release(&reference);
 	backing_unref(file);
 	free(text);
 }
