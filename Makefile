@@ -45,7 +45,7 @@ ALL_LDFLAGS = -pthread -pie $(LINKER) -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
 # measure/ needs the Fourier transform and nothing else.
 MEASURE_PACKAGES := kissfft-float
-PACKAGES := fuse3 libxxhash libzstd libcjson libcurl libseccomp yaml-0.1 $(MEASURE_PACKAGES)
+PACKAGES := fuse3 libxxhash libzstd libcjson libcurl libseccomp sqlite3 yaml-0.1 $(MEASURE_PACKAGES)
 INSTALL := install
 
 # $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
@@ -119,6 +119,12 @@ $B/gguf/%_table.inc: gguf/%_table.awk
 	@mkdir -p $(@D)
 	awk -f $< $(filter %.tsv,$^) > $@.new && mv $@.new $@
 
+$B/fs/layer/database.o: INC += -I$B
+$B/fs/layer/database.o: $B/fs/layer/layer_schema.inc
+$B/fs/layer/layer_schema.inc: fs/layer/schema.sql
+	@mkdir -p $(@D)
+	sed 's/  *--.*//; s/^--.*//; /^$$/d; s/.*/"&\\n"/' $< > $@.new && mv $@.new $@
+
 $B/libgguf.a: $(GGUF_OBJECTS)
 $B/libmeasure.a: $(MEASURE_OBJECTS)
 $(foreach f,$(FOLDERS),$(eval $B/libfs-$f.a: \
@@ -182,7 +188,7 @@ $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscal
 	-Wl,--wrap=curl_multi_poll,--wrap=cond_poll_wait
 # Files that are another mount's: test_path_probe.
 $B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64,--wrap=pthread_create
-# A stage that cannot be read: test_layer_seal.
+# A stage that cannot be read: test_layer_stage.
 $B/tests/unit/layer/tests: UNIT_LDFLAGS += -Wl,--wrap=pread64
 # Time that passes while nothing is asked: test_write_opens.
 $B/tests/unit/tree/tests: UNIT_LDFLAGS += -Wl,--wrap=clock_gettime
@@ -225,7 +231,7 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 
 # organfs on a disk that fails on demand (tests/tools/faults.c), with clocks that jump (clock.c), and
 # what else the mount tests run.
-FAULTY_CALLS := write pwrite64 fsync fdatasync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
+FAULTY_CALLS := write pwrite64 fsync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
 	ioctl sync_file_range pread64 preadv64v2 readlinkat fstat64 fstatat64 faccessat fdopendir readdir64
 CLOCK_CALLS := clock_gettime time pthread_cond_timedwait curl_multi_poll

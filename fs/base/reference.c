@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reference.c - see reference.h. */
 #include "fs/base/reference.h"
-#include "fs/storage/backing.h"
 #include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
 #include "gguf/error.h"
@@ -12,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_MAX ((size_t)1 << 19)
 
 #define FIRST_WORDS "organfs reference 1"
 #define FIRST_LINE  FIRST_WORDS "\n"
@@ -136,24 +133,6 @@ static bool parse(char *text, struct reference *reference)
 	tensor.name_length = (uint32_t)reference->tensor_length;
 	reference->organ = organ_of_tensor(&tensor);
 	return true;
-}
-
-int reference_read(struct backing *file, struct reference *reference, struct error *err)
-{
-	const uint64_t size = backing_size(file);
-
-	*reference = (struct reference){ .text = NULL };
-	if (size > TEXT_MAX)
-		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
-	reference->text = malloc((size_t)size + 1);
-	if (!reference->text)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	if (backing_read(file, reference->text, (size_t)size, 0) < 0)
-		return error_set(err, EIO, ERROR_NO_OFFSET, "it cannot be read");
-	reference->text[size] = '\0';
-	if (!parse(reference->text, reference))
-		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
-	return 0;
 }
 
 int reference_parse(const char *text, struct reference *reference, struct error *err)

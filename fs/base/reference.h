@@ -42,11 +42,8 @@ struct reference {
 	char *text; /* owned */
 };
 
-/* Read the text in file. Returns 0, or -errno with err set: EBADMSG no reference, EIO, ENOMEM.
- * Release with reference_release() either way. */
-int reference_read(struct backing *file, struct reference *reference, struct error *err);
-
-/* The same for a text. */
+/* Read the text. Returns 0, or -errno with err set: EBADMSG no reference, ENOMEM. Release with
+ * reference_release() either way. */
 int reference_parse(const char *text, struct reference *reference, struct error *err);
 
 void reference_release(struct reference *reference);

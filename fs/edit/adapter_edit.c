@@ -6,10 +6,11 @@
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/layer_adapters.h"
+#include "fs/layer/layer_records.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/model/model.h"
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
 
@@ -111,13 +112,17 @@ static void report_broken(struct model *model, const char *file, const struct co
 static int put_link(struct model *model, const char *file, size_t length, struct content *link,
 		    struct gguf *gguf)
 {
-	int rc = journal_finish_pending(model);
+	int rc = journal_check(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
 	if (rc == 0)
-		rc = layer_link_adapter(model->layer, file, link->target, link->uid, link->gid,
-					&link->mtime);
+		rc = layer_write_adapter(model->layer,
+					 &(struct layer_adapter){ .file = file,
+								  .target = link->target,
+								  .uid = link->uid,
+								  .gid = link->gid,
+								  .mtime = link->mtime });
 	if (rc < 0) {
 		content_unref(link);
 		gguf_free(gguf);
@@ -191,12 +196,15 @@ static int check_number(struct writing *writing, const struct source *source)
 static int put_number(struct writing *writing, const char *text)
 {
 	struct model *model = writing->model;
-	int rc = journal_finish_pending(model);
+	int rc = journal_check(model);
 
 	if (rc == 0)
 		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
 	if (rc == 0)
-		rc = layer_write_setting(model->layer, writing->file, text, &writing->mtime);
+		rc = layer_write_adapter(model->layer,
+					 &(struct layer_adapter){ .file = writing->file,
+								  .text = text,
+								  .mtime = writing->mtime });
 	if (rc < 0)
 		return rc;
 	adapters_set_value(model, writing->file, writing->length, writing->kind, &writing->value,
@@ -248,8 +256,8 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 {
 	const struct timespec never = { 0 };
 	char scale[NAME_MAX + 8];
-	const char *const files[LAYER_ADAPTER_FILES] = { file, scale };
-	int rc = journal_finish_pending(model);
+	const char *const files[] = { file, scale };
+	int rc = journal_check(model);
 
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)length, file);
 	if (rc == 0)
@@ -317,7 +325,10 @@ static void set_alpha(struct model *model, float alpha)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	adapters_print_number(alpha, text);
-	rc = layer_write_setting(model->layer, ADAPTERS_COPIED ".alpha", text, &now);
+	rc = layer_write_adapter(model->layer,
+				 &(struct layer_adapter){ .file = ADAPTERS_COPIED ".alpha",
+							  .text = text,
+							  .mtime = now });
 	if (rc < 0) {
 		log_add(model->log,
 			DIRECTORY ADAPTERS_COPIED ".alpha: it would be %.*s, as the donor says, "
@@ -411,21 +422,20 @@ static int recover_number(struct model *model, const struct layer_adapter *what,
 		return -EINVAL;
 	rc = adapters_reserve(model, what->file, length, kind);
 	if (rc == 0)
-		adapters_set_value(model, what->file, length, kind, &value, &what->stat.st_mtim);
+		adapters_set_value(model, what->file, length, kind, &value, &what->mtime);
 	return rc;
 }
 
 static int recover_link(struct model *model, const struct layer_adapter *what, size_t length)
 {
-	struct content *link =
-		make_link(model, what->target, what->stat.st_uid, what->stat.st_gid, NULL, NOT_YET);
+	struct content *link = make_link(model, what->target, what->uid, what->gid, NULL, NOT_YET);
 	int rc = link ? adapters_reserve(model, what->file, length, ADAPTER_GGUF) : -ENOMEM;
 
 	if (rc < 0) {
 		content_unref(link);
 		return rc;
 	}
-	link->mtime = what->stat.st_mtim;
+	link->mtime = what->mtime;
 	adapters_set_link(model, what->file, length, link, NULL);
 	return 0;
 }
@@ -442,8 +452,7 @@ static int recover_one(void *context, const struct layer_adapter *what, struct e
 		rc = what->target ? recover_link(model, what, length)
 				  : recover_number(model, what, kind, length);
 	if (rc == -ENOMEM)
-		return layer_unread(model->layer, class_name(CLASS_ADAPTERS), what->file, ENOMEM,
-				    err);
+		return layer_unread(model->layer, ENOMEM, err);
 	if (rc == 0)
 		model->recovered++;
 	else

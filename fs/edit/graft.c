@@ -7,9 +7,10 @@
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/layer_commit.h"
+#include "fs/layer/layer.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/paths/write_source.h"
 #include "fs/storage/backing.h"
@@ -247,12 +248,21 @@ bool filling_stand_in(const struct filling *filling, struct organ *organ)
 	return false;
 }
 
+/* The slot that was moved holds nothing now. */
+static void show_left(struct filling *filling)
+{
+	if (filling->left)
+		slots_set(filling->model->slots, filling->left_slot, filling->nothing);
+	filling->nothing = NULL;
+}
+
 int filling_put(struct filling *filling, struct content *content)
 {
 	if (filling->is_new)
 		return model_add_slot(filling->model, filling->klass, filling->name, filling->added,
 				      (uint32_t)filling->added_length, content);
 	slots_set(filling->model->slots, filling->tensor, content);
+	show_left(filling);
 	return 0;
 }
 
@@ -269,46 +279,53 @@ int filling_reserve(struct filling *filling)
 	return rc;
 }
 
-void filling_publish(struct filling *filling, struct content *content, struct backing *file)
+void filling_publish(struct filling *filling, struct content *content, struct backing *file,
+		     const struct timespec *mtime)
 {
 	content_fill(content, inode_new(filling->model), &filling->organ, file);
 	filling->organ.name = NULL;
+	content->mtime = *mtime;
 	content_set_donor(content, donor_ref(filling->donor));
 	slots_set(filling->model->slots, filling->tensor, content);
+	show_left(filling);
 }
 
 int filling_restore(struct filling *filling)
 {
-	const int rc = layer_revert(filling->model->layer, filling->klass, filling->name);
+	const int rc =
+		layer_revert(filling->model->layer, filling->klass, filling->name, filling->left);
 
-	if (rc == 0)
-		slots_set(filling->model->slots, filling->tensor, NULL);
+	if (rc < 0)
+		return rc;
+	slots_set(filling->model->slots, filling->tensor, NULL);
+	show_left(filling);
+	return 0;
+}
+
+/* Put the sealed stage in force, and let others do so while the disk works: grafts of other slots
+ * share its fsync(). With the commit lock held, which is released meanwhile. */
+static int commit_with_others(struct filling *filling, struct journal_graft *graft,
+			      const struct timespec *mtime, struct backing **file)
+{
+	struct model *model = filling->model;
+	struct layer_origin origin;
+	int rc;
+	struct layer_commit *commit =
+		layer_commit_begin(model->layer, filling->seal, filling->klass, filling->name,
+				   filling_origin(filling, &origin), mtime, &rc);
+
+	if (!commit)
+		return rc;
+	journal_wait(model, graft);
+	rc = layer_commit_wait(commit, file);
+	journal_resume(model, graft);
 	return rc;
 }
 
-/* Put stage number in place, and let others do so while the disk works: grafts of other slots
- * become durable with this one. With the commit lock held, which is released meanwhile. */
-static int commit_with_others(struct filling *filling, struct journal_graft *graft, unsigned number,
-			      struct backing **file)
-{
-	struct model *model = filling->model;
-	struct layer_commit commit;
-	struct layer_origin origin;
-	int rc = layer_commit_begin(&commit, model->layer, number, &filling->seal, filling->klass,
-				    filling->name, filling_origin(filling, &origin));
-
-	if (rc == 0) {
-		journal_wait(model, graft);
-		rc = layer_commit_wait(&commit);
-		journal_resume(model, graft);
-	}
-	return layer_commit_end(&commit, rc, file);
-}
-
-/* With the commit lock held: stage number, which was sealed, fills the slot. *view may be NULL:
- * there is no memory for it. */
-static int keep_sealed(struct filling *filling, struct journal_graft *graft, unsigned number,
-		       struct view **view)
+/* With the commit lock held: the sealed stage fills the slot. *view may be NULL: there is no memory
+ * for it. */
+static int keep_sealed(struct filling *filling, struct journal_graft *graft,
+		       const struct timespec *mtime, struct view **view)
 {
 	struct model *model = filling->model;
 	struct content *content = content_new_whiteout();
@@ -319,9 +336,9 @@ static int keep_sealed(struct filling *filling, struct journal_graft *graft, uns
 	filling_find(filling);
 	rc = content ? filling_reserve(filling) : -ENOMEM;
 	if (rc == 0)
-		rc = commit_with_others(filling, graft, number, &file);
+		rc = commit_with_others(filling, graft, mtime, &file);
 	if (rc == 0) {
-		filling_publish(filling, content_ref(content), file);
+		filling_publish(filling, content_ref(content), file, mtime);
 		*view = organ_file_view(model, filling->tensor, content);
 	}
 	content_unref(content);
@@ -346,6 +363,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
 	struct model *model = filling->model;
 	struct journal_graft graft;
+	const struct timespec mtime = stage_shown(stage).mtime;
 	struct view *view = NULL;
 	struct source staged;
 	int rc = stage_commit_begin(stage, &staged);
@@ -357,9 +375,9 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
 		journal_begin_graft(model, &graft, filling->klass, filling->name);
-		rc = has_moved_on(filling) ? -ESTALE : journal_finish_pending(model);
+		rc = has_moved_on(filling) ? -ESTALE : journal_check(model);
 		if (rc == 0 && !filling->is_base) {
-			rc = keep_sealed(filling, &graft, stage_number(stage), &view);
+			rc = keep_sealed(filling, &graft, &mtime, &view);
 		} else if (rc == 0) {
 			rc = filling_restore(filling);
 			if (rc == 0)
@@ -591,7 +609,7 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 		*moved_on = content != was && !content_is_whiteout(content);
 	rc = content_is_whiteout(content) ? -ENOENT
 	     : moved_on && *moved_on	  ? -ESTALE
-					  : journal_finish_pending(model);
+					  : journal_check(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
 	if (rc == 0)

@@ -89,7 +89,4 @@ int graft_symlink(struct model *model, enum organ_class klass, const char *name,
  * -errno with err set: not all can be read. */
 int graft_recover(struct model *model, const char *mountpoint, struct error *err);
 
-/* Finish a move, of a slot or a key, that an earlier mount noted and did not finish. */
-void graft_finish_move(struct model *model);
-
 #endif

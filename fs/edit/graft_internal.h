@@ -30,10 +30,13 @@ struct filling {
 	uint32_t tensor;	      /* else its number */
 	bool is_over;		      /* in place of was alone, NULL for the base's */
 	const struct content *was;
-	bool moved_on;		/* it holds something else by now */
-	struct layer_seal seal; /* how the organ goes into the layer */
-	struct organ organ;	/* the organ to fill it; its name is ours until it is a content */
-	struct donor *donor;	/* where it came from, borrowed; NULL: not known */
+	bool moved_on;		       /* it holds something else by now */
+	struct layer_seal *seal;       /* how the organ goes into the layer; the stage's */
+	const struct layer_left *left; /* a slot that is emptied with it; NULL: none is */
+	uint32_t left_slot;	       /* its number */
+	struct content *nothing;       /* its content then; used up */
+	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
+	struct donor *donor; /* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
 	size_t added_length;
 	struct error err;
@@ -74,12 +77,14 @@ bool filling_stand_in(const struct filling *filling, struct organ *organ);
  * filling_put() cannot fail. Returns 0, -ENOSPC or -ENOMEM. */
 int filling_reserve(struct filling *filling);
 
-/* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. */
+/* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. One that
+ * was left holds nothing. */
 int filling_put(struct filling *filling, struct content *content);
 
 /* With the commit lock held, as the next two: the file of a slot that was reserved is in force, and
  * the slot holds what is in it: content, a content_new_whiteout() until now. Both are used up. */
-void filling_publish(struct filling *filling, struct content *content, struct backing *file);
+void filling_publish(struct filling *filling, struct content *content, struct backing *file,
+		     const struct timespec *mtime);
 
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);

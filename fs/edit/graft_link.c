@@ -8,6 +8,7 @@
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
 #include "fs/model/inode.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
@@ -30,9 +31,10 @@ static int put_content(struct filling *filling, struct content *content)
 	int rc = -ENOMEM;
 
 	if (content && content_is_link(content)) {
-		rc = layer_symlink(layer, filling->klass, filling->name,
-				   filling_origin(filling, &origin), content->target, content->seen,
-				   content->uid, content->gid, &content->mtime);
+		rc = layer_put_link(layer, filling->klass, filling->name,
+				    filling_origin(filling, &origin), content->target,
+				    content->seen, content->uid, content->gid, &content->mtime,
+				    filling->left);
 	} else if (content) {
 		if (filling->mtime)
 			content->mtime = *filling->mtime;
@@ -43,8 +45,9 @@ static int put_content(struct filling *filling, struct content *content)
 					       : REFERENCE_OF_ANOTHER);
 	}
 	if (text)
-		rc = layer_write(layer, LAYER_REFERENCE, filling->klass, filling->name,
-				 filling_origin(filling, &origin), text, &content->mtime);
+		rc = layer_put_reference(layer, filling->klass, filling->name,
+					 filling_origin(filling, &origin), text, &content->mtime,
+					 filling->left);
 	free(text);
 	if (rc == 0)
 		return filling_put(filling, content);
@@ -62,7 +65,7 @@ int graft_refer(struct model *model, const struct graft_place *place, const stru
 	if (rc == 0) {
 		journal_begin(model);
 		filling_find(&filling);
-		rc = journal_finish_pending(model);
+		rc = journal_check(model);
 		if (rc == 0)
 			rc = filling_check(&filling);
 		if (rc == 0)
@@ -108,7 +111,7 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 	journal_begin(model);
 	filling_find(&filling);
 	filling.organ = content->organ;
-	rc = journal_finish_pending(model);
+	rc = journal_check(model);
 	if (rc == 0 && (!content->broken || filling.is_new))
 		rc = filling_check(&filling);
 	if (rc == 0)
@@ -159,14 +162,14 @@ static int share(struct filling *filling, const struct origin *from)
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
 				filling->klass, filling->name, filling_origin(filling, &origin),
-				&file);
+				filling->left, &file);
 	if (rc < 0) {
 		content_unref(content);
 		free(name);
 		return rc;
 	}
 	filling->organ.name = name;
-	filling_publish(filling, content, file);
+	filling_publish(filling, content, file, &from->content->mtime);
 	return 0;
 }
 
@@ -295,7 +298,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	lock_both(model, from->model);
 	filling_find(filling);
 	if (is_current(from)) {
-		rc = journal_finish_pending(model);
+		rc = journal_check(model);
 		/* A copy onto itself changes nothing. */
 		if (rc == 0 && !is_onto_itself(filling, from))
 			rc = link_slot(filling, from);
@@ -340,7 +343,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	filling_find(&filling);
 	if (content_is_whiteout(origin.content))
 		rc = -ENOENT;
-	else if (!merged && !is_at(&filling, &origin) && (rc = journal_finish_pending(model)) == 0)
+	else if (!merged && !is_at(&filling, &origin) && (rc = journal_check(model)) == 0)
 		rc = link_slot(&filling, &origin);
 	unlock_both(model, from);
 	if (merged)
@@ -354,51 +357,22 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 								  : rc;
 }
 
-/* The slot holds nothing any more, which is staged already where it has to be said. What fails is
- * made up for later: the note says what there is to do. */
-static enum journal_left leave_slot(struct model *model, uint32_t tensor, unsigned number,
-				    struct content *nothing)
-{
-	const struct organ_place *place = &model->places[tensor];
-	const int rc = journal_needs_whiteout(model, tensor)
-			       ? layer_commit_text(model->layer, number, LAYER_WHITEOUT,
-						   place->klass, place->name, NULL)
-			       : layer_revert(model->layer, place->klass, place->name);
-
-	slots_set(model->slots, tensor, nothing);
-	return rc < 0 ? LEFT_SLOT : LEFT_NOTHING;
-}
-
-/* With the commit lock held. Once the new slot is filled, the move is in force: all that may well
- * fail comes before that. */
+/* With the commit lock held: both slots change in one transaction. */
 static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
-	const bool hides = journal_needs_whiteout(model, from->slot);
-	enum journal_left left = LEFT_NOTHING;
-	struct content *nothing = content_new_whiteout();
-	unsigned number = 0;
-	int rc = !nothing ? -ENOMEM
-		 : hides  ? layer_stage_text(model->layer, place->klass, "", NULL, &number)
-			  : 0;
+	const struct layer_left left = { place->klass, place->name,
+					 journal_needs_whiteout(model, from->slot) };
+	int rc = -ENOMEM;
 
-	if (rc < 0) {
-		content_unref(nothing);
-		return rc;
-	}
-	rc = journal_note_move(model, class_name(place->klass), place->name,
-			       class_name(filling->klass), filling->name);
-	if (rc == 0)
+	filling->left = &left;
+	filling->left_slot = from->slot;
+	filling->nothing = content_new_whiteout();
+	if (filling->nothing)
 		rc = link_slot(filling, from);
-	if (rc == 0) {
-		left = leave_slot(model, from->slot, number, nothing);
-	} else {
-		content_unref(nothing);
-		if (hides)
-			layer_unstage(model->layer, number);
-	}
-	journal_end_move(model, left, from->slot);
+	content_unref(filling->nothing);
+	filling->left = NULL;
 	return rc;
 }
 
@@ -417,7 +391,7 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 		rc = -ENOENT;
 	else if (is_made(from.content))
 		rc = -EXDEV;
-	else if (!is_at(&filling, &from) && (rc = journal_finish_pending(model)) == 0)
+	else if (!is_at(&filling, &from) && (rc = journal_check(model)) == 0)
 		rc = move_slot(&filling, &from);
 	journal_end(model);
 	content_unref(from.content);

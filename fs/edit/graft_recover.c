@@ -94,8 +94,8 @@ static struct content *broken_organ(struct filling *filling)
 static bool is_unreadable(const struct filling *filling, const struct layer_entry *entry)
 {
 	return layer_is_unread(filling->err.code) ||
-	       ((entry->kind == LAYER_ORGAN || entry->kind == LAYER_COMPRESSED) &&
-		filling->err.code == EBADMSG && (!filling->is_new || entry->origin.slot));
+	       (entry->kind == LAYER_COPY && filling->err.code == EBADMSG &&
+		(!filling->is_new || entry->origin.slot));
 }
 
 /* A model that references of a user lead to, as it is now. */
@@ -145,11 +145,11 @@ static void open_foreign_as(struct foreign *foreign, gid_t gid, struct remote_ca
 /* The model at a path, which is read once however many references of the owner there are. NULL: out
  * of memory. */
 static struct foreign *find_foreign(struct graft_recovery *recovery, const char *path,
-				    const struct stat *owner)
+				    const struct layer_entry *entry)
 {
 	struct foreign *foreign = recovery->foreign;
 
-	while (foreign && (strcmp(foreign->path, path) != 0 || foreign->uid != owner->st_uid))
+	while (foreign && (strcmp(foreign->path, path) != 0 || foreign->uid != entry->uid))
 		foreign = foreign->next;
 	if (foreign)
 		return foreign;
@@ -158,8 +158,8 @@ static struct foreign *find_foreign(struct graft_recovery *recovery, const char 
 		free(foreign);
 		return NULL;
 	}
-	foreign->uid = owner->st_uid;
-	open_foreign_as(foreign, owner->st_gid, recovery->model->remote);
+	foreign->uid = entry->uid;
+	open_foreign_as(foreign, entry->gid, recovery->model->remote);
 	if (foreign->base.file)
 		backing_set_log(foreign->base.file, recovery->model->log);
 	foreign->next = recovery->foreign;
@@ -231,7 +231,7 @@ static struct content *refer(struct filling *filling, const struct reference *re
 /* The content that the reference of that owner leads to, in the base or another model. Where it lay
  * is looked at first: a chimera of the base may have the base's fingerprint. */
 static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
-			       const struct reference *reference, const struct stat *owner)
+			       const struct reference *reference, const struct layer_entry *entry)
 {
 	struct model *model = filling->model;
 	const struct gguf_tensor *own =
@@ -243,7 +243,7 @@ static struct content *resolve(struct graft_recovery *recovery, struct filling *
 	if (own && (reference->of == REFERENCE_OF_BASE ||
 		    strcmp(reference->model, backing_path(model->base)) == 0))
 		return refer(filling, reference, model->base, own);
-	foreign = find_foreign(recovery, reference->model, owner);
+	foreign = find_foreign(recovery, reference->model, entry);
 	if (!foreign)
 		return NULL;
 	if (foreign->base.gguf)
@@ -256,18 +256,17 @@ static struct content *resolve(struct graft_recovery *recovery, struct filling *
 }
 
 static struct content *content_of_reference(struct graft_recovery *recovery,
-					    struct filling *filling, struct backing *file)
+					    struct filling *filling,
+					    const struct layer_entry *entry)
 {
 	struct reference reference;
 	struct content *content = NULL;
 
-	if (reference_read(file, &reference, &filling->err) == 0) {
+	if (reference_parse(entry->reference, &reference, &filling->err) == 0) {
 		filling->organ = reference.organ;
 		if (filling_check(filling) == 0)
-			content = resolve(recovery, filling, &reference, backing_stat(file));
+			content = resolve(recovery, filling, &reference, entry);
 	}
-	if (content)
-		content->mtime = backing_stat(file)->st_mtim;
 	filling->organ.name = NULL;
 	reference_release(&reference);
 	return content;
@@ -284,7 +283,7 @@ static bool stand_in_of_link(const struct filling *filling, const struct layer_e
 		return true;
 	if (!stand_in_of_nothing(filling, organ))
 		return false;
-	if (entry->seen && reference_parse(entry->seen, seen, &err) == 0)
+	if (entry->reference && reference_parse(entry->reference, seen, &err) == 0)
 		*organ = seen->organ;
 	return true;
 }
@@ -311,9 +310,8 @@ static struct content *content_of_link(struct filling *filling, const struct lay
 	reference_release(&seen);
 	filling->organ.name = NULL;
 	if (content) {
-		content_set_owner(content, entry->stat.st_uid, entry->stat.st_gid);
-		content->mtime = entry->stat.st_mtim;
-		content_set_seen(content, entry->seen);
+		content_set_owner(content, entry->uid, entry->gid);
+		content_set_seen(content, entry->reference);
 		content_set_broken(content, "a link that was not followed yet");
 	}
 	return content;
@@ -323,13 +321,12 @@ static struct content *content_of(struct graft_recovery *recovery, struct fillin
 				  const struct layer_entry *entry)
 {
 	switch (entry->kind) {
-	case LAYER_ORGAN:
-	case LAYER_COMPRESSED:
+	case LAYER_COPY:
 		return content_of_organ(filling, entry->file);
 	case LAYER_LINK:
 		return content_of_link(filling, entry);
 	case LAYER_REFERENCE:
-		return content_of_reference(recovery, filling, entry->file);
+		return content_of_reference(recovery, filling, entry);
 	default:
 		if (!filling->is_new)
 			return content_new_whiteout();
@@ -418,14 +415,14 @@ static bool is_of_merge(const struct filling *filling, const struct layer_entry 
 {
 	struct organ stand_in;
 
-	return entry->kind == LAYER_WHITEOUT && filling->is_new && entry->file &&
+	return entry->kind == LAYER_WHITEOUT && filling->is_new &&
 	       filling_stand_in(filling, &stand_in);
 }
 
 static int forget_removal(struct model *model, const struct layer_entry *entry)
 {
 	const bool stays = layer_is_read_only(model->layer);
-	const int rc = stays ? 0 : layer_revert(model->layer, entry->klass, entry->name);
+	const int rc = stays ? 0 : layer_revert(model->layer, entry->klass, entry->name, NULL);
 
 	if (rc == 0)
 		log_add(model->log, "%s/%s.bin: that it was removed is %s: there is no such tensor",
@@ -450,12 +447,14 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 
 	filling_find(&filling);
 	name_slot(&filling, &entry->origin);
-	if (entry->file || entry->kind == LAYER_LINK)
+	if (entry->file || entry->kind != LAYER_COPY)
 		content = content_of(recovery, &filling, entry);
 	gone = is_of_merge(&filling, entry);
 	backing_unref(entry->file);
 	if (gone && forget_removal(model, entry) == 0)
 		return 0;
+	if (content && content->kind != CONTENT_WHITEOUT)
+		content->mtime = entry->mtime;
 	if (content && content->kind == CONTENT_COPY)
 		content_set_donor(content, donor_of(recovery, &entry->origin));
 	if (!content && is_unreadable(&filling, entry))
@@ -469,65 +468,10 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 		error_set(&filling.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
 	snprintf(file, sizeof(file), "%s.bin", entry->name);
 	if (layer_is_unread(filling.err.code))
-		return layer_unread(model->layer, class_name(entry->klass), file, filling.err.code,
-				    err);
+		return layer_unread(model->layer, filling.err.code, err);
 	model_leave_alone(model, class_name(entry->klass), file,
 			  error_describe(&filling.err, text, sizeof(text)));
 	return 0;
-}
-
-/* "CLASS/NAME": cut at the slash. */
-static bool split_path(char *path, enum organ_class *klass, const char **name)
-{
-	char *slash = strchr(path, '/');
-
-	if (!slash)
-		return false;
-	*slash = '\0';
-	*name = slash + 1;
-	return class_find(path, strlen(path), klass);
-}
-
-/* What is moved is where it was, or at both places, or done. */
-void graft_finish_move(struct model *model)
-{
-	char text[2 * NAME_MAX + 64], *line = text, *end;
-	enum organ_class klass, new_class;
-	const char *name, *new_name;
-	uint32_t tensor;
-	int rc;
-	const ssize_t noted = layer_journal_read(model->layer, text, sizeof(text));
-	/* What is moved may be what was left alone. */
-	const bool left_alone = model->keep_layer;
-
-	if (noted == 0)
-		return;
-	if (noted < 0)
-		log_add(model->log, "%s/MOVING: %s", layer_path(model->layer),
-			layer_open_error((int)noted));
-	model->journal.stuck = left_alone || noted < 0;
-	end = strchr(line, '\n');
-	if (end && end[1] && !model->journal.stuck) {
-		*end = '\0';
-		end[1 + strcspn(end + 1, "\n")] = '\0';
-		if (!metadata_edit_finish_move(model, line, end + 1) &&
-		    split_path(line, &klass, &name) && split_path(end + 1, &new_class, &new_name) &&
-		    model_find_slot(model, klass, name, strlen(name), &tensor)) {
-			rc = graft_move(model, tensor, new_class, new_name);
-			model->journal.stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL;
-		}
-	}
-	/* The next mount tries again. */
-	model->keep_layer |= model->journal.stuck;
-	if (model->journal.stuck)
-		log_add(model->log,
-			"%s: a move that an earlier mount began cannot be finished%s; "
-			"until a mount can, every graft is refused",
-			layer_path(model->layer),
-			left_alone ? ", as it may be of what is left alone there: repair or remove "
-				     "that"
-				   : "");
-	model->journal.noted = model->journal.stuck || layer_journal_clear(model->layer) < 0;
 }
 
 int graft_recover(struct model *model, const char *mountpoint, struct error *err)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* journal.c - see journal.h. */
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/layer/layer.h"
-#include "fs/layer/layer_metadata.h"
-#include "fs/layer/layer_undo.h"
+#include "fs/layer/layer_records.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/slots.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 void journal_begin(struct model *model)
@@ -44,12 +42,6 @@ static bool is_waiting(const struct journal *journal, enum organ_class klass, co
 	return graft != NULL;
 }
 
-static bool has_pending(const struct journal *journal)
-{
-	return journal->stuck || journal->undoing || journal->left != LEFT_NOTHING ||
-	       journal->noted;
-}
-
 void journal_begin_graft(struct model *model, struct journal_graft *graft, enum organ_class klass,
 			 const char *name)
 {
@@ -57,8 +49,7 @@ void journal_begin_graft(struct model *model, struct journal_graft *graft, enum 
 
 	*graft = (struct journal_graft){ .klass = klass, .name = name };
 	pthread_mutex_lock(&journal->commit);
-	while (journal->alone || is_waiting(journal, klass, name) ||
-	       (journal->waiting && has_pending(journal)))
+	while (journal->alone || is_waiting(journal, klass, name))
 		pthread_cond_wait(&journal->moved, &journal->commit);
 }
 
@@ -83,33 +74,16 @@ void journal_resume(struct model *model, struct journal_graft *graft)
 	pthread_cond_broadcast(&journal->moved);
 }
 
-int journal_finish_pending(struct model *model)
+int journal_check(const struct model *model)
 {
-	struct journal *journal = &model->journal;
-	int rc = journal->stuck ? -EIO : 0;
+	const struct journal *journal = &model->journal;
 
-	if (journal->replaying && !pthread_equal(journal->replayer, pthread_self()))
-		return -EBUSY;
-	if (rc == 0 && journal->undoing)
-		rc = layer_undo_finish(model->layer);
-	if (rc == 0)
-		journal->undoing = false;
-	if (rc == 0 && journal->left == LEFT_SLOT)
-		rc = journal_empty_slot(model, journal->left_number);
-	else if (rc == 0 && journal->left == LEFT_KEY)
-		rc = journal_empty_key(model, journal->left_number);
-	if (rc == 0)
-		journal->left = LEFT_NOTHING;
-	if (rc == 0 && journal->noted)
-		rc = layer_journal_clear(model->layer);
-	if (rc == 0)
-		journal->noted = false;
-	return rc;
+	return journal->replaying && !pthread_equal(journal->replayer, pthread_self()) ? -EBUSY : 0;
 }
 
 int journal_begin_replay(struct model *model)
 {
-	const int rc = journal_finish_pending(model);
+	const int rc = journal_check(model);
 
 	if (rc == 0) {
 		model->journal.replaying = true;
@@ -165,24 +139,6 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot)
 	}
 }
 
-int journal_note_move(struct model *model, const char *directory, const char *name,
-		      const char *new_directory, const char *new_name)
-{
-	char text[2 * (NAME_MAX + 16) + 2];
-
-	snprintf(text, sizeof(text), "%s/%s\n%s/%s\n", directory, name, new_directory, new_name);
-	return layer_journal_write(model->layer, text);
-}
-
-void journal_end_move(struct model *model, enum journal_left left, uint32_t number)
-{
-	struct journal *journal = &model->journal;
-
-	journal->left = left;
-	journal->left_number = number;
-	journal->noted = left != LEFT_NOTHING || layer_journal_clear(model->layer) < 0;
-}
-
 bool journal_needs_whiteout(struct model *model, uint32_t slot)
 {
 	struct content *beneath = slots_beneath(model->slots, slot);
@@ -203,10 +159,10 @@ int journal_empty_slot(struct model *model, uint32_t slot)
 int journal_empty_key(struct model *model, uint32_t i)
 {
 	const struct metadata_key key = metadata_key(model->metadata, i);
-	struct timespec now;
+	struct layer_key removed = { .name = key.name, .removed = true };
 
 	if (i >= model->gguf->n_kv)
-		return layer_revert_key(model->layer, key.name);
-	clock_gettime(CLOCK_REALTIME, &now);
-	return layer_write_key(model->layer, LAYER_KEY_REMOVED, key.name, "", NULL, &now);
+		return layer_revert_key(model->layer, key.name, NULL);
+	clock_gettime(CLOCK_REALTIME, &removed.mtime);
+	return layer_write_key(model->layer, &removed, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* journal.h - changes of a model go into its layer one at a time, and what a crash or a failing
- * disk left half done is finished before the next one.
+/* journal.h - changes of a model go into its layer in an order: each is checked, made durable and
+ * then shown before the next one of the same slot.
  *
  * A thread takes locks in this order: the turn of struct symlinks, experts_lock of a model, the
  * lock of a struct stage, commit of a journal (of two models first that of the lower number), and
@@ -8,7 +8,13 @@
 #ifndef FS_EDIT_JOURNAL_H
 #define FS_EDIT_JOURNAL_H
 
-#include "fs/model/model.h"
+#include "gguf/anatomy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct model;
+struct snapshot;
 
 /* Lock commit, with no graft on its way to the disk; and unlock it, then call the model's listener.
  * The caller may still hold commit of another model. */
@@ -16,11 +22,11 @@ void journal_begin(struct model *model);
 void journal_end(struct model *model);
 
 /* A graft of one slot, for which others of other slots need not wait: several wait for the disk
- * together. journal_begin_graft() locks commit, with no graft of that slot on its way, and nothing
- * half done beside grafts that are; journal_end() is due. Between the two journal_wait() unlocks
- * it while the thread waits for the disk, and journal_resume() locks it again: until then nothing
- * else changes the slot, and no journal_begin() returns. A thread that waits in journal_begin()
- * goes before new grafts. name is borrowed until then. */
+ * together. journal_begin_graft() locks commit, with no graft of that slot on its way;
+ * journal_end() is due. Between the two journal_wait() unlocks it while the thread waits for the
+ * disk, and journal_resume() locks it again: until then nothing else changes the slot, and no
+ * journal_begin() returns. A thread that waits in journal_begin() goes before new grafts. name is
+ * borrowed until then. */
 struct journal_graft {
 	struct journal_graft *next;
 	enum organ_class klass;
@@ -33,12 +39,12 @@ void journal_resume(struct model *model, struct journal_graft *graft);
 
 /* All below are called with commit held, or before the mount. */
 
-/* Before anything else changes: finish what is half done. Returns 0 or -errno: EIO an earlier mount
- * left what cannot be finished, EBUSY another thread is between the two calls that follow. */
-int journal_finish_pending(struct model *model);
+/* May this thread change the model now? Returns 0, or -EBUSY: another thread is between the two
+ * calls that follow. */
+int journal_check(const struct model *model);
 
 /* From now on until journal_end_replay() only this thread changes the model. Returns 0, or
- * -errno as journal_finish_pending(). */
+ * -errno as journal_check(). */
 int journal_begin_replay(struct model *model);
 void journal_end_replay(struct model *model);
 
@@ -48,15 +54,6 @@ void journal_end_publish(struct model *model);
 
 /* Without commit held: model_snapshot() of a model that is not half of what it will be. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot);
-
-/* A move is noted in the layer, so that the next mount can finish it. Returns 0 or -errno; either
- * way journal_end_move() is due. */
-int journal_note_move(struct model *model, const char *directory, const char *name,
-		      const char *new_directory, const char *new_name);
-
-/* The move is done or was refused. What it could not remove from the layer, of that number, is left
- * to journal_finish_pending(), and the note stays as long. */
-void journal_end_move(struct model *model, enum journal_left left, uint32_t number);
 
 /* Without a graft, does the slot hold something that a removal hides? */
 bool journal_needs_whiteout(struct model *model, uint32_t slot);

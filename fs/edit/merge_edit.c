@@ -4,9 +4,9 @@
 #include "fs/base/shards.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/layer_merge.h"
-#include "fs/layer/layer_open.h"
+#include "fs/layer/layer_records.h"
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_note.h"
@@ -373,33 +373,19 @@ static struct merge_request_state request_state(const struct merging *merging)
 					     request->uid, request->gid };
 }
 
-/* What the layer has of a merge, NULL for none: in *kept, or NULL. */
-static const struct layer_merge *kept_of(const struct merge_state *state, struct layer_merge *kept)
-{
-	if (!state)
-		return NULL;
-	*kept = (struct layer_merge){ state->note, state->uid, state->gid, state->mtime };
-	return kept;
-}
-
 /* With the commit lock held: the layer has the note of what is about to be in force. */
 static int keep(struct merging *merging, const struct merge_ready *ready,
 		const struct merge_request_state *of)
 {
-	struct model *model = merging->model;
-	struct merge_state *now = merge_force_get(model);
-	const struct layer_merge merge = { merge_ready_note(ready), of->uid, of->gid, of->mtime };
-	struct layer_merge before;
-	int rc = 0;
+	const struct layer_merge merge = { (char *)merge_ready_note(ready), of->uid, of->gid,
+					   of->mtime };
+	const int rc = merge.text ? layer_write_merge(merging->model->layer, &merge) : 0;
 
-	if (merge.text)
-		rc = layer_write_merge(model->layer, &merge, kept_of(now, &before));
 	if (rc == -EFBIG)
 		error_set(&merging->err, EFBIG, ERROR_NO_OFFSET,
 			  "what is to be kept of it for the next mount is longer than %" PRIu64
 			  " MiB",
 			  LAYER_MERGE_MAX >> 20);
-	merge_state_unref(now);
 	return rc;
 }
 
@@ -426,7 +412,7 @@ static void forget_removals(struct model *model)
 
 		if (content_is_whiteout(beneath) && content_is_graft(own) &&
 		    content_is_whiteout(own))
-			layer_revert(model->layer, place->klass, place->name);
+			layer_revert(model->layer, place->klass, place->name, NULL);
 		content_unref(beneath);
 		content_unref(own);
 	}
@@ -439,7 +425,7 @@ static int put(struct merging *merging)
 	const struct merge_request_state of = request_state(merging);
 	struct merge_ready *ready;
 	bool kept;
-	int rc = merging->again ? 0 : journal_finish_pending(model);
+	int rc = merging->again ? 0 : journal_check(model);
 
 	if (rc < 0)
 		return rc;
@@ -529,22 +515,22 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 	return rc;
 }
 
-/* With the commit lock held. */
-static int end(struct model *model)
+/* With the commit lock held. is_kept: the layer has it. */
+static int end(struct model *model, bool is_kept)
 {
 	struct error err = { 0 };
 	struct merge_state *now = merge_force_get(model);
 	struct merge_ready *ready = NULL;
-	struct layer_merge before;
-	int rc = now ? journal_finish_pending(model) : -ENOENT;
+	int rc = now ? journal_check(model) : -ENOENT;
 
 	if (rc == 0 && !(ready = merge_ready_new_none(model, &err)))
 		rc = -err.code;
-	if (rc == 0)
-		rc = layer_drop_merge(model->layer, kept_of(now, &before));
+	if (rc == 0 && is_kept)
+		rc = layer_drop_merge(model->layer);
 	if (rc == 0) {
 		publish(model, ready);
-		forget_removals(model);
+		if (is_kept)
+			forget_removals(model);
 		ready = NULL;
 	}
 	merge_ready_free(ready);
@@ -552,15 +538,27 @@ static int end(struct model *model)
 	return rc;
 }
 
-int merge_edit_end(struct model *model)
+static int end_alone(struct model *model, bool is_kept)
 {
 	int rc;
 
 	pthread_mutex_lock(&model->experts_lock);
 	journal_begin(model);
-	rc = end(model);
+	rc = end(model, is_kept);
 	journal_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
+	return rc;
+}
+
+int merge_edit_take_back(struct model *model)
+{
+	return end_alone(model, false);
+}
+
+int merge_edit_end(struct model *model)
+{
+	const int rc = end_alone(model, true);
+
 	if (rc == 0)
 		log_add(model->log, ".merge: no merge is in force any more");
 	else if (rc != -ENOENT)
@@ -568,13 +566,13 @@ int merge_edit_end(struct model *model)
 	return rc;
 }
 
-/* note becomes the merge's. */
-static int recover_note(struct model *model, char *note, const struct stat *stat, struct error *err)
+/* The text becomes the merge's. */
+static int recover_merge(struct model *model, const struct layer_merge *merge, struct error *err)
 {
-	const struct merge_request_state of = { .mtime = stat->st_mtim,
-						.uid = stat->st_uid,
-						.gid = stat->st_gid };
-	struct merge_ready *ready = merge_ready_new_broken(model, note, NOT_YET, &of, err);
+	const struct merge_request_state of = { .mtime = merge->mtime,
+						.uid = merge->uid,
+						.gid = merge->gid };
+	struct merge_ready *ready = merge_ready_new_broken(model, merge->text, NOT_YET, &of, err);
 
 	if (!ready)
 		return -err->code;
@@ -585,23 +583,22 @@ static int recover_note(struct model *model, char *note, const struct stat *stat
 int merge_edit_recover(struct model *model, struct error *err)
 {
 	struct error why = { 0 };
-	struct stat stat;
+	struct layer_merge merge;
 	char text[200];
-	int rc;
-	char *note = layer_read_merge(model->layer, &stat, &rc);
+	int rc = layer_read_merge(model->layer, &merge);
 
-	if (note)
-		rc = recover_note(model, note, &stat, &why);
+	if (rc > 0)
+		rc = recover_merge(model, &merge, &why);
 	if (rc == 0)
 		return 0;
 	if (rc == -ENOMEM)
 		return out_of_memory(err);
 	return error_set(err, -rc, ERROR_NO_OFFSET,
-			 "the merge in its layer cannot be read: %.100s; to go on without it "
-			 "remove %s/MERGE",
+			 "the merge in its layer cannot be read: %.100s; to go on without it: "
+			 "sqlite3 %s/layer.db 'DELETE FROM merge'",
 			 why.code	  ? error_describe(&why, text, sizeof(text))
 			 : rc == -EBADMSG ? "this is no text"
-					  : layer_open_error(rc),
+					  : strerror(-rc),
 			 layer_path(model->layer));
 }
 

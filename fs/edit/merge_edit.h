@@ -48,6 +48,9 @@ int merge_edit_write(struct model *model, const struct merge_request *request);
 /* No merge is in force any more. Returns 0, -ENOENT none is, else what the disk said. */
 int merge_edit_end(struct model *model);
 
+/* The same for a merge that the layer does not have, as its transaction was rolled back. */
+int merge_edit_take_back(struct model *model);
+
 /* Put in force what the layer holds: broken, until merge_edit_refresh() opens the models when the
  * mount is there. Returns 0, or -errno with err set: it cannot be told what it has for which slot,
  * so that none can be shown. */

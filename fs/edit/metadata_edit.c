@@ -2,10 +2,11 @@
 /* metadata_edit.c - see metadata_edit.h. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
-#include "fs/layer/layer_metadata.h"
 #include "fs/layer/layer_open.h"
+#include "fs/layer/layer_records.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value_parse.h"
@@ -36,6 +37,8 @@ struct editing {
 	struct value_type type;
 	struct timespec mtime;
 	struct value_bytes bytes;
+	const struct layer_key_left *left; /* the key that was moved; NULL: none was */
+	uint32_t left_key;		   /* its number */
 	struct error err;
 };
 
@@ -223,15 +226,25 @@ static bool has_bases_type(const struct editing *editing)
 
 static int write_layer(const struct editing *editing, struct view *text)
 {
-	struct layer *layer = editing->model->layer;
-	char head[VALUE_TYPE_TEXT + 1];
+	char type[VALUE_TYPE_TEXT];
+	struct layer_key key = { .name = editing->name, .mtime = editing->mtime };
 
-	if (has_bases_type(editing))
-		return layer_write_key(layer, LAYER_KEY_TEXT, editing->name, "", text,
-				       &editing->mtime);
-	value_type_text(editing->type, head);
-	strcat(head, "\n");
-	return layer_write_key(layer, LAYER_KEY_TYPED, editing->name, head, text, &editing->mtime);
+	if (!has_bases_type(editing)) {
+		value_type_text(editing->type, type);
+		key.type = type;
+	}
+	return layer_write_key(editing->model->layer, &key, text, editing->left);
+}
+
+/* The key that was moved has no value now. */
+static void show_left(const struct editing *editing)
+{
+	struct metadata *metadata = editing->model->metadata;
+
+	if (!editing->left)
+		return;
+	metadata_set_type(metadata, editing->left_key, NULL);
+	metadata_set(metadata, editing->left_key, NULL);
 }
 
 /* There is such a key from now on, if without a value: nothing can fail once the layer has it. */
@@ -249,11 +262,13 @@ static int reserve(struct editing *editing)
 /* The key is as in the base again. */
 static int restore(struct editing *editing)
 {
-	const int rc = layer_revert_key(editing->model->layer, editing->name);
+	const int rc = layer_revert_key(editing->model->layer, editing->name, editing->left);
 
-	if (rc == 0)
-		metadata_reset(editing->model->metadata, editing->i);
-	return rc;
+	if (rc < 0)
+		return rc;
+	metadata_reset(editing->model->metadata, editing->i);
+	show_left(editing);
+	return 0;
 }
 
 /* The key gets the value that was read. */
@@ -273,10 +288,12 @@ static int replace(struct editing *editing)
 		rc = reserve(editing);
 	if (text && rc == 0)
 		rc = write_layer(editing, text);
-	if (text && rc == 0)
+	if (text && rc == 0) {
 		metadata_set(model->metadata, editing->i, metadatum);
-	else
+		show_left(editing);
+	} else {
 		metadata_entry_unref(metadatum);
+	}
 	view_unref(text);
 	return rc;
 }
@@ -301,7 +318,7 @@ static int check_again(struct editing *editing, const struct source *source)
 /* With the commit lock held: replace(), or restore() where the text there is the base's value. */
 static int put_value(struct editing *editing, const struct source *source)
 {
-	int rc = journal_finish_pending(editing->model);
+	int rc = journal_check(editing->model);
 
 	if (rc == 0)
 		rc = check_again(editing, source);
@@ -387,7 +404,7 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	if (key.fixed)
 		return -EPERM;
 	remember = remember && metadata_type(model->metadata, i, &type);
-	rc = journal_finish_pending(model);
+	rc = journal_check(model);
 	if (rc == 0)
 		rc = journal_empty_key(model, i);
 	if (rc < 0)
@@ -455,7 +472,7 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 {
 	struct model *model = editing->model;
 	const struct metadata_key key = metadata_key(model->metadata, i);
-	enum journal_left left = LEFT_NOTHING;
+	const struct layer_key_left left = { key.name, i >= model->gguf->n_kv };
 	int rc = find_key(editing);
 
 	if (rc == 0 && key.fixed)
@@ -463,20 +480,10 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 			       "the key belongs to the container and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
-	rc = journal_finish_pending(model);
-	if (rc < 0)
-		return rc;
-	rc = journal_note_move(model, LAYER_METADATA, key.name, LAYER_METADATA, editing->name);
-	if (rc == 0)
-		rc = fill_from(editing, metadatum);
-	if (rc == 0) {
-		/* The move is in force. What fails from here on is made up for later: the note says
-		 * what there is to do. */
-		left = journal_empty_key(model, i) < 0 ? LEFT_KEY : LEFT_NOTHING;
-		metadata_set_type(model->metadata, i, NULL);
-		metadata_set(model->metadata, i, NULL);
-	}
-	journal_end_move(model, left, i);
+	editing->left = &left;
+	editing->left_key = i;
+	rc = fill_from(editing, metadatum);
+	editing->left = NULL;
 	return rc;
 }
 
@@ -530,51 +537,20 @@ bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *
 	return metadatum != NULL;
 }
 
-/* The first line of a file, which is a type, and in *start its length with the newline. */
-static int read_type(struct editing *editing, struct backing *file, uint64_t *start)
+static int recover_value(struct editing *editing, const struct layer_key *key)
 {
-	char line[VALUE_TYPE_TEXT + 1];
-	const uint64_t size = backing_size(file);
-	const size_t n = size < sizeof(line) ? (size_t)size : sizeof(line);
-	const int rc = backing_read(file, line, n, 0);
-	const char *end;
-
-	if (rc < 0)
-		return rc;
-	end = memchr(line, '\n', n);
-	if (!end || !value_type_parse(line, (size_t)(end - line), &editing->type))
-		return error_set(&editing->err, EINVAL, 0, "the first line is no type");
-	*start = (uint64_t)(end - line) + 1;
-	return 0;
-}
-
-struct tail {
-	struct backing *file;
-	uint64_t start;
-};
-
-static int read_tail(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const struct tail *tail = context;
-
-	return backing_read(tail->file, bytes, n, tail->start + offset);
-}
-
-static int recover_value(struct editing *editing, enum layer_key kind, struct backing *file)
-{
-	struct tail tail = { file, 0 };
-	struct source source = { .read_at = read_tail, .context = &tail };
+	struct memory_bytes memory = { key->text, key->size };
+	const struct source source = source_of_memory(&memory);
 	struct metadata_entry *metadatum;
-	int rc = 0;
+	int rc;
 
-	if (kind == LAYER_KEY_TYPED) {
+	editing->mtime = key->mtime;
+	if (key->type) {
 		editing->typed = STAGE_WANTED;
-		rc = read_type(editing, file, &tail.start);
+		if (!value_type_parse(key->type, strlen(key->type), &editing->type))
+			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
+					 "\"%.40s\" is no type", key->type);
 	}
-	if (rc < 0)
-		return rc;
-	source.size = backing_size(file) - tail.start;
-	editing->mtime = backing_stat(file)->st_mtim;
 	rc = check_text(editing, &source);
 	if (rc < 0)
 		return rc;
@@ -588,33 +564,29 @@ static int recover_value(struct editing *editing, enum layer_key kind, struct ba
 	return rc;
 }
 
-static int recover_one(void *context, enum layer_key kind, const char *name, struct backing *file,
-		       struct error *err)
+static int recover_one(void *context, const struct layer_key *key, struct error *err)
 {
 	struct model *model = context;
-	struct editing editing = { .model = model, .name = name, .err = *err };
+	struct editing editing = { .model = model, .name = key->name };
 	char text[320];
-	int rc = -err->code;
+	int rc = find_key(&editing);
 
-	if (file)
-		rc = find_key(&editing);
-	if (rc == 0 && kind != LAYER_KEY_REMOVED) {
-		rc = recover_value(&editing, kind, file);
+	if (rc == 0 && !key->removed) {
+		rc = recover_value(&editing, key);
 	} else if (rc == 0 && editing.is_new) {
 		rc = error_set(&editing.err, ENOENT, ERROR_NO_OFFSET, "no key has that name");
 	} else if (rc == 0) {
 		metadata_set(model->metadata, editing.i, NULL);
 	}
-	backing_unref(file);
 	free(editing.bytes.bytes);
 	if (rc < 0 && !editing.err.code)
 		error_set(&editing.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
 	if (layer_is_unread(editing.err.code))
-		return layer_unread(model->layer, LAYER_METADATA, name, editing.err.code, err);
+		return layer_unread(model->layer, editing.err.code, err);
 	if (rc == 0)
 		model->recovered++;
 	else
-		model_leave_alone(model, LAYER_METADATA, name,
+		model_leave_alone(model, "metadata", key->name,
 				  error_describe(&editing.err, text, sizeof(text)));
 	return 0;
 }
@@ -622,19 +594,4 @@ static int recover_one(void *context, enum layer_key kind, const char *name, str
 int metadata_edit_recover(struct model *model, struct error *err)
 {
 	return layer_each_key(model->layer, recover_one, model, err);
-}
-
-bool metadata_edit_finish_move(struct model *model, const char *from, const char *to)
-{
-	const size_t n = strlen(METADATA_DIRECTORY);
-	uint32_t i;
-	int rc;
-
-	if (strncmp(from, METADATA_DIRECTORY, n) != 0 || strncmp(to, METADATA_DIRECTORY, n) != 0)
-		return false;
-	if (metadata_find(model->metadata, from + n, &i)) {
-		rc = metadata_edit_move(model, i, to + n);
-		model->journal.stuck = rc < 0 && rc != -ENOENT && rc != -EINVAL && rc != -EPERM;
-	}
-	return true;
 }

@@ -51,10 +51,6 @@ bool metadata_edit_get_type(struct model *model, uint32_t i, struct value_type *
  * read. */
 int metadata_edit_recover(struct model *model, struct error *err);
 
-/* Finish a move that was cut short, as it was noted in the layer: twice "metadata/NAME". False: it
- * was not one of a key. */
-bool metadata_edit_finish_move(struct model *model, const char *from, const char *to);
-
 /* What the names of keys' files have before them in messages and notes. */
 #define METADATA_DIRECTORY "metadata/"
 

@@ -5,7 +5,6 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
-#include "fs/edit/undo.h"
 #include "fs/model/model.h"
 
 int recover(struct model *model, const char *mountpoint, struct error *err)
@@ -14,18 +13,11 @@ int recover(struct model *model, const char *mountpoint, struct error *err)
 
 	if (!model->layer)
 		return 0;
-	undo_finish(model);
 	rc = metadata_edit_recover(model, err);
 	/* Beneath the grafts: it may have the slots that they fill. */
 	if (rc == 0)
 		rc = merge_edit_recover(model, err);
 	if (rc == 0)
 		rc = graft_recover(model, mountpoint, err);
-	if (rc < 0)
-		return rc;
-	graft_finish_move(model);
-	rc = adapter_edit_recover(model, err);
-	if (rc == 0)
-		undo_recover(model);
-	return rc;
+	return rc == 0 ? adapter_edit_recover(model, err) : rc;
 }

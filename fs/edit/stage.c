@@ -29,12 +29,13 @@ struct stage {
 	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
 	int fd;		      /* -1: nothing was written yet */
 	bool in_memory;	      /* fd is no file of the disk: what is small is written there once */
-	unsigned number;
+	uint64_t number;
 	uint64_t size;
 	bool written;
 	bool unflushed; /* written to since the last commit was tried */
-	bool sealed;	/* there may be files of it, whatever came of that */
-	bool adopted;	/* content was taken whole from somewhere, as the next says */
+	bool sealed;	/* seal is to be released, and there may be a file */
+	struct layer_seal seal;
+	bool adopted; /* content was taken whole from somewhere, as the next says */
 	struct origin origin;
 	int failed; /* a write or fsync() failed: the staged bytes are not those meant */
 };
@@ -115,6 +116,15 @@ static void close_file(struct layer *layer, int fd, bool in_memory)
 		close(fd);
 }
 
+/* How it was to be kept is not known any more. A small file may have no name on the disk. */
+static void unseal(struct stage *stage)
+{
+	if (!stage->sealed)
+		return;
+	layer_seal_release(stage->layer, &stage->seal);
+	stage->sealed = false;
+}
+
 static void discard(struct stage *stage)
 {
 	stage_set_trace(stage, NULL);
@@ -126,8 +136,8 @@ static void discard(struct stage *stage)
 		if (!stage->in_memory || stage->sealed)
 			layer_unstage(stage->layer, stage->number);
 	}
+	unseal(stage);
 	stage->fd = -1;
-	stage->sealed = false;
 	stage->size = 0;
 	stage->failed = 0;
 }
@@ -203,7 +213,7 @@ static int copy_small(const struct stage *stage, int to)
 /* With the lock held: the first keep bytes of what is staged are in a new file from now on. */
 static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 {
-	unsigned number;
+	uint64_t number;
 	int fd = in_memory ? layer_stage_in_memory(stage->layer, &number) : -1, rc = 0;
 
 	/* There may be none left, or the system may give none. */
@@ -227,7 +237,7 @@ static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 		stage->size = keep;
 	if (stage->sealed)
 		layer_unstage(stage->layer, stage->number);
-	stage->sealed = false;
+	unseal(stage);
 	view_unref(stage->content);
 	stage->content = NULL;
 	forget_origin(stage);
@@ -457,35 +467,31 @@ int stage_commit_begin(struct stage *stage, struct source *staged)
 	return rc;
 }
 
-int stage_seal(struct stage *stage, struct layer_seal *seal)
+int stage_seal(struct stage *stage, struct layer_seal **seal)
 {
-	const struct timespec mtime = stage_shown(stage).mtime;
-	const struct timespec times[2] = { mtime, mtime };
 	int rc;
 
-	if (futimens(stage->fd, times) < 0)
-		return -errno;
+	unseal(stage);
 	stage->sealed = true;
-	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, stage->in_memory, seal);
+	*seal = &stage->seal;
+	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, stage->in_memory,
+			      &stage->seal);
 	/* What a failed fsync() has lost, the next one does not miss. */
 	if (rc < 0 && rc != -ENOMEM)
 		stage->failed = rc;
 	return rc;
 }
 
-unsigned stage_number(const struct stage *stage)
-{
-	return stage->number;
-}
-
 int stage_commit_end(struct stage *stage, int rc, struct view *now)
 {
 	if (rc == 0) {
 		close_file(stage->layer, stage->fd, stage->in_memory);
-		if (!stage->in_memory)
-			layer_drop_stage(stage->layer, stage->number);
+		/* The layer has this file, or another one, or the bytes in a row. */
+		if (!stage->in_memory &&
+		    (!stage->sealed || stage->seal.compressed || stage->seal.bytes))
+			layer_unstage(stage->layer, stage->number);
+		unseal(stage);
 		stage->fd = -1;
-		stage->sealed = false;
 		stage->content = now;
 		stage->written = false;
 		/* What cannot be shown cannot be written inside of either. */

@@ -111,10 +111,9 @@ bool stage_unflushed(struct stage *stage);
  * then, or -errno: a write has failed. */
 int stage_commit_begin(struct stage *stage, struct source *staged);
 
-/* What is staged is durable, with its time, to be kept by layer_commit() with the number that
- * stage_number() gives. Returns 0 or -errno; then the stage has failed. */
-int stage_seal(struct stage *stage, struct layer_seal *seal);
-unsigned stage_number(const struct stage *stage);
+/* Make the staged bytes durable, to be put in force by layer_commit_begin() with that seal, which
+ * stays the stage's. Returns 0 or -errno; then the stage has failed. */
+int stage_seal(struct stage *stage, struct layer_seal **seal);
 
 /* rc 0: it is in force, and now, which becomes the stage's, is the content; NULL: there is no
  * memory for a view of it. -errno: the stage stays as it is. Returns rc. */

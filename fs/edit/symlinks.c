@@ -9,6 +9,7 @@
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/model/inode.h"
+#include "fs/model/model.h"
 #include "fs/paths/path_probe.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/probe_threads.h"

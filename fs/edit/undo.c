@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* undo.c - see undo.h. What is to go is written down as the layer's note; what that says is then
- * done to the model, as it is by a mount that finds such a note. */
+/* undo.c - see undo.h. */
 #include "fs/edit/undo.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/layer/layer.h"
-#include "fs/layer/layer_undo.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/model/slots.h"
@@ -18,44 +17,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is about to be undone. */
+void undo_list_add(struct undo_list *list, bool is_key, enum organ_class klass, const char *file)
+{
+	struct layer_undone *items = list->items;
+
+	if (list->n == list->room) {
+		list->room = list->room ? 2 * list->room : 64;
+		items = realloc(items, list->room * sizeof(*items));
+	}
+	if (items)
+		list->items = items;
+	if (!items || !(file = strdup(file))) {
+		list->room = list->n;
+		list->is_short = true;
+		return;
+	}
+	items[list->n++] = (struct layer_undone){ is_key, klass, file };
+}
+
+void undo_list_release(struct undo_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free((char *)list->items[i].file);
+	free(list->items);
+	*list = (struct undo_list){ NULL };
+}
+
+/* Changes about to be undone. */
 struct undoing {
 	struct model *model;
-	FILE *out; /* the note */
-	char *note;
-	size_t size;
-	size_t named;	  /* bytes of it that words for single files made; SIZE_MAX: all so far */
-	uint32_t n;	  /* changes in it */
+	struct undo_list list;
+	size_t named;	  /* so many were named by a word of their own; SIZE_MAX: all so far */
+	uint32_t n;	  /* changes in the list, which has settings beside them */
 	unsigned classes; /* all of these, by bits */
 	bool keys;	  /* all of them */
-	bool in_part;	  /* some changes were undone before one could not be */
 };
 
-/* Is the line of n bytes at that place also there before, by a word for it alone? */
-static bool is_named_before(const struct undoing *undoing, size_t place, size_t n)
+/* Has a word of its own named the change already? */
+static bool is_named_before(const struct undoing *undoing, const struct layer_undone *change)
 {
-	const char *line = undoing->note + place, *at = undoing->note;
-	const char *end = at + (undoing->named < place ? undoing->named : place);
+	const struct undo_list *list = &undoing->list;
+	const size_t n = undoing->named < list->n ? undoing->named : list->n;
 
-	while ((at = memmem(at, (size_t)(end - at), line, n))) {
-		if (at == undoing->note || at[-1] == '\n')
+	for (size_t i = 0; i < n; i++)
+		if (list->items[i].is_key == change->is_key &&
+		    list->items[i].klass == change->klass &&
+		    strcmp(list->items[i].file, change->file) == 0)
 			return true;
-		at++;
-	}
 	return false;
 }
 
 /* A file that two words name is one change. */
 static void add(struct undoing *undoing, bool is_key, enum organ_class klass, const char *file)
 {
-	const struct layer_undone undone = { is_key, klass, file };
-	size_t place;
+	const struct layer_undone change = { is_key, klass, file };
 
-	fflush(undoing->out);
-	place = undoing->size;
-	layer_undone_print(&undone, undoing->out);
-	if (fflush(undoing->out) != 0 || !is_named_before(undoing, place, undoing->size - place))
-		undoing->n++;
+	if (is_named_before(undoing, &change))
+		return;
+	undo_list_add(&undoing->list, is_key, klass, file);
+	undoing->n++;
 }
 
 static void add_slot(struct undoing *undoing, uint32_t i)
@@ -84,8 +104,6 @@ static void add_key(struct undoing *undoing, uint32_t i)
 static void add_adapter(struct undoing *undoing, const char *file, const struct adapter_attr *shown)
 {
 	char scale[NAME_MAX + 8];
-	const struct layer_undone beside = { .klass = CLASS_ADAPTERS, .file = scale };
-
 	if (!shown->set)
 		return;
 	add(undoing, false, CLASS_ADAPTERS, file);
@@ -95,7 +113,7 @@ static void add_adapter(struct undoing *undoing, const char *file, const struct 
 	if (strlen(scale) > NAME_MAX)
 		return;
 	/* Perhaps there is none; else it is a change of its own. */
-	layer_undone_print(&beside, undoing->out);
+	undo_list_add(&undoing->list, false, CLASS_ADAPTERS, scale);
 }
 
 /* All that the words say by its class. */
@@ -106,8 +124,7 @@ static void add_classes(struct undoing *undoing)
 	struct adapter_attr shown;
 	char file[NAME_MAX + 1];
 
-	fflush(undoing->out);
-	undoing->named = undoing->size;
+	undoing->named = undoing->list.n;
 	for (uint32_t i = 0; undoing->classes && i < slots; i++)
 		if (undoing->classes & 1u << model->places[i].klass)
 			add_slot(undoing, i);
@@ -265,22 +282,12 @@ static int find_all(struct undoing *undoing, char *words)
 }
 
 struct undo_ready {
-	struct model *model;
-	char *slots, *others; /* the note, twice: reading cuts it */
+	const struct undo_list *list; /* borrowed */
 	struct slot_content *puts;
 	struct content **nothing; /* for slots that were added */
 	size_t n, n_nothing;
 	bool halves;
 };
-
-static size_t count_lines(const char *note)
-{
-	size_t n = 0;
-
-	for (const char *end = note; (end = strchr(end, '\n')); end++)
-		n++;
-	return n;
-}
 
 void undo_ready_free(struct undo_ready *ready)
 {
@@ -290,25 +297,21 @@ void undo_ready_free(struct undo_ready *ready)
 		content_unref(ready->nothing[--ready->n_nothing]);
 	free(ready->nothing);
 	free(ready->puts);
-	free(ready->slots);
-	free(ready->others);
 	free(ready);
 }
 
-struct undo_ready *undo_ready_new(const char *note)
+struct undo_ready *undo_ready_new(const struct undo_list *list)
 {
-	const size_t n = count_lines(note);
-	struct undo_ready *ready = calloc(1, sizeof(*ready));
+	struct undo_ready *ready = list->is_short ? NULL : calloc(1, sizeof(*ready));
 
 	if (!ready)
 		return NULL;
-	ready->slots = strdup(note);
-	ready->others = strdup(note);
-	ready->puts = calloc(n + 1, sizeof(*ready->puts));
-	ready->nothing = calloc(n + 1, sizeof(struct content *));
-	if (!ready->slots || !ready->others || !ready->puts || !ready->nothing)
+	ready->list = list;
+	ready->puts = calloc(list->n + 1, sizeof(*ready->puts));
+	ready->nothing = calloc(list->n + 1, sizeof(struct content *));
+	if (!ready->puts || !ready->nothing)
 		goto fail;
-	for (; ready->n_nothing < n; ready->n_nothing++) {
+	for (; ready->n_nothing < list->n; ready->n_nothing++) {
 		ready->nothing[ready->n_nothing] = content_new_whiteout();
 		if (!ready->nothing[ready->n_nothing])
 			goto fail;
@@ -320,10 +323,9 @@ fail:
 	return NULL;
 }
 
-static void restore_slot(void *context, const struct layer_undone *undone)
+static void restore_slot(struct model *model, struct undo_ready *ready,
+			 const struct layer_undone *undone)
 {
-	struct undo_ready *ready = context;
-	struct model *model = ready->model;
 	struct content *nothing = NULL;
 	uint32_t i;
 
@@ -337,10 +339,8 @@ static void restore_slot(void *context, const struct layer_undone *undone)
 }
 
 /* Keys and adapters. */
-static void restore_other(void *context, const struct layer_undone *undone)
+static void restore_other(struct model *model, const struct layer_undone *undone)
 {
-	const struct undo_ready *ready = context;
-	struct model *model = ready->model;
 	const struct timespec never = { 0 };
 	struct adapter_attr shown;
 	enum adapter_file kind;
@@ -363,78 +363,57 @@ static void restore_other(void *context, const struct layer_undone *undone)
 	}
 }
 
-/* With the commit lock held, or before the mount: what is noted is as in the base. Takes no memory
- * for it. */
-static void restore(struct model *model, struct undo_ready *ready)
+void undo_take_back(struct model *model, struct undo_ready *ready)
 {
-	ready->model = model;
-	layer_undone_each(ready->slots, restore_slot, ready);
+	const struct undo_list *list = ready->list;
+
+	for (size_t i = 0; i < list->n; i++)
+		restore_slot(model, ready, &list->items[i]);
 	slots_set_all(model->slots, ready->puts, ready->n);
-	layer_undone_each(ready->others, restore_other, ready);
+	for (size_t i = 0; i < list->n; i++)
+		restore_other(model, &list->items[i]);
 	adapters_refresh(model);
 }
 
-/* With the commit lock held: the noted change is undone, where the disk is full without a note. */
-static int undo_noted(struct undoing *undoing)
+/* With the commit lock held: one transaction, then the model, for which the memory is there. */
+static int undo_listed(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
-	struct undo_ready *ready = undo_ready_new(undoing->note);
-	int rc = ready ? layer_undo(model->layer, undoing->note) : -ENOMEM;
-	size_t done = rc < 0 ? 0 : undoing->size;
+	struct undo_ready *ready = undo_ready_new(&undoing->list);
+	int rc = ready ? layer_undo(model->layer, undoing->list.items, undoing->list.n) : -ENOMEM;
 
-	if ((rc == -ENOSPC || rc == -EDQUOT) && layer_undo_finish(model->layer) == 0)
-		rc = layer_undo_in_turn(model->layer, undoing->note, &done);
-	if (rc < 0 && done == 0) {
-		model->journal.undoing |= ready != NULL;
-		undo_ready_free(ready);
-		return rc;
-	}
-	ready->slots[done] = ready->others[done] = '\0';
-	restore(model, ready);
-	/* From here on it can only be made up for: the next change tries again. */
-	model->journal.undoing = layer_undo_finish(model->layer) < 0;
-	if (ready->halves && !model->journal.undoing)
-		adapter_edit_forget_copied(model);
-	undo_ready_free(ready);
-	undoing->in_part = rc < 0;
-	if (rc == 0)
+	if (rc == 0) {
+		undo_take_back(model, ready);
+		if (ready->halves)
+			adapter_edit_forget_copied(model);
 		log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
 			undoing->n == 1 ? " is" : "s are");
+	}
+	undo_ready_free(ready);
 	return rc;
 }
 
 /* With the commit lock held. */
 static int undo_each_line(struct undoing *undoing, char *words)
 {
-	int rc = journal_finish_pending(undoing->model);
+	int rc = journal_check(undoing->model);
 
-	if (rc < 0)
-		return rc;
-	undoing->out = open_memstream(&undoing->note, &undoing->size);
-	if (!undoing->out)
-		return -ENOMEM;
-	rc = find_all(undoing, words);
 	if (rc == 0)
+		rc = find_all(undoing, words);
+	if (rc == 0) {
 		add_classes(undoing);
-	if (fclose(undoing->out) != 0 && rc == 0)
-		rc = -ENOMEM;
-	if (rc == 0 && undoing->n)
-		rc = undo_noted(undoing);
-	free(undoing->note);
+		rc = undoing->n ? undo_listed(undoing) : 0;
+	}
+	undo_list_release(&undoing->list);
 	return rc;
 }
 
 int undo_judge(struct model *model, char *words)
 {
 	struct undoing undoing = { .model = model, .named = SIZE_MAX };
-	int rc = -ENOMEM;
+	const int rc = find_all(&undoing, words);
 
-	undoing.out = open_memstream(&undoing.note, &undoing.size);
-	if (undoing.out) {
-		rc = find_all(&undoing, words);
-		fclose(undoing.out);
-	}
-	free(undoing.note);
+	undo_list_release(&undoing.list);
 	return rc;
 }
 
@@ -450,55 +429,6 @@ int undo(struct model *model, char *words)
 	journal_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
-		log_add(model->log, ".undo: refused: %s; %s", strerror(-rc),
-			undoing.in_part ? "not all is undone, or not durably: .undo has the rest"
-					: "nothing is undone");
+		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
 	return rc;
-}
-
-void undo_finish(struct model *model)
-{
-	const int rc = layer_undo_finish(model->layer);
-
-	if (rc == 0)
-		return;
-	model->journal.undoing = rc != -EBADMSG;
-	/* A mount that may not write has no changes that the note could stop. */
-	if (rc == -EROFS)
-		return;
-	model->journal.stuck = true;
-	model->keep_layer = true;
-	log_add(model->log,
-		"%s: what an earlier mount began to undo cannot be finished: %s; "
-		"until a mount can, every graft is refused",
-		layer_path(model->layer),
-		rc == -EBADMSG ? "its file UNDOING is damaged" : strerror(-rc));
-}
-
-void undo_recover(struct model *model)
-{
-	struct undo_ready *ready = NULL;
-	char *note;
-	int rc;
-
-	if (!model->journal.undoing)
-		return;
-	note = layer_undo_read(model->layer, &rc);
-	if (note)
-		ready = undo_ready_new(note);
-	if (ready) {
-		restore(model, ready);
-	} else if (note || rc < 0) {
-		model->journal.stuck = true;
-		log_add(model->log, "%s: what an earlier mount began to undo is shown, for %s",
-			layer_path(model->layer), rc < 0 ? strerror(-rc) : "lack of memory");
-	}
-	undo_ready_free(ready);
-	free(note);
-}
-
-void undo_take_back(struct model *model, struct undo_ready *ready)
-{
-	restore(model, ready);
-	model->journal.undoing = layer_undo_finish(model->layer) < 0;
 }

@@ -3,6 +3,12 @@
 #ifndef FS_EDIT_UNDO_H
 #define FS_EDIT_UNDO_H
 
+#include "gguf/anatomy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct layer_undone;
 struct model;
 
 /* Undo what the lines of words say, which is cut to pieces:
@@ -14,8 +20,7 @@ struct model;
  *	NAME		the organ file of that name, with or without ".bin"
  *
  * What stands behind a tab is not looked at, and empty lines say nothing. All of it is undone, also
- * after a crash, or nothing, but for a full disk: there the changes go one after the other, and a
- * failure leaves some undone. Content that is as in the base stays so. Returns 0, or -errno with a
+ * after a crash, or nothing. Content that is as in the base stays so. Returns 0, or -errno with a
  * line in the log: -EINVAL there is no such thing. */
 int undo(struct model *model, char *words);
 
@@ -23,20 +28,23 @@ int undo(struct model *model, char *words);
  * -errno, -EINVAL with a line in the log. */
 int undo_judge(struct model *model, char *words);
 
+/* Changes to take back. */
+struct undo_list {
+	struct layer_undone *items; /* with names of their own */
+	size_t n, room;
+	bool is_short; /* there was no memory for one */
+};
+void undo_list_add(struct undo_list *list, bool is_key, enum organ_class klass, const char *file);
+void undo_list_release(struct undo_list *list);
+
+/* The memory that undo_take_back() needs, also for slots that are still to be added, so that it
+ * cannot fail. list is borrowed. NULL: out of memory, or the list is short. */
 struct undo_ready;
-
-/* Finish what an earlier mount began to undo. The first before anything of the layer is taken up,
- * the other one after that: where the disk cannot do it, the model is as if it could. */
-void undo_finish(struct model *model);
-void undo_recover(struct model *model);
-
-/* What taking back what a note says (layer_undo()) will need, so that it cannot fail for lack of
- * memory, also of slots that are still to be added. NULL: out of memory. */
-struct undo_ready *undo_ready_new(const char *note);
+struct undo_ready *undo_ready_new(const struct undo_list *list);
 void undo_ready_free(struct undo_ready *ready); /* NULL is fine */
 
-/* With the commit lock held: what the layer's note says is taken back, from the model at once, from
- * the layer now or before the next change. ready is for that note, and used up but for freeing. */
+/* With the commit lock held: in the model, all that is listed is as the base has it. The layer says
+ * so already. ready is used up but for freeing. */
 void undo_take_back(struct model *model, struct undo_ready *ready);
 
 #endif

@@ -6,6 +6,7 @@
 #include "fs/base/shards.h"
 #include "fs/check/warning.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/files/assembled_file.h"
 #include "fs/files/assembly_text.h"
 #include "fs/layer/layer.h"
@@ -457,10 +458,6 @@ int assembly_run(struct assembly *assembly, const char *path, enum write_replace
 
 	if (rc < 0)
 		return rc;
-	/* What the written model lacks, the layer does not hold any more either. If that fails the
-	 * log tells, and the model is written all the same. */
-	if (assembly->model->layer)
-		layer_flush(assembly->model->layer);
 	rc = run(assembly, &snapshot, path, replace, caller, cancel);
 	snapshot_release(&snapshot);
 	return rc;

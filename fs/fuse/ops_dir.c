@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ops_dir.c - directory listings. An entry's place in the directory is its offset. */
 #include "fs/fuse/ops.h"
-#include "fs/layer/layer.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/options.h"
 #include "fs/mount/reply_buffers.h"
@@ -67,40 +66,13 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* Of the model that the directory is of, and of all of them for one that is of none. */
-static ssize_t flush_layers(struct async_request *async)
-{
-	struct mount *fs = mount_of(async->req);
-	const struct model *of = async->inode->model;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < fs->models->n; i++) {
-		struct model *model = model_latest(fs->models->models[i]);
-		const int one = model->layer && (!of || of->first == model->first)
-					? layer_flush(model->layer)
-					: 0;
-
-		rc = one < 0 ? one : rc;
-	}
-	return rc;
-}
-
-/* What was removed is durable with the answer. */
+/* All that was confirmed is durable. */
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-	struct mount *fs = mount_of(req);
-	struct inode *directory = inodes_get(fs->inodes, ino);
-	struct async_request *async;
-
+	(void)ino;
 	(void)datasync;
 	(void)fi;
-	if (!directory) {
-		fuse_reply_err(req, ESTALE);
-		return;
-	}
-	async = async_new(req, directory, flush_layers, NULL, 0);
-	if (async)
-		async_submit(async, fs->commits);
+	fuse_reply_err(req, 0);
 }
 
 /* The entry at that place or the next one after it; then *place moves on to it. */

@@ -209,20 +209,21 @@ static struct inode *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct
 	return open_files_find_nameless(fs->handles, ino, fuse_req_ctx(req)->pid);
 }
 
-static void set_time(struct mount *fs, const struct inode *meant, const struct stat *attr,
-		     int to_set)
+static int set_time(struct mount *fs, const struct inode *meant, const struct stat *attr,
+		    int to_set)
 {
 	struct timespec time = attr->st_mtim;
 
 	if (!(to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)))
-		return;
+		return 0;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &time);
+	/* Of a directory that grafts are in: rsync sets it, and would again and again. */
+	if (!meant->stage && family_of(meant)->grafts && tree_can_graft(&fs->tree, meant->model))
+		return model_set_directory_time(meant->model, tree_time_number(meant->ino), &time);
 	if (meant->stage)
 		stage_set_mtime(meant->stage, &time);
-	/* Of a directory that grafts are in: rsync sets it, and would again and again. */
-	else if (family_of(meant)->grafts && tree_can_graft(&fs->tree, meant->model))
-		model_set_directory_time(meant->model, tree_time_number(meant->ino), &time);
+	return 0;
 }
 
 /* Times of a directory and of a file being written are kept; mode and owner are accepted and
@@ -244,7 +245,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
 		rc = family_truncate(meant, (uint64_t)attr->st_size);
 	if (rc == 0)
-		set_time(fs, meant, attr, to_set);
+		rc = set_time(fs, meant, attr, to_set);
 	if (rc == 0) {
 		const double timeout = ops_attributes(fs, inode, &now);
 

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* layer.c - see layer.h: the directory, whose it is and how long. */
 #include "fs/base/fingerprint.h"
+#include "fs/layer/blobs.h"
+#include "fs/layer/database.h"
+#include "fs/layer/layer_base.h"
 #include "fs/layer/layer_internal.h"
-#include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
-#include "fs/layer/layer_order.h"
 #include "fs/layer/layer_trust.h"
 #include "fs/storage/backing.h"
-#include "fs/util/io.h"
+#include "fs/util/disk.h"
 #include "fs/util/paths.h"
 #include "gguf/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* So many mounts of one base at a time have a private layer each. */
 #define PRIVATE_LAYERS 1000
 
-static void empty_layer(int dir)
+/* Remove all files of a layer but layer.db, which the caller removes first. */
+static void empty_directory(int dir)
 {
-	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		paths_remove_directory(dir, class_name(klass));
-	paths_remove_directory(dir, LAYER_METADATA);
-	paths_remove_directory(dir, ".stage");
-	unlinkat(dir, "MOVING", 0);
-	unlinkat(dir, "UNDOING", 0);
-	unlinkat(dir, LAYER_MERGE, 0);
-	unlinkat(dir, LAYER_LABEL_NEW, 0);
+	static const char *const files[] = { "reserve",		  DATABASE "-wal",
+					     DATABASE "-journal", DATABASE_NEW,
+					     DATABASE_NEW "-wal", DATABASE_NEW "-journal" };
+
+	paths_remove_directory(dir, "blobs");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		unlinkat(dir, files[i], 0);
 }
 
 /* Open and lock a directory: against everybody, or against those who would write. -EBUSY: it is in
@@ -59,7 +60,14 @@ int layer_open_locked(const char *path, bool make)
 	return lock_directory(path, O_NOFOLLOW, false);
 }
 
-/* Make the directory of that name the layer, unless another mount or other grafts have it. */
+/* A layer's base is in its database: another mount or other grafts have the directory. */
+static bool is_taken(int dir)
+{
+	return (faccessat(dir, DATABASE, F_OK, 0) == 0 || errno != ENOENT) ||
+	       (faccessat(dir, "LAYER", F_OK, 0) == 0 || errno != ENOENT);
+}
+
+/* Make the directory of that name the layer, unless it is taken. */
 static int make_named(struct layer *layer, const char *name)
 {
 	char *path;
@@ -68,7 +76,7 @@ static int make_named(struct layer *layer, const char *name)
 	if (asprintf(&path, "%s/%s", layer->state, name) < 0)
 		return -ENOMEM;
 	rc = layer_open_locked(path, true);
-	if (rc >= 0 && (faccessat(rc, "LAYER", F_OK, 0) == 0 || errno != ENOENT)) {
+	if (rc >= 0 && is_taken(rc)) {
 		close(rc);
 		rc = -EBUSY;
 	}
@@ -76,12 +84,14 @@ static int make_named(struct layer *layer, const char *name)
 		free(path);
 		return rc;
 	}
+	pthread_mutex_lock(&layer->lock);
 	layer->dir = rc;
 	layer->path = path;
+	pthread_mutex_unlock(&layer->lock);
 	return 0;
 }
 
-/* Make a private layer, under the first name that is free. */
+/* Make the directory of a private layer, under the first name that is free. */
 static int make_private(struct layer *layer)
 {
 	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
@@ -108,14 +118,13 @@ static struct layer *layer_new(const struct layer_options *manner, struct backin
 		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		return NULL;
 	}
-	layer_group_init(&layer->group, manner->log);
-	atomic_init(&layer->order, 0);
+	layer_queue_init(&layer->queue);
 	pthread_mutex_init(&layer->compress_lock, NULL);
 	pthread_mutex_init(&layer->lock, NULL);
 	layer->manner = *manner;
 	layer->base = backing_ref(base);
 	layer->gguf = gguf;
-	layer->dir = -1;
+	layer->dir = layer->blobs = -1;
 	return layer;
 }
 
@@ -135,13 +144,25 @@ struct layer *layer_open_private(const char *state, const struct layer_options *
 	layer->place = layer_base_path(base);
 	if (!manner->fresh)
 		layer_recover_private(layer);
-	if (layer->dir >= 0)
-		paths_remove_directory(layer->dir, ".stage");
-	return layer;
+	if (layer->dir < 0 || layer_take_up(layer, err) == 0)
+		return layer;
+	layer->keeps = true;
+	layer_close(layer);
+	return NULL;
 }
 
-/* Is there nothing in the directory, but for what an interrupted layer_label_write() left? -errno:
- * that cannot be told. */
+bool layer_exists(struct layer *layer)
+{
+	bool exists;
+
+	pthread_mutex_lock(&layer->lock);
+	exists = layer->exists;
+	pthread_mutex_unlock(&layer->lock);
+	return exists;
+}
+
+/* Is the directory empty, apart from files of an interrupted layer_make_database()? 1, 0 or
+ * -errno. */
 static int holds_nothing(int dir)
 {
 	int rc;
@@ -151,25 +172,24 @@ static int holds_nothing(int dir)
 	const char *entry;
 
 	while ((entry = layer_list_next(entries, &rc)))
-		nothing &= strcmp(entry, LAYER_LABEL_NEW) == 0;
+		nothing &= strncmp(entry, DATABASE_NEW, strlen(DATABASE_NEW)) == 0;
 	return listed ? nothing : rc;
 }
 
-/* The directory is open and locked: is it the base's layer, or can it become that? */
+/* Is the directory the base's layer, or can it become that? */
 static int move_in(struct layer *layer, struct error *err)
 {
-	int rc = layer_label_check(layer->dir, layer->base, layer->gguf, err);
+	int rc = is_taken(layer->dir) ? 1 : holds_nothing(layer->dir);
 
-	if (rc != -ENOENT)
-		return rc;
-	rc = holds_nothing(layer->dir);
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+	if (is_taken(layer->dir))
+		return layer_take_up(layer, err);
 	if (rc == 0)
 		return error_set(err, ENOTEMPTY, ERROR_NO_OFFSET,
-				 "this directory is no layer, for it has no file LAYER, and is not "
-				 "empty either");
-	if (rc > 0 && !layer->manner.read_only)
-		rc = layer_label_write(layer->dir, layer->base, layer->gguf, NULL);
-	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+				 "this directory is no layer, for it has no " DATABASE
+				 ", and is not empty either");
+	return layer->manner.read_only ? 0 : layer_make_database(layer, err);
 }
 
 /* Returns 0, also where there is no directory and none is to be made. */
@@ -197,8 +217,12 @@ static int open_at_path(struct layer *layer, const char *path, struct error *err
 
 static void release_directory(struct layer *layer)
 {
+	if (layer->blobs >= 0)
+		close(layer->blobs);
 	close(layer->dir);
-	layer->dir = -1;
+	layer->dir = layer->blobs = -1;
+	layer->exists = layer->has_reserve = false;
+	layer->timed = 0;
 	free(layer->path);
 	layer->path = NULL;
 }
@@ -211,99 +235,62 @@ struct layer *layer_open_at(const char *path, const struct layer_options *manner
 	if (!layer)
 		return NULL;
 	if (open_at_path(layer, path, err) < 0) {
+		layer_rest(layer);
 		/* Nothing of it is touched. */
 		if (layer->dir >= 0)
 			release_directory(layer);
 		layer_close(layer);
 		return NULL;
 	}
-	if (layer->dir >= 0 && !manner->read_only)
-		paths_remove_directory(layer->dir, ".stage");
 	return layer;
 }
 
-int layer_ensure(struct layer *layer)
+/* With database_lock held. */
+static int make(struct layer *layer)
 {
-	int rc;
+	struct error err = { 0 };
+	int rc = paths_mkdir(layer->state);
 
-	if (layer->dir >= 0)
-		return 0;
-	if (!layer->state)
-		return -EROFS;
-	rc = paths_mkdir(layer->state);
 	if (rc == 0)
 		rc = make_private(layer);
 	if (rc < 0)
 		return rc;
-	empty_layer(layer->dir);
-	rc = layer_label_write(layer->dir, layer->base, layer->gguf, layer->place);
+	empty_directory(layer->dir);
+	rc = paths_fsync_directory(layer->state);
+	/* Last: other threads use the layer from now on. */
 	if (rc == 0)
-		rc = paths_fsync_directory(layer->state);
-	if (rc < 0) {
-		/* The next mount would take this one up, and not the one that is made instead. */
-		layer_label_remove(layer->dir);
-		release_directory(layer);
-	}
-	return rc;
-}
-
-bool layer_is_ordered(struct layer *layer)
-{
-	int order = atomic_load(&layer->order);
-
-	if (!order) {
-		order = layer_order_is_kept(layer->dir) ? LAYER_ORDERED : LAYER_UNORDERED;
-		atomic_store(&layer->order, order);
-	}
-	return order == LAYER_ORDERED;
-}
-
-int layer_write_back(struct layer *layer, int fd)
-{
-	const unsigned all =
-		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-
-	/* Where order is kept the bytes have to be on the disk before the rename, and no more. */
-	if (layer_is_ordered(layer)) {
-		if (sync_file_range(fd, 0, 0, all) == 0)
-			return 0;
-		/* What it has said of lost bytes, fsync() does not say again. */
-		if (errno != ENOSYS && errno != EINVAL)
-			return -errno;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
-
-int layer_create_text(struct layer *layer, const char *name, const char *text, size_t n,
-		      bool durable)
-{
-	const int fd = layer_create_file(layer->dir, name);
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	rc = io_write(fd, text, n, 0);
-	if (rc == 0 && durable)
-		rc = layer_write_back(layer, fd);
-	close(fd);
-	if (rc < 0)
-		unlinkat(layer->dir, name, 0);
-	return rc;
-}
-
-int layer_flush(struct layer *layer)
-{
-	bool has_directory;
-
+		rc = layer_make_database(layer, &err);
+	if (rc == 0)
+		return 0;
+	/* The next mount would take this one up, and not the one that is made instead. */
+	layer_close_database(layer);
+	unlinkat(layer->dir, DATABASE, 0);
+	empty_directory(layer->dir);
+	rmdir(layer->path);
 	pthread_mutex_lock(&layer->lock);
-	has_directory = layer->dir >= 0 && !layer->manner.read_only;
+	release_directory(layer);
 	pthread_mutex_unlock(&layer->lock);
-	return has_directory ? layer_group_flush(&layer->group, layer_is_ordered(layer)) : 0;
+	return rc;
+}
+
+int layer_make(struct layer *layer)
+{
+	int rc = 0;
+
+	if (layer_exists(layer))
+		return 0;
+	pthread_mutex_lock(&layer->queue.database_lock);
+	if (!layer_exists(layer))
+		rc = layer->state ? make(layer) : -EROFS;
+	pthread_mutex_unlock(&layer->queue.database_lock);
+	return rc;
 }
 
 void layer_rest(struct layer *layer)
 {
-	layer_group_rest(&layer->group);
+	pthread_mutex_lock(&layer->queue.database_lock);
+	layer_close_database(layer);
+	pthread_mutex_unlock(&layer->queue.database_lock);
 }
 
 const struct layer_history *layer_history(const struct layer *layer)
@@ -331,19 +318,19 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
-/* Of a path in a sentence, the end. */
+/* Messages show at most so many characters of a path, the last ones. */
 #define PATH_SHOWN ((size_t)100)
 
-int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
-		 struct error *err)
+int layer_unread(struct layer *layer, int code, struct error *err)
 {
 	const char *path = layer_path(layer);
 	const size_t n = strlen(path);
 
-	return error_set(err, code, ERROR_NO_OFFSET, "its layer cannot be read: %s%s/%s%s%.60s: %s",
+	return error_set(err, code, ERROR_NO_OFFSET,
+			 "its layer cannot be read: %s%s/" DATABASE ": %s",
 			 n > PATH_SHOWN ? "..." : "",
-			 n > PATH_SHOWN ? path + (n - PATH_SHOWN) : path, directory,
-			 file ? "/" : "", file ? file : "", strerror(code));
+			 n > PATH_SHOWN ? path + (n - PATH_SHOWN) : path,
+			 code == EBADMSG ? "the database is damaged" : strerror(code));
 }
 
 bool layer_directory(struct layer *layer, char path[PATH_MAX])
@@ -357,45 +344,37 @@ bool layer_directory(struct layer *layer, char path[PATH_MAX])
 	return there;
 }
 
-void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime)
-{
-	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
-
-	pthread_mutex_lock(&layer->lock);
-	if (layer->dir >= 0)
-		utimensat(layer->dir, directory, times, AT_SYMLINK_NOFOLLOW);
-	pthread_mutex_unlock(&layer->lock);
-}
-
-bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime)
+void layer_owner(const struct layer *layer, uid_t *uid, gid_t *gid)
 {
 	struct stat stat;
-	bool there;
 
-	pthread_mutex_lock(&layer->lock);
-	there = layer->dir >= 0 &&
-		fstatat(layer->dir, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-		S_ISDIR(stat.st_mode);
-	pthread_mutex_unlock(&layer->lock);
-	if (there)
-		*mtime = stat.st_mtim;
-	return there;
+	/* The owner in a row counts only if root mounts the layer and owns layer.db. */
+	if (fstatat(layer->dir, DATABASE, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		stat.st_uid = stat.st_gid = (uid_t)-1;
+	if (geteuid() == 0 && stat.st_uid == 0)
+		return;
+	*uid = stat.st_uid;
+	*gid = stat.st_gid;
 }
 
 int layer_delete(struct layer *layer)
 {
 	int rc = 0;
 
+	layer_rest(layer);
 	pthread_mutex_lock(&layer->lock);
 	if (layer->dir >= 0 && layer->state) {
-		/* First what makes it a layer: an interrupted drop must not leave half of one. */
-		rc = layer_label_remove(layer->dir);
+		/* A directory without layer.db is no layer: no half of one is left. */
+		if (unlinkat(layer->dir, DATABASE, 0) < 0 && errno != ENOENT)
+			rc = -errno;
+		if (rc == 0)
+			rc = disk_sync_directory(layer->dir);
 		if (rc == 0) {
-			empty_layer(layer->dir);
+			empty_directory(layer->dir);
 			/* Files of other programs stay; the grafts are gone. */
 			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
-			/* From here on a directory of that name is another mount's. */
+			/* Another mount may use the name of the directory from now on. */
 			release_directory(layer);
 		}
 	}
@@ -403,24 +382,34 @@ int layer_delete(struct layer *layer)
 	return rc;
 }
 
-static bool is_empty(const struct layer *layer)
+static int say_number(struct layer *layer, sqlite3_stmt *row, void *context)
 {
-	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		if (faccessat(layer->dir, class_name(klass), F_OK, 0) == 0 || errno != ENOENT)
-			return false;
-	return faccessat(layer->dir, LAYER_METADATA, F_OK, 0) < 0 && errno == ENOENT &&
-	       faccessat(layer->dir, LAYER_MERGE, F_OK, 0) < 0 && errno == ENOENT;
+	int64_t *number = context;
+
+	(void)layer;
+	*number = sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+/* Is the layer without any change? */
+static bool is_empty(struct layer *layer)
+{
+	int64_t holds_changes = 0;
+
+	return layer_query(layer, say_number, &holds_changes,
+			   "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
+			   " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)",
+			   "") == 0 &&
+	       !holds_changes;
 }
 
 void layer_close(struct layer *layer)
 {
 	if (!layer)
 		return;
-	layer_group_destroy(&layer->group);
-	if (layer->dir >= 0 && layer->state && is_empty(layer))
+	if (layer->dir >= 0 && layer->state && !layer->keeps && is_empty(layer))
 		layer_delete(layer);
-	if (layer->dir >= 0 && !layer->manner.read_only)
-		paths_remove_directory(layer->dir, ".stage");
+	layer_queue_destroy(&layer->queue);
 	if (layer->dir >= 0)
 		release_directory(layer);
 	backing_unref(layer->base);
@@ -432,5 +421,7 @@ void layer_close(struct layer *layer)
 	free(layer->past.copy);
 	free(layer->past.copy_layer);
 	free(layer->past.doubtful);
+	free(layer->past.unread);
+	free(layer->past.unread_why);
 	free(layer);
 }

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* layer.h - the directory on disk that holds a mount's grafts.
  *
- *	LAYER           text: format version, the base's name and fingerprint (layer_label.h)
- *	CLASS/NAME.bin  a copied organ, as it is
- *	CLASS/NAME.bin  or a symbolic link: the slot holds what that leads to
- *	CLASS/NAME.bin.zst      a copied organ, compressed (zstd_seekable.h)
- *	CLASS/NAME.bin.xxh128, CLASS/NAME.bin.zst.xxh128        text: its XXH128 (layer_checksums.h)
- *	CLASS/NAME.bin.ref      text: the slot holds a tensor of the base (reference.h)
- *	CLASS/NAME.bin.from     text: the tensor's name, of a slot that was added, and where a
- *				copied organ came from (layer_origin.h)
- *	CLASS/NAME.bin.seen     text: where the link led when there was an organ (layer_seen.h)
- *	CLASS/.wh.NAME.bin      empty: the slot holds nothing
- *	adapters/       also adapters and their settings (layer_adapters.h)
- *	metadata/       edited metadata (layer_metadata.h)
- *	MERGE           text: the merge of models beneath the grafts (layer_merge.h)
- *	MOVING          text: a slot that was being moved to another when the mount ended
- *	UNDOING         text: what was being undone when the mount ended (layer_undo.h)
- *	.stage/N        files being written
+ *	layer.db        SQLite: all that there is, but for the bytes of large organs (schema.sql)
+ *	blobs/NUMBER    organ files that are too large for a row, plain or zstd; immutable
+ *	reserve         space for changes that take things back while the disk is full
  *
- * 1. A graft is in force when its rename into CLASS/ has been made durable, and not before.
- * 2. A directory without LAYER holds nothing that close() confirmed.
- * 3. While a mount uses a layer, it holds a lock on the directory: no other mount uses it.
- * 4. A private layer comes into being with its first stage: a mount that is only read writes
+ * 1. One change is one transaction: a graft, a removal, a move, an undo of any number of changes.
+ *    It is durable when the call returns, and then visible. A change that fails leaves nothing.
+ * 2. While a mount uses a layer, it holds a lock on the directory: no other mount uses it.
+ * 3. A private layer comes into being with its first stage: a mount that is only read writes
  *    nothing to disk. One that the user named is there from the start, and stays.
- * 5. What was refused is not in force on disk either, as far as the disk allows. */
+ * 4. Every text and number of a row is checked like any input: a layer may come from anybody. */
 #ifndef FS_LAYER_LAYER_H
 #define FS_LAYER_LAYER_H
 
@@ -32,10 +19,12 @@
 #include "gguf/anatomy.h"
 
 #include <limits.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
+struct backing;
+struct error;
+struct gguf;
 struct view;
 
 struct layer; /* any thread may use it */
@@ -66,20 +55,23 @@ struct layer_history {
 	const char *doubt; /* why what was found may be another user's; NULL: it is not, or that
 			    * was not said of any. Of a private one, it was left alone */
 	char *doubtful;	   /* the directory of that one, if it was a private one */
+	char *unread;	   /* the directory of one that cannot be read, left alone; NULL: none */
+	char *unread_why;  /* the reason, a sentence; NULL: no memory was left for it */
 };
 const struct layer_history *layer_history(const struct layer *layer);
 
 /* The layer in that directory, which is made, with its parents, if it is not there. NULL with err
- * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as layer_label_check(), and
- * what the disk says. */
+ * set: EBUSY another mount uses it, ENOTEMPTY something else is in it, as layer_base_check() and
+ * database_open(), and what the disk says. */
 struct layer *layer_open_at(const char *path, const struct layer_options *manner,
 			    struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* What was changed is durable, as far as the disk allows, and the layer has no thread until the
- * next change: before fork(). No other thread may use it meanwhile. */
+/* Close the database until the next change: before fork(2). No other thread may use the layer
+ * meanwhile. */
 void layer_rest(struct layer *layer);
 
-/* Give the layer up, leaving its files on disk; an empty private one is removed. */
+/* Give the layer up, leaving its files on disk; an empty private one is removed. No log is left
+ * beside the database, as far as the disk allows. */
 void layer_close(struct layer *layer);
 
 /* Remove a private layer from disk, all its grafts included; nothing is done to one that the user
@@ -94,29 +86,36 @@ const char *layer_home(const struct layer *layer);
 const char *layer_path(struct layer *layer);
 bool layer_is_read_only(const struct layer *layer);
 
-/* Set err, if it is not NULL, to say that the file of that directory, or the directory, where file
- * is NULL, could not be read because of an errno value. Returns its negative. */
-int layer_unread(struct layer *layer, const char *directory, const char *file, int code,
-		 struct error *err);
-
 /* A copy of its directory's path. False: there is none yet, and the text is empty. */
 bool layer_directory(struct layer *layer, char path[PATH_MAX]);
 
-/* The directory of edited metadata; those of slots have the names of their classes. */
-#define LAYER_METADATA "metadata"
+/* Set err to say that the layer cannot be read because of an errno value. Returns its negative. */
+int layer_unread(struct layer *layer, int code, struct error *err);
 
-/* What a file in a layer says a slot holds. Where a crash left several, the first of these
- * counts: the operation was not confirmed, and either outcome is whole. */
-enum layer_kind {
-	LAYER_WHITEOUT,
-	LAYER_REFERENCE,
-	LAYER_ORGAN,
-	LAYER_LINK, /* has the name of an organ as it is, so there is only one of them */
-	LAYER_COMPRESSED,
-	LAYER_NOTHING
+/* Directories of the mount that have a modification time: by enum organ_class, then metadata/. */
+enum { LAYER_METADATA_TIME = CLASSES, LAYER_DIRECTORIES };
+
+/* The modification time of such a directory: that of its last change, or the one that it was given
+ * since. False: the layer says none. It is given one that has a time; durable: 0 or -errno. */
+bool layer_time(struct layer *layer, unsigned directory, struct timespec *mtime);
+int layer_set_time(struct layer *layer, unsigned directory, const struct timespec *mtime);
+
+/* From now on all changes go into one transaction, which layer_hold_end() commits or rolls back;
+ * only this thread makes any. Both return 0 or -errno; of layer_hold_end() that means that nothing
+ * of it is there. */
+int layer_hold(struct layer *layer);
+int layer_hold_end(struct layer *layer, bool keep);
+
+/* A slot that is emptied in the same transaction, for it was moved: as layer_remove(). */
+struct layer_left {
+	enum organ_class klass;
+	const char *name;
+	bool whiteout;
 };
 
-/* What is kept of a slot beside what fills it. */
+enum layer_kind { LAYER_COPY, LAYER_REFERENCE, LAYER_LINK, LAYER_WHITEOUT };
+
+/* What a layer keeps of a slot beside its content. */
 struct layer_origin {
 	const char *slot;    /* the exact name of the tensor, of a slot that was added; else NULL */
 	size_t slot_length;  /* bytes */
@@ -128,86 +127,84 @@ struct layer_origin {
 struct layer_entry {
 	enum organ_class klass;
 	enum layer_kind kind;
-	const char *name;     /* of the slot, without ".bin" */
-	struct backing *file; /* what is found's from then on; NULL: a link, or cannot be opened.
-				 Of an organ its bytes, however they are kept */
-	const char *target;   /* LAYER_LINK: where it leads */
-	const char *seen;     /* LAYER_LINK: what is known of where that led; NULL: nothing */
-	struct stat stat;     /* LAYER_LINK: of itself */
+	const char *name; /* of the slot, without ".bin" */
+	struct timespec mtime;
+	struct backing *file;  /* LAYER_COPY: the organ file, found's from then on; NULL: it cannot
+				* be opened */
+	const char *reference; /* LAYER_REFERENCE: the tensor. LAYER_LINK: the tensor that it led
+				* to when it was good; NULL: not known */
+	const char *target;    /* LAYER_LINK: where it leads */
+	uid_t uid;	       /* LAYER_LINK and LAYER_REFERENCE: with whose rights it is opened */
+	gid_t gid;
 	struct layer_origin origin;
 };
 
-/* Call found for each slot that the layer says something about, with the reason in err where the
- * file cannot be opened. It returns 0, or -errno with err set, which ends it. Returns that, or
- * -errno with err set where not all can be listed. */
+/* Call found for each slot of which the layer says something, with the reason in err where the file
+ * cannot be opened. It returns 0, or -errno with err set, which ends it. Returns that, or
+ * -errno with err set where not all can be read. */
 typedef int layer_entry_fn(void *context, const struct layer_entry *entry, struct error *err);
 int layer_each(struct layer *layer, layer_entry_fn *found, void *context, struct error *err);
 
-/* The modification time of a directory in the layer, "organs" or "metadata": given to it, as far as
- * it is there; and what it has. False: it is not there. */
-void layer_set_time(struct layer *layer, const char *directory, const struct timespec *mtime);
-bool layer_time(struct layer *layer, const char *directory, struct timespec *mtime);
-
-/* What was removed until now is durable: where the filesystem keeps changes in order it is so some
- * milliseconds after the removal at the latest. Returns 0 or -errno, also of an earlier try. */
-int layer_flush(struct layer *layer);
-
 /* Make an empty file to write to. Returns its descriptor, and its number for the calls below, or
  * -errno. */
-int layer_stage(struct layer *layer, unsigned *number);
+int layer_stage(struct layer *layer, uint64_t *number);
 
 /* The same in memory, for what is small, so that it is written to the disk once: its descriptor,
  * which layer_close_in_memory() closes. Of many at a time, -ENOMEM. */
 #define LAYER_SMALL ((uint64_t)1 << 20)
-int layer_stage_in_memory(struct layer *layer, unsigned *number);
+int layer_stage_in_memory(struct layer *layer, uint64_t *number);
 void layer_close_in_memory(struct layer *layer, int fd);
 
 /* Write the first size bytes of a view to a stage's descriptor. Returns 0 or -errno. */
 int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
 
-/* All files of a stage; and what is left of one that is in force, or was never sealed. */
-void layer_unstage(struct layer *layer, unsigned number);
-void layer_drop_stage(struct layer *layer, unsigned number);
+/* Remove the file of a stage. */
+void layer_unstage(struct layer *layer, uint64_t number);
 
-/* Make the file of stage number, of which fd is the descriptor, durable with the rename into its
- * place, in the form in which it is to be kept, with its modification time. May take long, and
- * several may be sealed at once. in_memory: it has no file yet. Returns 0 or -errno. */
+/* The form in which the organ file of a stage is to be kept. */
 struct layer_seal {
-	enum layer_kind kind; /* LAYER_ORGAN as it is, LAYER_COMPRESSED compressed */
+	uint64_t number; /* of its blob: the stage's, or of a compressed copy */
+	uint64_t size;	 /* of the organ file */
 	char xxh128[XXH128_TEXT];
+	bool compressed;
+	uint8_t *bytes; /* of a small one, for a row; NULL: it is a file */
+	bool is_kept;	/* it is in force */
 };
-int layer_seal_stage(struct layer *layer, unsigned number, int fd, bool in_memory,
+
+/* Make the bytes of stage number, of which fd is the descriptor, durable, unless they go into a
+ * row. May take long, and several may be sealed at once. in_memory: the stage has no file yet.
+ * Returns 0 or -errno; layer_seal_release() is due either way. */
+int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memory,
 		     struct layer_seal *seal);
+void layer_seal_release(struct layer *layer, struct layer_seal *seal);
 
-/* Put stage number, which was sealed, in force as CLASS/NAME.bin. Returns 0 and its bytes in *file,
- * or -errno; then the stage is still there. origin, here and below, is NULL where nothing of it is
- * to be kept. */
-int layer_commit(struct layer *layer, unsigned number, const struct layer_seal *seal,
-		 enum organ_class klass, const char *name, const struct layer_origin *origin,
-		 struct backing **file);
+/* Put a sealed stage in force as the slot CLASS/NAME, in two steps, so that several threads wait
+ * for the disk at the same time (layer_queue.h). The calls of layer_commit_begin() are in the order
+ * of the changes; no other change of the same slot comes between it and the end of
+ * layer_commit_wait(). NULL with *rc set. */
+struct layer_commit;
+struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *seal,
+					enum organ_class klass, const char *name,
+					const struct layer_origin *origin,
+					const struct timespec *mtime, int *rc);
 
-/* The XXH128 that is recorded of the slot's organ file. False: none is. */
+/* Wait until it is durable. Returns 0 with the organ file in *file, or -errno: nothing was changed.
+ * The commit is freed. */
+int layer_commit_wait(struct layer_commit *commit, struct backing **file);
+
+/* The XXH128 of the slot's organ file. False: it holds no copy. */
 bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
 		      char xxh128[XXH128_TEXT]);
 
-/* From now on the slot holds what the text of that kind says; durable. The file has that
- * modification time, NULL: now. Returns 0 or -errno. */
-int layer_write(struct layer *layer, enum layer_kind kind, enum organ_class klass, const char *name,
-		const struct layer_origin *origin, const char *text, const struct timespec *mtime);
-
-/* The same in two steps, of which the second needs no space to speak of: a stage with that text,
- * for a slot of that class, durable; and that stage, put in force. Both return 0 or -errno; then
- * there is no stage any more. */
-int layer_stage_text(struct layer *layer, enum organ_class klass, const char *text,
-		     const struct timespec *mtime, unsigned *number);
-int layer_commit_text(struct layer *layer, unsigned number, enum layer_kind kind,
-		      enum organ_class klass, const char *name, const struct layer_origin *origin);
-
-/* From now on the slot holds what a path leads to, for that user; durable. seen is what
- * link_target.h says of where it leads now, NULL for nothing. Returns 0 or -errno. */
-int layer_symlink(struct layer *layer, enum organ_class klass, const char *name,
-		  const struct layer_origin *origin, const char *target, const char *seen,
-		  uid_t uid, gid_t gid, const struct timespec *mtime);
+/* From now on the slot holds that; durable. left, here and below: NULL, or a slot that is emptied
+ * with it. origin: NULL where nothing of it is to be kept. Each returns 0 or -errno. */
+int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
+			const struct layer_origin *origin, const char *reference,
+			const struct timespec *mtime, const struct layer_left *left);
+int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
+		   const struct layer_origin *origin, const char *target, const char *seen,
+		   uid_t uid, gid_t gid, const struct timespec *mtime,
+		   const struct layer_left *left);
 
 /* From now on that is known of where the link of the slot led; durable. A layer that is only read
  * stays as it is. Returns 0 or -errno. */
@@ -215,27 +212,28 @@ int layer_record_seen(struct layer *layer, enum organ_class klass, const char *n
 		      const char *target, const char *seen);
 
 /* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
-int layer_revert(struct layer *layer, enum organ_class klass, const char *name);
+int layer_revert(struct layer *layer, enum organ_class klass, const char *name,
+		 const struct layer_left *left);
 
 /* From now on the slot holds nothing: with whiteout the layer says so, without it says nothing
- * about the slot. Durable; or soon, and with the next change at the latest, where the filesystem
- * keeps changes in order: layer_flush(). Not before the daemon's fork(), as a thread does that
- * then. Returns 0 or -errno. */
+ * about the slot. Durable. Returns 0 or -errno. */
 int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout);
 
 /* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
- * durable. Returns 0 and its bytes in *file, or -errno. */
+ * durable. Returns 0 and its bytes in *file, or -errno: EXDEV the layers are on two filesystems. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
-	       struct backing **file);
+	       const struct layer_left *left, struct backing **file);
 
-/* What changes two slots is noted before it begins, durably, and the note removed when it is done,
- * so that the next mount finishes what a crash cut short. layer_journal_read() gives the note that
- * was found, up to n - 1 bytes and a NUL, and its length, 0 for none, or -errno: it cannot be read.
- * layer_journal_clear() returns 0 or -errno: it may still be there, and must not be when something
- * else changes. */
-int layer_journal_write(struct layer *layer, const char *text);
-ssize_t layer_journal_read(struct layer *layer, char *text, size_t n);
-int layer_journal_clear(struct layer *layer);
+/* A change that is taken back: of a slot or a file of adapters/ by its class, or of a key. */
+struct layer_undone {
+	bool is_key;
+	enum organ_class klass;
+	const char *file; /* "NAME.bin", a file of adapters/, or that of a key */
+};
+
+/* From now on the layer says nothing about any of these; durable, also on a full disk. Returns 0 or
+ * -errno. */
+int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_open.c - see layer_open.h. */
 #include "fs/layer/layer_open.h"
-#include "fs/util/disk.h"
-#include "fs/util/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,41 +32,6 @@ int layer_open_file(int dir, const char *name)
 		return fd;
 	close(fd);
 	return rc;
-}
-
-/* fd, which is used up, is that of the file, or -errno. */
-static char *read_text(int fd, size_t most, int *rc)
-{
-	char *text = fd < 0 ? NULL : malloc(most);
-	const ssize_t n = fd < 0 ? fd : text ? io_read(fd, text, most, 0) : -ENOMEM;
-
-	if (fd >= 0)
-		close(fd);
-	*rc = n < 0 && layer_is_unread((int)-n) ? (int)n : 0;
-	if (n < 0 || n == (ssize_t)most || memchr(text, '\0', (size_t)n)) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
-}
-
-char *layer_read_text(int dir, const char *name, size_t most, int *rc)
-{
-	return read_text(layer_open_file(dir, name), most, rc);
-}
-
-char *layer_read_own_text(int dir, const char *name, size_t most, int *rc)
-{
-	const int fd = layer_open_file(dir, name);
-	struct stat stat;
-
-	if (fd >= 0 && fstat(fd, &stat) == 0 && (stat.st_uid == geteuid() || stat.st_uid == 0))
-		return read_text(fd, most, rc);
-	*rc = fd < 0 && layer_is_unread(-fd) ? fd : 0;
-	if (fd >= 0)
-		close(fd);
-	return NULL;
 }
 
 bool layer_is_unread(int code)
@@ -110,33 +73,16 @@ int layer_create_file(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int make_directory(int dir, const char *name)
-{
-	int rc;
-
-	if (mkdirat(dir, name, 0700) < 0)
-		return errno == EEXIST ? 0 : -errno;
-	rc = disk_sync_directory(dir);
-	/* The next caller must not take it for durable. */
-	if (rc < 0)
-		unlinkat(dir, name, AT_REMOVEDIR);
-	return rc;
-}
-
-int layer_open_directory(int dir, const char *name, bool make)
+static int open_directory(int dir, const char *name)
 {
 	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	int rc;
 
-	if (fd >= 0 || errno != ENOENT || !make)
-		return fd < 0 ? -errno : fd;
-	rc = make_directory(dir, name);
-	return rc < 0 ? rc : layer_open_directory(dir, name, false);
+	return fd < 0 ? -errno : fd;
 }
 
 DIR *layer_list(int dir, const char *name, int *rc)
 {
-	const int fd = dir < 0 ? -ENOENT : layer_open_directory(dir, name, false);
+	const int fd = dir < 0 ? -ENOENT : open_directory(dir, name);
 	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
 
 	*rc = fd == -ENOENT ? 0 : fd < 0 ? fd : entries ? 0 : -errno;

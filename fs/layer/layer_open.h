@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Open a regular file for reading. Returns a descriptor to close, or -errno: -ELOOP it is a
  * symbolic link, -EISDIR a directory, -EINVAL it is something else that is no regular file. */
@@ -20,24 +19,12 @@ bool layer_is_unread(int code);
 /* Is there a file of that name, of any kind? 1 or 0, or -errno: that cannot be told. */
 int layer_has_file(int dir, const char *name);
 
-/* The text of a regular file of less than `most` bytes, with a NUL, to free. NULL: there is none,
- * it holds a NUL, is longer, or cannot be read; *rc is -errno where layer_is_unread(), else 0. */
-char *layer_read_text(int dir, const char *name, size_t most, int *rc);
-
-/* The same, where the file is this user's, or root's: what another user has put there does not
- * speak for them. */
-char *layer_read_own_text(int dir, const char *name, size_t most, int *rc);
-
 /* What that -errno says of the file. */
 const char *layer_open_error(int rc);
 
 /* Make a new file, open for reading and writing, in the place of one that an interrupted mount
  * left. Returns a descriptor to close, or -errno. */
 int layer_create_file(int dir, const char *name);
-
-/* A directory of the layer whose own is dir, to close; with make, it is made if need be, durably.
- * -errno. */
-int layer_open_directory(int dir, const char *name, bool make);
 
 /* The entries of a directory of the layer whose own is dir, -1 if it has none. NULL: there is none,
  * and *rc is 0, or *rc is -errno. */

@@ -6,8 +6,9 @@
  * a copy wants it as it is. A file that was moved is still the one that was grafted onto. */
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
+#include "fs/layer/database.h"
+#include "fs/layer/layer_base.h"
 #include "fs/layer/layer_internal.h"
-#include "fs/layer/layer_label.h"
 #include "fs/layer/layer_open.h"
 #include "fs/layer/layer_trust.h"
 #include "fs/storage/backing.h"
@@ -27,8 +28,9 @@
 struct candidate_layer {
 	int dir; /* -1: there is none */
 	char *path;
-	char *place;		 /* as its label says; NULL: it says none */
-	struct timespec changed; /* 0: there is nothing in it */
+	char *place; /* as its database says; NULL: it says none */
+	bool holds_changes;
+	struct timespec changed; /* the last of them */
 };
 
 char *layer_base_path(struct backing *base)
@@ -39,35 +41,23 @@ char *layer_base_path(struct backing *base)
 	return url_is_remote(path) ? strdup(path) : realpath(path, NULL);
 }
 
-/* Let *changed be no earlier than the last change of a directory in a layer that holds something:
- * each graft is renamed into one. */
-static void look_into(int dir, const char *name, struct timespec *changed)
+/* Note whether the layer holds anything, and when it changed last. */
+static void read_last_change(struct database *database, struct candidate_layer *candidate)
 {
 	int rc;
-	DIR *entries = layer_list(dir, name, &rc);
-	struct stat stat;
-	bool holds = false;
+	sqlite3_stmt *row =
+		database_query(database, &rc,
+			       "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
+			       " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge),"
+			       " max(coalesce((SELECT max(mtime) FROM directory), 0),"
+			       " coalesce((SELECT max(mtime) FROM merge), 0))",
+			       "");
 
-	if (entries && fstat(dirfd(entries), &stat) < 0)
-		stat.st_mtim = (struct timespec){ 0 };
-	while (layer_list_next(entries, &rc))
-		holds = true;
-	if (holds && is_earlier(changed, &stat.st_mtim))
-		*changed = stat.st_mtim;
-}
-
-static struct timespec last_change(int dir)
-{
-	struct timespec changed = { 0 };
-	struct stat stat;
-
-	for (enum organ_class klass = 0; klass < CLASSES; klass++)
-		look_into(dir, class_name(klass), &changed);
-	look_into(dir, LAYER_METADATA, &changed);
-	if (fstatat(dir, LAYER_MERGE, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    is_earlier(&changed, &stat.st_mtim))
-		changed = stat.st_mtim;
-	return changed;
+	if (row && database_next(database, row) > 0 && sqlite3_column_int(row, 0)) {
+		candidate->holds_changes = true;
+		candidate->changed = layer_time_of(sqlite3_column_int64(row, 1));
+	}
+	database_end(row);
 }
 
 /* Has the file this base's fingerprint, and its contents as far as both can be read? -errno. */
@@ -133,42 +123,79 @@ static void release_candidate(struct candidate_layer *candidate)
 	*candidate = (struct candidate_layer){ .dir = -1 };
 }
 
+/* Its base is this one, by the fingerprint. */
+static bool read_candidate(const struct layer *layer, struct candidate_layer *candidate,
+			   struct database *database, struct error *err)
+{
+	if (layer_base_check(database, layer->base, layer->gguf, err) < 0)
+		return false;
+	candidate->place = layer_base_read_path(database);
+	read_last_change(database, candidate);
+	return true;
+}
+
+/* Note a layer with a database that cannot be read, or one of an older form: it may hold grafts of
+ * this base, as its name says. */
+static void note_unread(struct layer_history *past, struct candidate_layer *candidate,
+			const struct error *err)
+{
+	const char *why = layer_trust_doubt(candidate->dir);
+
+	if (err->code == ENOENT || err->code == ESTALE)
+		return;
+	if (why && err->code != ENOTSUP && !past->doubt) {
+		past->doubt = why;
+		past->doubtful = candidate->path;
+		candidate->path = NULL;
+	} else if (!past->unread) {
+		past->unread_why = strdup(err->text);
+		past->unread = candidate->path;
+		candidate->path = NULL;
+	}
+}
+
 /* The layer in that directory, if it is of a base with this fingerprint and no mount uses it. */
-static struct candidate_layer open_candidate(const struct layer *layer, const char *name)
+static struct candidate_layer open_candidate(struct layer *layer, const char *name)
 {
 	struct candidate_layer candidate = { .dir = -1 };
+	struct database *database = NULL;
+	struct error err = { 0 };
+	bool is_whole = false;
 
 	if (asprintf(&candidate.path, "%s/%s", layer->state, name) < 0)
 		candidate.path = NULL;
 	if (candidate.path)
 		candidate.dir = layer_open_locked(candidate.path, false);
-	if (candidate.dir >= 0 &&
-	    layer_label_check(candidate.dir, layer->base, layer->gguf, NULL) == 0) {
-		candidate.place = layer_label_path(candidate.dir);
-		candidate.changed = last_change(candidate.dir);
-	} else {
+	if (candidate.dir >= 0 && (layer_has_file(candidate.dir, DATABASE) > 0 ||
+				   layer_has_file(candidate.dir, "LAYER") > 0))
+		database = layer_database_at(candidate.dir, false, true, &err);
+	if (database)
+		is_whole = read_candidate(layer, &candidate, database, &err);
+	if (!is_whole && err.code)
+		note_unread(&layer->past, &candidate, &err);
+	database_close(database);
+	if (!is_whole)
 		release_candidate(&candidate);
-	}
 	return candidate;
 }
 
-/* Note that this layer's base is another file. One that holds nothing is not worth a word. */
+/* Note that this layer's base is another file. A layer without changes is not reported. */
 static void note_copy(struct layer_history *past, struct candidate_layer *candidate)
 {
-	if (!past->copy && candidate->changed.tv_sec) {
+	if (!past->copy && candidate->holds_changes) {
 		past->copy = candidate->place;
 		past->copy_layer = candidate->path;
 		candidate->place = candidate->path = NULL;
 	}
 }
 
-/* Can other users have put anything into it? Then it is left alone. One that holds nothing is not
- * worth a word. */
+/* Can other users have put anything into it? Then it is left alone. A layer without changes is not
+ * reported. */
 static bool is_doubtful(struct layer_history *past, struct candidate_layer *candidate)
 {
 	const char *why = layer_trust_doubt(candidate->dir);
 
-	if (why && !past->doubt && candidate->changed.tv_sec) {
+	if (why && !past->doubt && candidate->holds_changes) {
 		past->doubt = why;
 		past->doubtful = candidate->path;
 		candidate->path = NULL;
@@ -179,13 +206,15 @@ static bool is_doubtful(struct layer_history *past, struct candidate_layer *cand
 /* Keep the newer one of both, and let the other one go. */
 static void choose(struct layer *layer, struct candidate_layer *best, struct candidate_layer *other)
 {
-	if (best->dir < 0 || is_earlier(&best->changed, &other->changed)) {
+	if (best->dir < 0 || (other->holds_changes && !best->holds_changes) ||
+	    (other->holds_changes == best->holds_changes &&
+	     is_earlier(&best->changed, &other->changed))) {
 		const struct candidate_layer swapped = *best;
 
 		*best = *other;
 		*other = swapped;
 	}
-	layer->past.older += other->dir >= 0 && other->changed.tv_sec;
+	layer->past.older += other->dir >= 0 && other->holds_changes;
 }
 
 /* Is it one of the private layers of the base with that key: KEY, KEY-2, KEY-3, ...? */
@@ -226,6 +255,15 @@ static struct candidate_layer find_newest(struct layer *layer)
 	return best;
 }
 
+static void move_base(const struct candidate_layer *candidate, const char *place)
+{
+	struct database *database = layer_database_at(candidate->dir, false, false, NULL);
+
+	if (database)
+		layer_base_move(database, place);
+	database_close(database);
+}
+
 void layer_recover_private(struct layer *layer)
 {
 	struct candidate_layer newest = find_newest(layer);
@@ -233,9 +271,10 @@ void layer_recover_private(struct layer *layer)
 	if (newest.dir < 0)
 		return;
 	/* From now on it is this file's, also where that is moved again. Where the disk refuses
-	 * that, the label stays as it was, which is no worse than before. */
+	 * that, the row stays as it was, which is no worse than before. */
 	if (layer->place && (!newest.place || strcmp(newest.place, layer->place) != 0))
-		layer_label_replace(newest.dir, layer->base, layer->gguf, layer->place);
+		move_base(&newest, layer->place);
+	layer->is_checked = true;
 	layer->past.changed = newest.changed;
 	layer->dir = newest.dir;
 	layer->path = newest.path;

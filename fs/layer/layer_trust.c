@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layer_trust.c - see layer_trust.h. */
 #include "fs/layer/layer_trust.h"
-#include "fs/layer/layer.h"
-#include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 
 #include <fcntl.h>
@@ -28,21 +26,17 @@ static const char *doubt_directory(const struct stat *stat)
 	return stat->st_uid != geteuid() ? ANOTHERS : is_writable(stat) ? WRITABLE : NULL;
 }
 
-/* Root follows a link, and opens the models of a merge, with the rights of its owner. */
-static bool has_owners_rights(const struct stat *stat, const char *name)
-{
-	return S_ISLNK(stat->st_mode) || (S_ISREG(stat->st_mode) && strcmp(name, LAYER_MERGE) == 0);
-}
-
 static const char *doubt_entry(int dir, const char *name)
 {
 	struct stat stat;
 
 	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return UNKNOWN;
-	if (stat.st_uid == geteuid())
-		return S_ISDIR(stat.st_mode) ? doubt_directory(&stat) : NULL;
-	return geteuid() == 0 && has_owners_rights(&stat, name) ? NULL : ANOTHERS;
+	if (stat.st_uid != geteuid())
+		return ANOTHERS;
+	return S_ISDIR(stat.st_mode) ? doubt_directory(&stat)
+	       : is_writable(&stat)  ? WRITABLE
+				     : NULL;
 }
 
 /* The directory of that name in the layer, and what is in it. */
@@ -76,9 +70,7 @@ const char *layer_trust_doubt(int dir)
 {
 	const char *why = doubt_files(dir, ".");
 
-	for (enum organ_class klass = 0; klass < CLASSES && !why; klass++)
-		why = doubt_files(dir, class_name(klass));
 	if (!why)
-		why = doubt_files(dir, LAYER_METADATA);
+		why = doubt_files(dir, "blobs");
 	return why ? why : doubt_place(dir);
 }

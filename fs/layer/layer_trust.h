@@ -7,7 +7,7 @@
 #define FS_LAYER_LAYER_TRUST_H
 
 /* Why not all in the layer, whose directory is open, is this user's: a text that is constant. NULL:
- * it is. In a layer of root's, links may be other users', as root's mounts make them. */
+ * it is. */
 const char *layer_trust_doubt(int dir);
 
 #endif

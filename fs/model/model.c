@@ -307,10 +307,11 @@ void model_close(struct model *model)
 {
 	if (!model)
 		return;
-	layer_close(model->layer);
 	slots_free(model->slots);
 	adapters_free(model->adapters);
 	merge_state_unref(model->merge);
+	/* After all whose bytes lie in it. */
+	layer_close(model->layer);
 	metadata_free(model->metadata);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		names_free(model->files[klass]);
@@ -371,16 +372,11 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 	return model_class_count(model, klass) > 0;
 }
 
-static const char *directory_name(unsigned directory)
-{
-	return directory < CLASSES ? class_name((enum organ_class)directory) : "metadata";
-}
-
 static struct timespec directory_time(struct model *model, unsigned directory)
 {
 	struct timespec time;
 
-	if (model->layer && layer_time(model->layer, directory_name(directory), &time))
+	if (model->layer && layer_time(model->layer, directory, &time))
 		return time;
 	pthread_mutex_lock(&model->names);
 	time = model->set[directory];
@@ -435,12 +431,12 @@ void model_tell_directories(struct model *model, void (*tell)(void *context, uin
 	pthread_mutex_unlock(&first->sent_lock);
 }
 
-void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)
+int model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)
 {
 	pthread_mutex_lock(&model->names);
 	model->set[directory] = *time;
 	pthread_mutex_unlock(&model->names);
-	layer_set_time(model->layer, directory_name(directory), time);
+	return layer_set_time(model->layer, directory, time);
 }
 
 bool model_find_slot(struct model *model, enum organ_class klass, const char *name, size_t length,
@@ -545,8 +541,8 @@ void model_leave_alone(struct model *model, const char *directory, const char *f
 {
 	model->keep_layer = true;
 	model->left_alone++;
-	log_add(model->log, "%s/%s/%s: left alone: %s", layer_path(model->layer), directory, file,
-		why);
+	log_add(model->log, "%s: %s/%s is left alone: %s", layer_path(model->layer), directory,
+		file, why);
 }
 
 uint64_t model_generation(struct model *model)

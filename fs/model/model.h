@@ -27,25 +27,20 @@ struct organ_place {
 #define MODEL_ADDED_MAX 65536u
 
 /* Directories whose time can be set: by enum organ_class, then this. */
-enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES };
+enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES }; /* as in fs/layer/layer.h */
 
-/* What is half done in the layer. fs/edit/journal.h says how it is used, and the order of locks. */
+/* Changes on their way into the layer. fs/edit/journal.h says how it is used, and the order of
+ * locks. */
 struct journal {
 	pthread_mutex_t commit; /* held while a change goes into the layer and the model */
 	pthread_cond_t moved;	/* a graft is off waiting, or a thread has what it waited for */
 	/* Protected by commit: */
 	struct journal_graft *waiting; /* grafts that are on their way to the disk */
 	unsigned alone;		       /* threads that wait until there are none */
-	bool noted; /* the layer's note of a move must go before the next change */
-	/* and before that, from the layer, what was moved and is still where it was */
-	enum journal_left { LEFT_NOTHING, LEFT_SLOT, LEFT_KEY } left;
-	uint32_t left_number; /* of the slot or key */
-	bool undoing;	      /* what was undone is in the layer's note yet (layer_undo.h) */
 	bool replaying; /* one thread makes many changes in one step, and no other makes any */
 	pthread_t replayer;
 	atomic_uint publishing;	  /* threads whose changes are to be seen in one step */
 	atomic_uint publications; /* how often one has ended with that */
-	bool stuck; /* what an earlier mount noted cannot be done, so no other change can */
 };
 
 struct model;
@@ -120,8 +115,7 @@ struct model {
 	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */
 	pthread_mutex_t experts_lock;
-	/* Of the first, for all that took its place. Under the lock the layer's disk is asked and
-	 * the kernel is told. */
+	/* Of the first, for all that took its place. The kernel is told under the lock. */
 	pthread_mutex_t sent_lock;
 	struct sent_times sent[MODEL_DIRECTORIES];
 	struct journal journal;
@@ -190,10 +184,10 @@ struct timespec model_time(struct model *model);
 /* The one time that all organs of a class have. False: several, or a slot holds nothing. */
 bool model_class_time(struct model *model, enum organ_class klass, struct timespec *time);
 
-/* The modification time of one of its directories, of a model that can be grafted on: that of the
- * layer's where there is one, else what it was set to, else the base's. Asks the layer's disk. The
- * caller sends it to the kernel, which keeps it until tell() says that it must not: each change is
- * followed by model_tell_directories() before it is confirmed. */
+/* The modification time of one of its directories, of a model that can be grafted on: the
+ * layer's if it has one, else the time that a program has given, else the base's. The caller sends
+ * it to the kernel, which keeps it until tell() says that it must not: each change is followed by
+ * model_tell_directories() before it is confirmed. */
 struct timespec model_send_directory_time(struct model *model, unsigned directory);
 
 /* Call tell() for each directory of which the kernel may keep another time than it has. Returns
@@ -201,7 +195,8 @@ struct timespec model_send_directory_time(struct model *model, unsigned director
 void model_tell_directories(struct model *model, void (*tell)(void *context, uint64_t ino),
 			    void *context);
 
-void model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time);
+/* Returns 0 or -errno. */
+int model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time);
 
 /* Slot number k of a class. False: there are not so many. */
 bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, uint32_t *tensor);
@@ -217,8 +212,8 @@ uint32_t *model_order(const struct model *model, uint32_t n);
 int model_add_slot(struct model *model, enum organ_class klass, const char *name,
 		   const char *tensor, uint32_t tensor_length, struct content *content);
 
-/* Before the mount: the file CLASS/FILE or metadata/FILE of the layer cannot be taken up and stays
- * there as it is. The log says why. */
+/* Before the mount: the row of CLASS/FILE or metadata/FILE in the layer cannot be taken up and
+ * stays there as it is. The log says why. */
 void model_leave_alone(struct model *model, const char *directory, const char *file,
 		       const char *why);
 

@@ -519,6 +519,9 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	past = layer_history(model->layer);
 	if (past->doubt)
 		report_doubt(model, past);
+	if (past->unread)
+		log_report(model->log, "%s: begins without the grafts in %s: %s", model->name,
+			   past->unread, past->unread_why ? past->unread_why : strerror(ENOMEM));
 	if (model->left_alone)
 		log_report(model->log,
 			   "%s: warning: %" PRIu32 " file%s in %s cannot be taken up and %s left "

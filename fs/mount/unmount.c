@@ -97,8 +97,6 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
-	/* What the written model lacks, the layer does not hold any more either. */
-	layer_flush(model->layer);
 	/* A model without some of its grafts is not what was promised. */
 	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(model_files->assembly);
 	impossible = rc > 0;

@@ -3,7 +3,7 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
-#include "fs/layer/layer_undo.h"
+#include "fs/edit/undo.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
@@ -144,36 +144,21 @@ int recipe_apply(struct recipe_replay *replay)
 	return rc;
 }
 
-static void note_file(FILE *out, bool is_key, enum organ_class klass, const char *file)
-{
-	const struct layer_undone undone = { is_key, klass, file };
-
-	layer_undone_print(&undone, out);
-}
-
-char *recipe_note(const struct recipe_replay *replay)
+void recipe_list(const struct recipe_replay *replay, struct undo_list *list)
 {
 	const struct recipe *recipe = &replay->recipe;
-	char name[KEY_FILENAME_MAX + ANATOMY_NAME_MAX + 8], *note = NULL;
-	size_t size;
-	FILE *out = open_memstream(&note, &size);
+	char name[KEY_FILENAME_MAX + ANATOMY_NAME_MAX + 8];
 
-	if (!out)
-		return NULL;
 	for (size_t i = 0; i < recipe->n_grafts; i++) {
 		snprintf(name, sizeof(name), "%s.bin", replay->grafts[i].name);
-		note_file(out, false, replay->grafts[i].place.klass, name);
+		undo_list_add(list, false, replay->grafts[i].place.klass, name);
 	}
 	for (size_t i = 0; i < recipe->n_keys; i++) {
 		key_filename(recipe->keys[i].key.bytes, recipe->keys[i].key.length, name);
-		note_file(out, true, 0, name);
+		undo_list_add(list, true, 0, name);
 	}
 	for (size_t i = 0; i < recipe->n_adapters; i++)
-		note_file(out, false, CLASS_ADAPTERS, recipe->adapters[i].file.bytes);
+		undo_list_add(list, false, CLASS_ADAPTERS, recipe->adapters[i].file.bytes);
 	/* Which may come by itself. */
-	note_file(out, false, CLASS_ADAPTERS, ADAPTERS_COPIED ".alpha");
-	if (fclose(out) == 0)
-		return note;
-	free(note);
-	return NULL;
+	undo_list_add(list, false, CLASS_ADAPTERS, ADAPTERS_COPIED ".alpha");
 }

@@ -4,6 +4,7 @@
 #include "fs/recipe/recipe_donors.h"
 #include "fs/base/shards.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/edit/symlinks.h"
 #include "fs/model/inode.h"
 #include "fs/recipe/recipe.h"

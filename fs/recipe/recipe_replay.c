@@ -7,8 +7,9 @@
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/undo.h"
-#include "fs/layer/layer_undo.h"
+#include "fs/layer/layer.h"
 #include "fs/metadata/key_filename.h"
+#include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe_donors.h"
 #include "fs/recipe/recipe_replay_internal.h"
@@ -177,6 +178,8 @@ static void release(struct recipe_replay *replay)
 		donor_unref(replay->grafts[i].donor);
 		backing_unref(replay->grafts[i].file);
 	}
+	undo_ready_free(replay->ready);
+	undo_list_release(&replay->list);
 	free(replay->found);
 	free(replay->grafts);
 	free(replay->targets);
@@ -275,58 +278,12 @@ static int put_merge(struct recipe_replay *replay)
 		       : rc;
 }
 
-/* The note may be there: before the next change it goes. */
-static void note_later(struct model *model)
-{
-	journal_begin(model);
-	model->journal.undoing = true;
-	journal_end(model);
-}
-
-/* All is done, but whether the note is gone is not known: it is written anew, and all taken back.
- * If the disk does not take that either, all stays; the next mount finds all of it, or the note and
- * so nothing. */
-static bool note_again(struct recipe_replay *replay, const char *note)
-{
-	struct model *model = replay->model;
-	const int rc = layer_undo(model->layer, note);
-
-	if (rc == 0)
-		return true;
-	replay->stays = true;
-	note_later(model);
-	recipe_say(
-		replay,
-		".recipe: it is done, but that cannot be made durable, nor be taken back: %s; the "
-		"next mount finds all of it or nothing",
-		strerror(-rc));
-	return false;
-}
-
-/* The note is there before the first change, and goes after the last. */
+/* Do all that is planned, in the transaction that the layer holds. */
 static int publish(struct recipe_replay *replay)
 {
-	struct model *model = replay->model;
-	char *note = recipe_note(replay);
-	struct undo_ready *ready = note ? undo_ready_new(note) : NULL;
-	int rc = ready ? layer_undo(model->layer, note) : -ENOMEM;
-	bool noted = rc == 0;
-
-	if (ready && !noted)
-		note_later(model);
-	if (noted) {
-		rc = recipe_apply(replay);
-		if (rc == 0 && (rc = layer_undo_cancel(model->layer)) < 0)
-			noted = note_again(replay, note);
-	}
-	if (noted && rc < 0) {
-		journal_begin(model);
-		undo_take_back(model, ready);
-		journal_end(model);
-	}
-	undo_ready_free(ready);
-	free(note);
-	return rc;
+	recipe_list(replay, &replay->list);
+	replay->ready = undo_ready_new(&replay->list);
+	return replay->ready ? recipe_apply(replay) : -ENOMEM;
 }
 
 static void publish_begin(struct model *model)
@@ -343,40 +300,64 @@ static void publish_end(struct model *model)
 	journal_end(model);
 }
 
-/* The model is not assembled meanwhile, and no thread changes an expert, which would put back what
- * its stack held before. */
+/* No thread changes an expert meanwhile, which would put back the old content of its stack. */
 static int publish_alone(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
 	int rc;
 
 	pthread_mutex_lock(&model->experts_lock);
-	publish_begin(model);
 	rc = publish(replay);
-	publish_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
 	return rc;
 }
 
-/* The merge without the rest is not assembled, nor is it left where the rest fails. */
+/* Grafts are planned over the content that the merge gives the slots. */
 static int do_over_merge(struct recipe_replay *replay)
 {
-	struct model *model = replay->model;
-	int rc, ended;
+	int rc = put_merge(replay);
 
-	publish_begin(model);
-	rc = put_merge(replay);
 	if (rc == 0)
 		rc = prepare(replay);
-	if (rc == 0)
-		rc = publish_alone(replay);
-	if (rc < 0 && replay->merged && !replay->stays && (ended = merge_edit_end(model)) < 0 &&
-	    ended != -ENOENT) {
+	return rc == 0 ? publish_alone(replay) : rc;
+}
+
+/* The transaction is rolled back: the model is as its base again. */
+static void take_back(struct recipe_replay *replay)
+{
+	struct model *model = replay->model;
+	int ended = 0;
+
+	if (replay->ready) {
+		journal_begin(model);
+		undo_take_back(model, replay->ready);
+		journal_end(model);
+	}
+	if (replay->merged)
+		ended = merge_edit_take_back(model);
+	if (ended < 0 && ended != -ENOENT) {
 		replay->stays = true;
 		recipe_say(replay,
-			   ".recipe: refused, but its merge is in force: %s; rm .merge ends it",
+			   ".recipe: refused, but its merge is in force until the mount ends: %s",
 			   strerror(-ended));
 	}
+}
+
+/* One transaction for all of it. The model is not assembled meanwhile. */
+static int run_held(struct recipe_replay *replay, int (*run)(struct recipe_replay *replay))
+{
+	struct model *model = replay->model;
+	int ended, rc = layer_hold(model->layer);
+
+	if (rc < 0)
+		return rc;
+	publish_begin(model);
+	rc = run(replay);
+	ended = layer_hold_end(model->layer, rc == 0);
+	if (rc == 0)
+		rc = ended;
+	if (rc < 0)
+		take_back(replay);
 	publish_end(model);
 	return rc;
 }
@@ -393,10 +374,10 @@ static int do_all(struct recipe_replay *replay)
 	int rc = run_as_asker(replay, search);
 
 	if (rc == 0 && replay->recipe.merge.config.bytes)
-		return do_over_merge(replay);
+		return run_held(replay, do_over_merge);
 	if (rc == 0)
 		rc = prepare(replay);
-	return rc == 0 ? publish_alone(replay) : rc;
+	return rc == 0 ? run_held(replay, publish_alone) : rc;
 }
 
 static int replay_alone(struct recipe_replay *replay)

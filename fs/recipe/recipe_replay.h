@@ -4,11 +4,9 @@
  * 1. A model that is changed already is left alone, unless it is as the recipe says.
  * 2. First all is checked and found: base, donors, tensors, shapes, keys. All that is missing is
  *    said. Then the bytes of every copy are in the layer, and checked by their hashes.
- * 3. Then the layer has a note by which the next mount takes back what this one did not finish
- *    (layer_undo.h), and the changes are made, one after the other. Readers see them come. When the
- *    last one is durable the note goes, and that is the moment from which they stay.
- * 4. A merge comes before that, for grafts are checked over it: it is ended again if the rest
- *    fails, but a crash leaves it. No assembly begins meanwhile.
+ * 3. Then the changes are made one after the other, in one transaction of the layer: a crash leaves
+ *    all of them or none. Readers see them come. No assembly begins meanwhile.
+ * 4. A merge comes first, for grafts are checked over it. It is part of the transaction.
  * 5. Other threads' changes are refused meanwhile (journal_begin_replay()). */
 #ifndef FS_RECIPE_RECIPE_REPLAY_H
 #define FS_RECIPE_RECIPE_REPLAY_H

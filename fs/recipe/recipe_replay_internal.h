@@ -5,6 +5,7 @@
 #define FS_RECIPE_RECIPE_REPLAY_INTERNAL_H
 
 #include "fs/edit/graft.h"
+#include "fs/edit/undo.h"
 #include "fs/recipe/recipe.h"
 #include "gguf/error.h"
 #include "gguf/organ.h"
@@ -35,8 +36,10 @@ struct recipe_replay {
 	const char **targets; /* of the recipe's adapters, where these are links; borrowed */
 	bool *lacking;	      /* of these, their donors */
 	uint32_t missing;
-	bool merged; /* its merge is in force */
-	bool stays;  /* it failed, and cannot be taken back */
+	bool merged;		  /* its merge is in force */
+	bool stays;		  /* it failed, and cannot be taken back */
+	struct undo_list list;	  /* of its changes, to take back in memory */
+	struct undo_ready *ready; /* NULL: none was begun */
 	struct error err;
 };
 
@@ -69,7 +72,7 @@ int recipe_stage(struct recipe_replay *replay);
 /* Make the changes. Returns 0 or -errno, with a line in the log, when some may be made. */
 int recipe_apply(struct recipe_replay *replay);
 
-/* The note for layer_undo(), to free. NULL: out of memory. */
-char *recipe_note(const struct recipe_replay *replay);
+/* All that recipe_apply() changes, into the list. */
+void recipe_list(const struct recipe_replay *replay, struct undo_list *list);
 
 #endif

@@ -11,6 +11,7 @@
 #include "fs/metadata/value.h"
 #include "fs/model/adapters.h"
 #include "fs/model/merge_force.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
 #include "fs/recipe/recipe.h"

@@ -300,12 +300,24 @@ void backing_unref(struct backing *backing)
 	pthread_mutex_destroy(&backing->lock);
 	pthread_mutex_destroy(&backing->remote_lock);
 	free(backing->path);
+	free(backing->place);
 	free(backing);
 }
 
 const char *backing_path(const struct backing *backing)
 {
 	return backing->path;
+}
+
+bool backing_set_place(struct backing *backing, const char *place)
+{
+	backing->place = strdup(place);
+	return backing->place != NULL;
+}
+
+const char *backing_place(const struct backing *backing)
+{
+	return backing->place ? backing->place : backing->path;
 }
 
 const struct stat *backing_stat(const struct backing *backing)

@@ -167,6 +167,12 @@ bool backing_drop(struct backing *backing, const struct page_range *range);
 /* As it was when opened. The path is absolute; both are borrowed. The size is of what it holds, the
  * status is the file's. */
 const char *backing_path(const struct backing *backing);
+
+/* Where its file lies, if that is not at the path that messages tell; before another thread knows
+ * it. Returns false: no memory. */
+bool backing_set_place(struct backing *backing, const char *place);
+const char *backing_place(const struct backing *backing);
+
 const struct stat *backing_stat(const struct backing *backing);
 uint64_t backing_size(const struct backing *backing);
 

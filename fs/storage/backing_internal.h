@@ -15,6 +15,7 @@ enum trust { TRUSTED, UNVERIFIED, CORRUPT };
 struct backing {
 	atomic_uint refs;
 	char *path;
+	char *place; /* NULL: the path */
 	struct stat stat;
 	uint64_t size;
 	struct fd_cache *set;	      /* NULL: file is open as long as the backing */

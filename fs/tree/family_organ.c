@@ -108,7 +108,7 @@ static int extent_value(const struct inode *inode, char *text, size_t n)
 	/* What is compressed lies nowhere in one piece. */
 	if (!file || !backing_is_plain(file) || length != organ.data_size)
 		return -ENODATA;
-	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_path(file), offset, length);
+	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_place(file), offset, length);
 }
 
 static int graft_value(const struct inode *inode, char *text, size_t n)

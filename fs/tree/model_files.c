@@ -6,6 +6,7 @@
 #include "fs/base/shards.h"
 #include "fs/check/check.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/files/assembly.h"
 #include "fs/files/checksums.h"
 #include "fs/files/grafts_list.h"

@@ -4,6 +4,7 @@
  * part of one that it changes is that part of the whole, and without the adapter all is as
  * before. */
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"

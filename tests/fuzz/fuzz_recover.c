@@ -3,8 +3,11 @@
  * removed, or become links, directories and FIFOs, as the bytes say: the model opens or says why it
  * does not, what it takes up can be read, and a graft that is closed then is there at the next
  * mount. Nothing outside of the layer changes. */
+#include "fs/edit/graft.h"
+#include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/files/grafts_list.h"
+#include "fs/layer/layer.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fuzz_help.h"
@@ -19,34 +22,8 @@
 
 /* What mounts make in a layer, and what they never do. */
 static const char *const names[] = {
-	"LAYER",
-	".stage/0",
-	".stage/0.zst",
-	".undo",
-	"adapters/a.gguf",
-	"adapters/a.scale",
-	"embed/token_embd.bin",
-	"metadata/general.name",
-	"metadata/.wh.general.architecture",
-	"metadata/.typed.new.key",
-	"metadata/new.key",
-	"organs/.wh.blk_0_ffn_down.bin",
-	"organs/.wh.blk_0_ffn_up.bin",
-	"organs/blk_0_ffn_down.bin",
-	"organs/blk_0_ffn_gate.bin.ref",
-	"organs/blk_0_ffn_up.bin",
-	"organs/blk_0_ffn_up.bin.from",
-	"organs/blk_0_ffn_up.bin.ref",
-	"organs/blk_0_ffn_up.bin.seen",
-	"organs/blk_0_ffn_up.bin.xxh128",
-	"organs/blk_0_ffn_up.bin.zst",
-	"organs/blk_0_ffn_up.bin.zst.xxh128",
-	"organs/blk_9_ffn_up.bin",
-	"organs/x",
-	"other/blk_0_ffn_up.bin",
-	"skeleton/blk_0_attn_q.bin",
-	"norm",
-	"organs",
+	"LAYER",    "blobs",	"blobs/1",  "blobs/2",	    "blobs/9",		"blobs/x",
+	"layer.db", "layer.db", "layer.db", "layer.db-wal", "layer.db-journal", "reserve",
 };
 
 struct layer_files {
@@ -92,8 +69,7 @@ static struct path file_of(struct fuzz *f)
 	const uint8_t kind = byte(f);
 
 	if (kind < 96) {
-		list_directory(f->layer, "organs", &files);
-		list_directory(f->layer, "metadata", &files);
+		list_directory(f->layer, "blobs", &files);
 		list_directory(f->layer, "", &files);
 	}
 	if (files.n == 0)
@@ -173,6 +149,17 @@ static void edit(struct fuzz *f)
 	}
 }
 
+static void edit_key(struct model *model, const char *name, const char *text)
+{
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = stage_new(model->layer, empty);
+
+	require(stage != NULL && stage_write(stage, text, strlen(text), 0) == 0);
+	require(metadata_edit_fill(model, name, stage) == 0);
+	stage_free(stage);
+	view_unref(empty);
+}
+
 /* A layer with a copy, a reference, a slot that is gone, an added one, a link and keys. */
 static void make_layer(struct fuzz *f)
 {
@@ -183,11 +170,11 @@ static void make_layer(struct fuzz *f)
 	require(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_1_ffn_up") == 0);
 	require(graft_remove(o.model, SMALL_GATE) == 0);
 	require(graft_link(o.model, SMALL_DOWN, o.model, CLASS_ORGANS, "blk_2_ffn_down") == 0);
+	require(layer_put_link(o.model->layer, CLASS_ORGANS, "blk_3_ffn_down", NULL,
+			       "blk_2_ffn_down.bin", NULL, 0, 0, &(struct timespec){ 1, 0 },
+			       NULL) == 0);
+	edit_key(o.model, "general.name", "other\n");
 	close_model(&o);
-	require(symlink("blk_2_ffn_down.bin", path_in(f->layer, "organs/x.bin").text) == 0);
-	(void)!mkdir(path_in(f->layer, "metadata").text, 0700);
-	write_text(path_in(f->layer, "metadata/general.name").text, "other\n");
-	write_text(path_in(f->layer, "metadata/.wh.general.type").text, "");
 }
 
 static void read_all(struct model *model)

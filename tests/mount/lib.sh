@@ -341,6 +341,42 @@ no_litter() {
 	[ -z "$found" ] || fail "left behind: $found"
 }
 
+# layer_sql DIR STATEMENT...: the output of a query of the layer in DIR, as it is on the disk now. A
+# mount locks its database, so that a copy of the database and its log is asked.
+layer_sql() {
+	local copy dir=$1
+	shift
+	copy=$(mktemp -d "$TMP/layer-XXXXXX")
+	cp "$dir/layer.db" "$copy/"
+	[ ! -e "$dir/layer.db-wal" ] || cp "$dir/layer.db-wal" "$copy/"
+	sqlite3 "$copy/layer.db" "$@"
+	rm -r "$copy"
+}
+
+# layer_change DIR STATEMENT...: change the layer in DIR, which no mount uses.
+layer_change() {
+	sqlite3 "$1/layer.db" "${@:2}"
+}
+
+# layer_file DIR CLASS/NAME: the file of blobs/ that has the slot's organ; nothing: a row has it.
+layer_file() {
+	local number
+	number=$(layer_sql "$1" "SELECT number FROM slot JOIN blob ON blob = number WHERE class ||
+		'/' || name = '$2' AND bytes IS NULL")
+	[ -z "$number" ] || echo "$1/blobs/$number"
+}
+
+# empty_layer DIR: the layer in DIR, which may be mounted, says nothing about the model, and neither
+# bytes of organs nor other files are left of it. no_litter is for layers that are to be gone.
+empty_layer() {
+	local left
+	left=$(layer_sql "$1" 'SELECT class, name FROM slot; SELECT number FROM blob;
+		SELECT name FROM key; SELECT file FROM adapter; SELECT text FROM merge')
+	[ -z "$left" ] || fail "left in $1/layer.db: $left"
+	left=$(find "$1" ! -type d ! -name layer.db ! -name layer.db-wal ! -name reserve)
+	[ -z "$left" ] || fail "left behind: $left"
+}
+
 # The table of mounts is open from the first write on.
 descriptors() {
 	find "/proc/${DAEMON[${1:-$MNT}]}/fd" -mindepth 1 ! -lname '/proc/*/mountinfo' | wc -l

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* faults.c - organfs on a disk that fails when it is told to. Linked into a program of its own with
- * -Wl,--wrap for every call below, so that only what organfs itself asks for counts:
+ * -Wl,--wrap for every call below, so that only what organfs itself and SQLite ask for count:
  *
  *	ORGANFS_FAULT=CALL:K:WHAT    the K-th CALL fails; "any": of all that change the disk;
  *				     "reads": of all that read from it
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -120,7 +121,6 @@ static bool fails(const char *call)
 	}
 
 WRAP(fsync, (int fd), (fd))
-WRAP(fdatasync, (int fd), (fd))
 WRAP(ftruncate64, (int fd, off_t size), (fd, size))
 WRAP(fallocate64, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
 WRAP(futimens, (int fd, const struct timespec times[2]), (fd, times))
@@ -215,4 +215,49 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
 	mode = va_arg(arguments, mode_t);
 	va_end(arguments);
 	return fails("openat64") ? -1 : __real_openat64(dir, path, flags, mode);
+}
+
+/* SQLite is a shared library, which --wrap does not change: its VFS takes other calls. */
+static int open_for_sqlite(const char *path, int flags, int mode)
+{
+	return flags & O_CREAT ? __wrap_openat64(AT_FDCWD, path, flags, (mode_t)mode)
+			       : __wrap_openat64(AT_FDCWD, path, flags);
+}
+
+static int unlink_for_sqlite(const char *path)
+{
+	return __wrap_unlinkat(AT_FDCWD, path, 0);
+}
+
+static int access_for_sqlite(const char *path, int mode)
+{
+	return __wrap_faccessat(AT_FDCWD, path, mode, 0);
+}
+
+/* The VFS calls this one by its name, which an executable can define. */
+int fdatasync(int fd)
+{
+	return fails("fdatasync") ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+__attribute__((constructor)) static void wrap_sqlite(void)
+{
+	static const struct {
+		const char *name;
+		sqlite3_syscall_ptr call;
+	} calls[] = {
+		{ "open", (sqlite3_syscall_ptr)open_for_sqlite },
+		{ "access", (sqlite3_syscall_ptr)access_for_sqlite },
+		{ "fstat", (sqlite3_syscall_ptr)__wrap_fstat64 },
+		{ "ftruncate", (sqlite3_syscall_ptr)__wrap_ftruncate64 },
+		{ "pread", (sqlite3_syscall_ptr)__wrap_pread64 },
+		{ "pread64", (sqlite3_syscall_ptr)__wrap_pread64 },
+		{ "pwrite", (sqlite3_syscall_ptr)__wrap_pwrite64 },
+		{ "pwrite64", (sqlite3_syscall_ptr)__wrap_pwrite64 },
+		{ "unlink", (sqlite3_syscall_ptr)unlink_for_sqlite },
+	};
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	for (size_t i = 0; vfs && i < sizeof(calls) / sizeof(calls[0]); i++)
+		vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call);
 }

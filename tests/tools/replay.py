@@ -95,21 +95,8 @@ class Mount:
             return None
 
     def shows(self, allowed):
-        """Is it one of those? Where a copy came from may have been lost."""
-        def lines_of(grafts):
-            return [line.split("\t") for line in grafts.splitlines()]
-
-        def is_line(line, wanted):
-            return line == wanted or (line[1].startswith("copy") and line[-2:] == ["-", "-"] and
-                                      line[:-2] == wanted[:-2])
-        model, grafts = self.shown()
-        lines = lines_of(grafts)
-        for state in allowed:
-            wanted = lines_of(state[1])
-            if state[0] == model and len(lines) == len(wanted) and \
-                    all(map(is_line, lines, wanted)):
-                return True
-        return False
+        """Is it one of those?"""
+        return list(self.shown()) in [list(state) for state in allowed]
 
     def assemble(self, target):
         with open(self.path(".assemble"), "w", encoding="utf-8") as f:
@@ -138,7 +125,7 @@ class Session:
         os.fsync(root)
         os.close(root)
         self.mount = None
-        self.states, self.older, self.targets = [], [], [""]
+        self.states, self.targets = [], [""]
         self.again()
         self.mark("ended")
 
@@ -149,10 +136,9 @@ class Session:
         self.states.append(self.mount.shown())
 
     def mark(self, what, *more, targets=()):
-        """Allowed from here on: the last state, those in more, and what a removal left that may
-        wait for the next change; of the assembled file what it may be, or one of targets."""
-        text = json.dumps([what, [self.states[-1], *more, *self.older],
-                           [*self.targets, *targets]]).encode()
+        """Allowed from here on: the last state, and those in more; of the assembled file what it
+        may be, or one of targets."""
+        text = json.dumps([what, [self.states[-1], *more], [*self.targets, *targets]]).encode()
         with open(self.record, "ab", buffering=0) as f:
             f.write(b"mark\t%d\n%s" % (len(text), text))
 
@@ -175,20 +161,12 @@ class Session:
         assert done.returncode == 0, (command, done.stderr, self.mount.text(".log"))
         self.states.append(self.mount.shown())
         assert outcome in (None, self.states[-1]), (command, self.states[-1], outcome)
-        self.older = []
         self.mark("ended")
 
-    def remove(self, name, flush=True):
-        """It is durable some milliseconds later, with the next graft, or with an fsync()."""
+    def remove(self, name):
         self.mark("began")
         os.unlink(self.path(name))
-        self.older = [self.states[-1]]
         self.states.append(self.mount.shown())
-        if flush:
-            directory = os.open(os.path.dirname(self.path(name)), os.O_RDONLY)
-            os.fsync(directory)
-            os.close(directory)
-            self.older = []
         self.mark("ended")
 
     def refused(self, *command):
@@ -235,12 +213,14 @@ class Session:
     def edits(self):
         path, donor = self.path, self.donor
         self.do("cp", f"{donor}/blk_0_ffn_up.bin", path("organs/blk_0_ffn_up.bin"))
-        self.do("cp", f"{donor}/shrinks.bin", path("organs/blk_1_ffn_up.bin"))
+        self.do("cp", f"{donor}/blk_2_ffn_up.bin", path("organs/blk_1_ffn_up.bin"))
+        self.do("cp", f"{donor}/token_embd.bin", path("embed/token_embd.bin"))
+        self.do("cp", f"{donor}/shrinks.bin", path("embed/token_embd.bin"))
         self.remove("norm/blk_2_attn_norm.bin")
         self.do("cp", f"{donor}/blk_1_ffn_up.bin", path("organs/blk_5_ffn_up.bin"))
         self.refused("cp", "/etc/hostname", path("organs/blk_2_ffn_up.bin"))
         self.do("mv", path("organs/blk_0_ffn_up.bin"), path("organs/blk_1_ffn_up.bin"))
-        self.remove("skeleton/blk_3_attn_q.bin", flush=False)
+        self.remove("skeleton/blk_3_attn_q.bin")
         self.do("ln", path("skeleton/blk_2_attn_q.bin"), path("skeleton/blk_3_attn_q.bin"))
         self.do("ln", path("organs/blk_1_ffn_up.bin"), path("organs/blk_0_ffn_up.bin"))
         self.do("ln", "-s", f"{donor}/blk_2_attn_norm.bin", path("norm/blk_2_attn_norm.bin"))

@@ -6,6 +6,8 @@
 #include "fs/util/log.h"
 #include "gguf/reader.h"
 
+#include <sqlite3.h>
+
 struct site open_site(void **state, const char *name, const struct mk_file *file)
 {
 	struct site site;
@@ -42,51 +44,69 @@ void close_site(struct site *site)
 
 struct layer *open_layer(const struct site *site)
 {
+	struct error err = { 0 };
 	struct layer *layer =
-		layer_open_private(site->state, &site->manner, site->base, site->gguf, NULL);
+		layer_open_private(site->state, &site->manner, site->base, site->gguf, &err);
 
 	must(layer);
 	return layer;
 }
 
-int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal)
+int write_stage(struct layer *layer, const void *bytes, size_t n, uint64_t *number)
 {
-	char path[PATH_MAX];
-	int fd, rc;
+	const int fd = layer_stage(layer, number);
 
-	snprintf(path, sizeof(path), "%s/.stage/%u", layer_path(layer), number);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = layer_seal_stage(layer, number, fd, false, seal);
-	close(fd);
-	return rc;
+	must(fd < 0 || write(fd, bytes, n) == (ssize_t)n);
+	return fd;
 }
 
-int keep_stage(struct layer *layer, unsigned number, enum organ_class klass, const char *name,
+int commit_seal(struct layer *layer, struct layer_seal *seal, enum organ_class klass,
+		const char *name, const struct layer_origin *origin, const struct timespec *mtime,
+		struct backing **file)
+{
+	int rc;
+	struct layer_commit *commit =
+		layer_commit_begin(layer, seal, klass, name, origin, mtime, &rc);
+
+	return commit ? layer_commit_wait(commit, file) : rc;
+}
+
+int keep_bytes(struct layer *layer, enum organ_class klass, const char *name,
+	       const struct layer_origin *origin, const void *bytes, size_t n,
 	       struct backing **file)
 {
 	struct layer_seal seal;
-	const int rc = seal_stage(layer, number, &seal);
-
-	return rc < 0 ? rc : layer_commit(layer, number, &seal, klass, name, NULL, file);
-}
-
-int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text)
-{
-	unsigned number;
-	const int fd = layer_stage(layer, &number);
-	struct backing *file;
+	uint64_t number;
+	const int fd = write_stage(layer, bytes, n, &number);
 	int rc;
 
 	if (fd < 0)
 		return fd;
-	must(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	rc = layer_seal_stage(layer, number, fd, false, &seal);
 	close(fd);
-	rc = keep_stage(layer, number, klass, name, &file);
+	if (rc == 0)
+		rc = commit_seal(layer, &seal, klass, name, origin, &(struct timespec){ 1000, 5 },
+				 file);
+	/* The stage is the blob, or another file is. */
+	if (!seal.is_kept || seal.number != number || seal.bytes)
+		layer_unstage(layer, number);
+	layer_seal_release(layer, &seal);
+	return rc;
+}
+
+int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text)
+{
+	struct backing *file;
+	const int rc = keep_bytes(layer, klass, name, NULL, text, strlen(text), &file);
+
 	if (rc == 0)
 		backing_unref(file);
 	return rc;
+}
+
+int white_out(struct layer *layer, enum organ_class klass, const char *name)
+{
+	return layer_remove(layer, klass, name, true);
 }
 
 static int list_one(void *context, const struct layer_entry *entry, struct error *err)
@@ -98,9 +118,16 @@ static int list_one(void *context, const struct layer_entry *entry, struct error
 	char bytes[32] = "";
 
 	must(listing->n < ARRAY_LENGTH(listing->items));
-	if (entry->kind == LAYER_LINK) {
-		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s>%.32s ",
-			 class_name(klass), name, entry->target);
+	if (entry->kind == LAYER_LINK || entry->kind == LAYER_REFERENCE) {
+		snprintf(listing->items[listing->n++], sizeof(listing->items[0]),
+			 "%s/%.32s%c%.32s ", class_name(klass), name,
+			 entry->kind == LAYER_LINK ? '>' : '@',
+			 entry->kind == LAYER_LINK ? entry->target : entry->reference);
+		return 0;
+	}
+	if (entry->kind == LAYER_WHITEOUT) {
+		snprintf(listing->items[listing->n++], sizeof(listing->items[0]), "%s/%.32s- ",
+			 class_name(klass), name);
 		return 0;
 	}
 	if (!file) {
@@ -134,4 +161,44 @@ char *list_layer(struct layer *layer)
 	for (size_t i = 0; i < listing.n; i++)
 		strcat(text, listing.items[i]);
 	return text;
+}
+
+static sqlite3 *open_rows(const char *path)
+{
+	sqlite3 *rows;
+
+	must(sqlite3_open(path_in(path, "layer.db").text, &rows) == SQLITE_OK);
+	must(sqlite3_exec(rows, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL) ==
+	     SQLITE_OK);
+	return rows;
+}
+
+void alter_rows(const char *path, const char *sql)
+{
+	sqlite3 *rows = open_rows(path);
+
+	if (sqlite3_exec(rows, sql, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(rows));
+	sqlite3_close(rows);
+}
+
+int64_t ask_rows(const char *path, const char *sql)
+{
+	sqlite3 *rows = open_rows(path);
+	sqlite3_stmt *query;
+	int64_t number;
+
+	if (sqlite3_prepare_v2(rows, sql, -1, &query, NULL) != SQLITE_OK)
+		fail_msg("%s: %s", sql, sqlite3_errmsg(rows));
+	must(sqlite3_step(query) == SQLITE_ROW);
+	number = sqlite3_column_int64(query, 0);
+	sqlite3_finalize(query);
+	sqlite3_close(rows);
+	return number;
+}
+
+int64_t ask_layer(struct layer *layer, const char *sql)
+{
+	layer_rest(layer);
+	return ask_rows(layer_path(layer), sql);
 }

@@ -24,18 +24,28 @@ void close_site(struct site *site);
 
 struct layer *open_layer(const struct site *site);
 
-/* layer_seal_stage() of a stage that was written and closed. */
-int seal_stage(struct layer *layer, unsigned number, struct layer_seal *seal);
+/* Stage those bytes: the descriptor, or -errno. */
+int write_stage(struct layer *layer, const void *bytes, size_t n, uint64_t *number);
 
-/* Seal that stage and put it in force. Returns what layer_commit() does, or sealing it. */
-int keep_stage(struct layer *layer, unsigned number, enum organ_class klass, const char *name,
+/* Put that seal in force: 0 with its bytes in *file, or -errno. */
+int commit_seal(struct layer *layer, struct layer_seal *seal, enum organ_class klass,
+		const char *name, const struct layer_origin *origin, const struct timespec *mtime,
+		struct backing **file);
+
+/* Stage those bytes and put them in force: 0 with *file, or -errno of the step that failed. */
+int keep_bytes(struct layer *layer, enum organ_class klass, const char *name,
+	       const struct layer_origin *origin, const void *bytes, size_t n,
 	       struct backing **file);
 
 /* Stage that text and put it in force. */
 int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text);
 
+/* The slot is removed, and the layer says so. */
+int white_out(struct layer *layer, enum organ_class klass, const char *name);
+
 /* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
- * cannot open, "CLASS/NAME>TARGET " for links. */
+ * cannot open, "CLASS/NAME>TARGET " for links, "CLASS/NAME@TEXT " for references, "CLASS/NAME- "
+ * for removed slots. */
 struct listing {
 	char items[16][96];
 	size_t n;
@@ -51,5 +61,22 @@ int compare_items(const void *a, const void *b);
 	} while (0)
 
 char *list_layer(struct layer *layer);
+
+/* ## the database of a layer's directory, past organfs and its constraints */
+
+/* No layer has it open: layer_close() or layer_rest() was called. */
+void alter_rows(const char *path, const char *sql);
+
+/* SQL after which the tables slot and blob have their columns and no constraint. */
+#define LOOSE_SLOTS                                                                   \
+	"CREATE TABLE loose AS SELECT * FROM slot; DROP TABLE slot;"                  \
+	"ALTER TABLE loose RENAME TO slot; CREATE TABLE bytes AS SELECT * FROM blob;" \
+	"DROP TABLE blob; ALTER TABLE bytes RENAME TO blob;"
+
+/* The first number that a query gives. */
+int64_t ask_rows(const char *path, const char *sql);
+
+/* The same of an open layer, which opens its database again when it needs it. */
+int64_t ask_layer(struct layer *layer, const char *sql);
 
 #endif

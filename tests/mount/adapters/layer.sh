@@ -23,8 +23,9 @@ ln -s "$a" "$MNT/adapters/a.gguf"
 echo -0.5 >"$MNT/adapters/a.scale"
 same "$MNT/model.gguf" "$TMP/one"
 kill_daemon
-equal "$(readlink "$layer/adapters/a.gguf")" "$a"
-equal "$(cat "$layer/adapters/a.scale")" -0.5
+equal "$(layer_sql "$layer" 'SELECT file, target, text FROM adapter ORDER BY file')" \
+	"a.gguf|$a|
+a.scale||-0.5"
 
 mkdir "$TMP/lora"
 mount_model -o ro "$TMP/b.gguf" "$TMP/lora"
@@ -49,7 +50,7 @@ cat "$MNT/.grafts" >"$TMP/grafts"
 kill_daemon
 unmount_and_wait "$TMP/lora"
 copies=$(grep -c 'lora_[ab].bin	copy	' "$TMP/grafts")
-equal "$(find "$layer/adapters" -name '*_lora_[ab].bin*.xxh128' | wc -l)" "$copies"
+equal "$(layer_sql "$layer" "SELECT count(*) FROM slot WHERE kind = 'copy'")" "$copies"
 
 mount_model -o "layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/both"
@@ -86,16 +87,15 @@ rm "$MNT/adapters/"*.bin
 absent "$MNT/adapters/lora.scale"
 same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''
-equal "$(find "$layer" -type f ! -name LAYER)" ''
 unmount_and_wait
+equal "$(layer_sql "$layer" 'SELECT file FROM adapter; SELECT name FROM slot')" ''
 
 # What is in a layer and is none is left alone, and the mount writes nothing then.
-mkdir -p "$layer/adapters"
-echo many >"$layer/adapters/x.scale"
-echo 1 >"$layer/adapters/y.gguf"
+layer_change "$layer" "INSERT INTO adapter (file, text, mtime)
+	VALUES ('x.scale', 'many', 0), ('y.gguf', '1', 0)"
 mount_model -o "layer=$layer,output=$TMP/out.gguf" "$base"
 for name in x.scale y.gguf; do
-	grep -q "adapters/$name: left alone: " "$MNT/.log" || fail "$(cat "$MNT/.log")"
+	grep -q "adapters/$name is left alone: " "$MNT/.log" || fail "$(cat "$MNT/.log")"
 done
 absent "$MNT/adapters/x.scale"
 kill_daemon

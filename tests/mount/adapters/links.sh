@@ -56,11 +56,3 @@ ls -l "$MNT/skeleton" >"$TMP/list" # nor does the kernel know what it made any m
 until_true 60 eval '! holds_adapter' || fail 'the file of an adapter that is gone is held'
 unmount_and_wait
 
-# A layer that cannot take the link says why.
-mount_model -o "noassemble,layer=$TMP/layer" "$base"
-mkdir -p "$TMP/layer/adapters/b.gguf"
-expect_fail 'directory|exists' ln -s "$a" "$MNT/adapters/b.gguf"
-log_says 'adapters/b.gguf: refused: (Is a directory|File exists|Not a directory)'
-rmdir "$TMP/layer/adapters/b.gguf"
-ln -s "$a" "$MNT/adapters/b.gguf"
-unmount_and_wait

@@ -98,7 +98,7 @@ graft -o "layer=$TMP/layer"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 unmount_and_wait
 absent "$default"
-exists "$TMP/layer/LAYER"
+exists "$TMP/layer/layer.db"
 
 # Several models, each on its own.
 mkdir "$TMP/m"

@@ -71,7 +71,7 @@ cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"
 mount_model -o "layer=$TMP/layer" "$TMP/models"
 cp "$MNT/b/organs/blk_1_ffn_up.bin" "$MNT/a/organs/"
 unmount_and_wait
-exists "$TMP/layer/a/organs/blk_1_ffn_up.bin.ref"
+equal "$(layer_sql "$TMP/layer/a" "SELECT kind FROM slot WHERE name = 'blk_1_ffn_up'")" reference
 mount_model -o "layer=$TMP/layer/a" "$TMP/models/a.gguf"
 printf 'x' | dd of="$TMP/models/b.gguf" bs=1 seek=100000 conv=notrunc status=none
 for i in 1 2; do

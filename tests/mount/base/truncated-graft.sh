@@ -13,7 +13,8 @@ truncate -s 500000 "$base"
 unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 equal "$(find "$TMP" -name '*.gguf*')" "$base" 'files beside the base'
-[ -n "$(find "$XDG_STATE_HOME" -name 'blk_1_ffn_up.bin*')" ] || fail 'the graft is lost'
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+equal "$(layer_sql "$layer" 'SELECT name FROM slot')" blk_1_ffn_up 'the grafts that are kept'
 
 # The base comes back, and the next mount has the graft.
 cp "$TMP/whole" "$base"

@@ -38,7 +38,7 @@ at_most '100 grafts by one cp: requests' "$(calls writev write)"
 at_most '100 grafts by one cp: calls' "$n"
 
 # Eight at once share, on a disk that takes its time.
-trace "$MNT" fsync,fdatasync fsync:delay_enter=50000
+trace "$MNT" fsync,fdatasync fsync,fdatasync:delay_enter=50000
 for k in 2 3 4 5 6 7 8 9; do
 	cp "$organs"/blk_1$k?_ffn_up.bin "$MNT/organs/" </dev/null &
 	copies[k]=$!
@@ -69,7 +69,7 @@ unmount_and_wait
 
 unmount_and_wait "$TMP/donor"
 
-# Removals share fsync() also where the disk keeps no order (layer/removals has the rest).
+# Where the disk keeps no order it is no more.
 mount_model -o "layer=$unordered/layer" "$TMP/base.gguf"
 trace "$MNT" fsync,fdatasync
 rm "$MNT"/organs/blk_1??_ffn_up.bin

@@ -32,7 +32,8 @@ for i in range(1000):
     with open(f'{mnt}/organs/blk_{i}_ffn_up.bin', 'wb') as f:
         f.write(organ)
 END
-equal "$(find "$TMP/layer" -name '*.zst' | wc -l)" 1000 'compressed grafts'
+equal "$(layer_sql "$TMP/layer" "SELECT count(*) FROM blob WHERE form = 'zstd'")" 1000 \
+	'compressed grafts'
 unmount_and_wait
 mount_model -o "layer=$TMP/layer" "$base"
 mnt=$MNT python3 - <<'END'

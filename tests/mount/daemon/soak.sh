@@ -59,4 +59,4 @@ no_leak 40
 [ -z "$URL" ] || kill "$SERVER"
 [ -z "$URL" ] || wait "$SERVER" || true
 unmount_and_wait
-no_litter "$TMP/layer" LAYER
+empty_layer "$TMP/layer"

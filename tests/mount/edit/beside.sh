@@ -16,20 +16,26 @@ mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 "$beside" made "$MNT" "$TMP/donor" "$(rounds 40 10)"
 "$beside" followed "$MNT" "$TMP/donor"
 
-# A name that was refused is not there, and what had it is as it was.
-echo mine >"$MNT/organs/mine~"
-mv "$TMP/layer/organs" "$TMP/layer/kept"
-: >"$TMP/layer/organs"
-for name in aside mine~; do
-	expect_fail 'Not a directory' mv "$MNT/organs/blk_3_ffn_up.bin" "$MNT/organs/$name"
-done
-rm "$TMP/layer/organs"
-mv "$TMP/layer/kept" "$TMP/layer/organs"
-absent "$MNT/organs/aside"
-equal "$(cat "$MNT/organs/mine~")" mine
-exists "$MNT/organs/blk_3_ffn_up.bin"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
+
+# A name that was refused is not there, and what had it is as it was.
+failing_disk "$TMP/back" "$TMP/disk"
+mount_model -o "layer=$TMP/disk/layer" "$TMP/base.gguf"
+echo mine >"$MNT/organs/mine~"
+cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
+fault 'change EIO'
+for name in aside mine~; do
+	expect_fail 'input/output error' mv "$MNT/organs/blk_3_ffn_up.bin" "$MNT/organs/$name"
+done
+fault
+absent "$MNT/organs/aside"
+equal "$(cat "$MNT/organs/mine~")" mine
+same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
+mv "$MNT/organs/blk_3_ffn_up.bin" "$MNT/organs/aside"
+same "$MNT/organs/aside" "$TMP/organ"
+unmount_and_wait
+end_disk "$TMP/disk"
 
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 4
 mount_model "$TMP/moe.gguf"

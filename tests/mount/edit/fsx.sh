@@ -19,20 +19,29 @@ before=$(descriptors)
 "$fsx" -s "$seed" -n "$operations" "$MNT/organs/.scratch~"
 rm "$MNT/organs/.scratch~"
 equal "$(wc -l <"$MNT/.grafts")" 0 'lines in .grafts'
-no_leak $((before + 1)) # the layer's
+no_leak $((before + 4)) # the layer's
 
-# The header is the name's length, 21 bytes of name, and 24 more.
-slot=$MNT/organs/blk_1_ffn_down.bin
-header=$((4 + 21 + 4 + 16 + 4))
-head -c $header "$slot" >"$TMP/header"
-"$fsx" -s "$seed" -n "$operations" -f $header "$slot"
-head -c $header "$slot" | cmp - "$TMP/header" || fail 'the header changed'
-differ "$slot" "$MNT/.base/organs/blk_1_ffn_down.bin"
-cp "$slot" "$TMP/organ"
-equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_1_ffn_down.bin
-no_leak $((before + 2)) # and the graft's
+# An organ in a row of the layer, and one in a file of it. The header is the length of the name, the
+# name, and 24 more bytes.
+fills() {
+	local name=$2 slot=$MNT/$1.bin header=$((4 + ${#2} + 4 + 16 + 4))
+	head -c $header "$slot" >"$TMP/header"
+	"$fsx" -s "$seed" -n "$operations" -f $header "$slot"
+	head -c $header "$slot" | cmp - "$TMP/header" || fail "the header of $name changed"
+	differ "$slot" "$MNT/.base/$1.bin"
+	cp "$slot" "$TMP/${1##*/}"
+}
+fills organs/blk_1_ffn_down blk.1.ffn_down.weight
+no_leak $((before + 4))
+fills embed/token_embd token_embd.weight
+no_leak $((before + 5)) # and the file's
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+equal "$(layer_file "$layer" organs/blk_1_ffn_down)" ''
+exists "$(layer_file "$layer" embed/token_embd)"
+equal "$(cut -f 1 "$MNT/.grafts" | sort)" $'embed/token_embd.bin\norgans/blk_1_ffn_down.bin'
 kill_daemon
 mount_model -o noassemble "$base"
-same "$slot" "$TMP/organ"
+same "$MNT/organs/blk_1_ffn_down.bin" "$TMP/blk_1_ffn_down"
+same "$MNT/embed/token_embd.bin" "$TMP/token_embd"
 unmount_and_wait
 same "$base" "$MODELS/stories260K.gguf"

@@ -34,5 +34,5 @@ cmp - "$base" <&8
 cmp - "$TMP/second" <&7
 same "$MNT/model.gguf" "$TMP/third"
 exec 8<&- 7<&-
-no_leak $((before + 3)) # two grafts and the layer
+no_leak $((before + 5)) # the layer, and the graft that is no row
 unmount_and_wait

@@ -8,7 +8,7 @@ slot=$MNT/organs/blk_1_ffn_up.bin
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/good.bin"
 mount_model "$base"
 cp "$slot" "$TMP/before.bin"
-before=$(($(descriptors) + 1)) # the first writer opens the layer
+before=$(($(descriptors) + 4)) # the first writer opens the layer
 for bytes in 0 1 100 20000; do
 	python3 - "$TMP/good.bin" "$slot" "$bytes" <<'END' &
 import os, sys, time
@@ -28,7 +28,10 @@ END
 	same "$MNT/model.gguf" "$base"
 done
 no_leak "$before"
-no_litter "$XDG_STATE_HOME" LAYER
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+equal "$(ls -A "$layer/blobs")" '' 'files in blobs'
+equal "$(layer_sql "$layer" 'SELECT count(*) FROM slot UNION ALL SELECT count(*) FROM blob')" \
+	$'0\n0' 'rows'
 unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"

@@ -6,9 +6,10 @@
 # stands, what needs no disk goes on; and when the disk is well again, so is the mount and the next.
 . "${0%/*}/../lib.sh"
 
-base=$(use stories260K)
+# Its organs are files of the layer, and no rows.
+base=$(use scribe-Q4_K_M)
 for block in 0 1 2 3 4; do
-	"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.$block.ffn_up.weight \
+	"$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" blk.$block.ffn_up.weight \
 		"$TMP/blk_${block}_ffn_up.bin"
 	"$GGUF" organ "$base" blk.$block.ffn_up.weight "$TMP/old_$block.bin"
 done

@@ -126,8 +126,13 @@ heals() {
 heals 'as it is'
 before=$(descriptors)
 soft=$(prlimit --pid "$pid" --nofile --noheadings -o SOFT)
+# The lowest number that no descriptor has: none above it is given.
+free=0
+while [ -e "/proc/$pid/fd/$free" ]; do
+	free=$((free + 1))
+done
 for more in 0 1 2 3 5; do
-	prlimit --pid "$pid" --nofile=$((before + more)):
+	prlimit --pid "$pid" --nofile=$((free + more)):
 	tries "$more descriptors" $((more == 0))
 	prlimit --pid "$pid" --nofile="$soft":
 	heals "$more descriptors"

@@ -16,9 +16,11 @@ mkdir "$TMP/donor"
 for name in blk.0.ffn_up blk.1.ffn_up blk.2.ffn_up blk.2.attn_norm; do
 	"$GGUF" organ "$MODELS/stories260K-donor.gguf" $name.weight "$TMP/donor/${name//./_}.bin"
 done
-# One that is kept compressed.
-head -c 20000 "$TMP/donor/blk_1_ffn_up.bin" >"$TMP/donor/shrinks.bin"
-truncate -r "$TMP/donor/blk_1_ffn_up.bin" "$TMP/donor/shrinks.bin"
+# Two that are files of the layer, of which one is kept compressed.
+"$GGUF" organ "$base" token_embd.weight "$TMP/donor/token_embd.bin"
+printf 'other' | dd of="$TMP/donor/token_embd.bin" bs=1 seek=100 conv=notrunc status=none
+head -c 20000 "$TMP/donor/token_embd.bin" >"$TMP/donor/shrinks.bin"
+truncate -r "$TMP/donor/token_embd.bin" "$TMP/donor/shrinks.bin"
 "$LORA" make "$base" "$TMP/donor/style.gguf" 'blk.[01].attn_q.weight'
 
 count=$(rounds 100 8)

@@ -18,22 +18,26 @@ other() {
 }
 other test -x "$TMP" || skip "$TMP is closed to other users"
 mount_held pwrite64 -o noassemble "$base"
-cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
-layer=$(find "$XDG_STATE_HOME/organfs" -name 'blk_2_ffn_up.bin*' | head -n 1)
-exists "$layer"
+cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
+cp "$TMP/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+organ=$(layer_file "$layer" organs/blk_2_ffn_up)
+exists "$organ"
 
 for path in "$MNT" "$MNT/organs" "$MNT/organs/blk_1_ffn_up.bin" "$MNT/.log"; do
 	expect_fail 'permission denied' other ls "$path"
 done
-expect_fail 'permission denied' other cp "$layer" "$MNT/organs/"
+expect_fail 'permission denied' other cp "$organ" "$MNT/organs/"
+expect_fail 'permission denied' other cat "$layer/layer.db"
 expect_fail 'denied|not permitted|superuser' other umount "$MNT"
 expect_fail 'permission denied' other cat "/proc/${DAEMON[$MNT]}/root/$MNT/.log"
 expect_fail 'permission denied' other ls "/proc/${DAEMON[$MNT]}/fd"
 expect_fail 'not permitted' other kill "${DAEMON[$MNT]}"
-for closed in "$XDG_STATE_HOME/organfs"/*/; do
-	equal "$(stat -c %a "$closed")" 700 "$closed"
+for name in layer.db layer.db-wal blobs reserve; do
+	exists "$layer/$name"
 done
-equal "$(stat -c %a "$layer")" 600
+equal "$(find "$layer" -type d -printf '%m\n' | sort -u)" 700 'rights of directories'
+equal "$(find "$layer" -type f -printf '%m\n' | sort -u)" 600 'rights of files'
 
 # A model that is being written, and has been.
 hold

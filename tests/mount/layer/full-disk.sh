@@ -9,7 +9,7 @@ need_root
 base=$(use stories260K)
 donor=$(use stories260K-donor)
 mkdir "$TMP/small"
-mount -t tmpfs -o size=400k tmpfs "$TMP/small" || skip 'tmpfs cannot be mounted'
+mount -t tmpfs -o size=1700k tmpfs "$TMP/small" || skip 'tmpfs cannot be mounted'
 trap 'umount -l "$TMP/small"' EXIT
 export XDG_STATE_HOME=$TMP/small/state
 mount_model -o ro "$donor" "$TMP/donor"
@@ -82,7 +82,7 @@ all_stands
 fill
 full cp "$TMP/donor/organs/${refused[0]}" "$slot"
 rm "$TMP/small/ballast"
-mount -o remount,size=4m "$TMP/small"
+mount -o remount,size=8m "$TMP/small"
 for name in "${refused[@]}"; do
 	cp "$TMP/donor/organs/$name" "$MNT/organs/$name"
 done
@@ -110,5 +110,24 @@ same "$MNT/model.gguf" "$base"
 kill_daemon
 mount_model -o noassemble "$base"
 equal "$(cat "$MNT/.grafts")" ''
+unmount_and_wait
+
+# The log has more that is new to the database than the reserve has room for.
+rm "$TMP/small/ballast"
+mount -o remount,size=8m,nr_inodes=0 "$TMP/small"
+mount_model -o noassemble "$base"
+for round in 1 2 3; do
+	cp "$TMP"/donor/organs/*.bin "$MNT/organs/"
+done
+fill
+log=$(echo "$XDG_STATE_HOME"/organfs/*/layer.db-wal)
+[ "$(stat -c %s "$log")" -gt 1200000 ] || fail "the log has $(stat -c %s "$log") bytes"
+for round in 0 1 2; do
+	rm "$MNT/organs/blk_${round}_ffn_up.bin"
+	absent "$MNT/organs/blk_${round}_ffn_up.bin"
+done
+echo all >"$TMP/word"
+cp "$TMP/word" "$MNT/.undo"
+same "$MNT/model.gguf" "$base"
 unmount_and_wait
 unmount_and_wait "$TMP/donor"

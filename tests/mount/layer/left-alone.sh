@@ -10,17 +10,27 @@ cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ"
 cp "$TMP/organ" "$MNT/organs/blk_0_ffn_up.bin"
 cp "$TMP/organ" "$MNT/organs/blk_2_ffn_up.bin"
 kill_daemon
-kept=$(find "$XDG_STATE_HOME" -name blk_0_ffn_up.bin)
-exists "$kept"
-mv "$kept" "$TMP/moved"
-echo junk >"$kept"
-
-cp "$kept" "${kept%blk_0_ffn_up.bin}blk_99_ffn_up.bin"
+layer=$(echo "$XDG_STATE_HOME"/organfs/*)
+# is_kept BLOCK FILE: those bytes are in the layer; puts FILE: they are, of block 0.
+is_kept() {
+	layer_sql "$layer" "SELECT writefile('$TMP/kept', bytes) FROM slot
+		JOIN blob ON blob = number WHERE name = 'blk_$1_ffn_up'" >/dev/null
+	same "$TMP/kept" "$2"
+}
+puts() {
+	layer_change "$layer" "UPDATE blob SET bytes = readfile('$1'), size = length(readfile('$1'))
+		WHERE number = (SELECT blob FROM slot WHERE name = 'blk_0_ffn_up')"
+}
+is_kept 0 "$TMP/organ"
+echo junk >"$TMP/junk"
+puts "$TMP/junk"
+layer_change "$layer" "INSERT INTO slot (class, name, kind, mtime, blob)
+	SELECT class, 'blk_99_ffn_up', kind, mtime, blob FROM slot WHERE name = 'blk_0_ffn_up'"
 
 # Of a slot that is there, it is a graft that cannot be read.
 mount_model "$base"
 log_says 'blk_0_ffn_up.bin: broken'
-log_says 'blk_99_ffn_up.bin: left alone'
+log_says 'organs/blk_99_ffn_up.bin is left alone'
 equal "$(wc -l <"$MNT/.grafts")" 2
 expect_fail 'input/output' cat "$MNT/organs/blk_0_ffn_up.bin"
 expect_fail 'input/output' bash -c "echo '$TMP/chimera' >'$MNT/.assemble'"
@@ -34,11 +44,15 @@ wait "$pid" || status=$?
 unset "DAEMON[$MNT]"
 equal $status 1 'exit status of the daemon'
 absent "$TMP/stories260K.grafted.gguf"
-equal "$(cat "$kept")" junk
-exists "${kept%blk_0_ffn_up.bin}blk_2_ffn_up.bin"
+is_kept 0 "$TMP/junk"
+is_kept 99 "$TMP/junk"
+is_kept 2 "$TMP/organ"
 
 # Written by hand it is a model without what is left alone, and that is said.
-mv -f "$TMP/moved" "$kept"
+puts "$TMP/organ"
+layer_change "$layer" "INSERT INTO blob
+	SELECT 99, form, 5, xxh128, CAST('junk?' AS BLOB) FROM blob LIMIT 1"
+layer_change "$layer" "UPDATE slot SET blob = 99 WHERE name = 'blk_99_ffn_up'"
 mount_model "$base"
 echo "$TMP/chimera" >"$MNT/.assemble"
 assembly_says "^assembled: $TMP/chimera: .* written; without 1 file of the layer that is left alone"
@@ -46,14 +60,13 @@ unmount
 until_true 60 is_gone "${DAEMON[$MNT]}" || fail 'the daemon stays'
 wait "${DAEMON[$MNT]}" || status=$?
 unset "DAEMON[$MNT]"
-exists "$kept"
+is_kept 0 "$TMP/organ"
 
 # Once it is whole again, so is the model.
-rm "${kept%blk_0_ffn_up.bin}blk_99_ffn_up.bin"
-echo 'mine' >"${kept%organs/*}NOTES"
+layer_change "$layer" "DELETE FROM slot WHERE name = 'blk_99_ffn_up'"
+echo 'mine' >"$layer/NOTES"
 mount_model "$base"
 equal "$(wc -l <"$MNT/.grafts")" 2
 unmount_and_wait
 exists "$TMP/stories260K.grafted.gguf"
-absent "$kept"
 no_litter "$XDG_STATE_HOME" NOTES

@@ -16,11 +16,10 @@ rm "$MNT/norm/blk_1_attn_norm.bin"
 mkdir elsewhere
 unmount_and_wait
 layer=$TMP/some/where/layer
-exists "$layer/LAYER"
-grep -q '^base stories260K.gguf$' "$layer/LAYER" || fail "LAYER: $(cat "$layer/LAYER")"
-absent "$layer/LAYER.new"
-absent "$layer/.stage"
-exists "$layer/norm/.wh.blk_1_attn_norm.bin"
+equal "$(ls -A "$layer" | xargs)" 'blobs layer.db reserve' 'files after the unmount'
+equal "$(layer_sql "$layer" 'SELECT name FROM base')" stories260K.gguf 'the base'
+equal "$(layer_sql "$layer" "SELECT kind FROM slot WHERE name = 'blk_1_attn_norm'")" removed
+equal "$(layer_sql "$layer" 'PRAGMA integrity_check')" ok
 equal "$(ls "$TMP"/*.gguf)" "$base" models
 no_litter "$XDG_STATE_HOME"
 
@@ -34,7 +33,7 @@ unmount_and_wait
 mount_model -o "layer=$layer,output=$TMP/out.gguf" "$base"
 unmount_and_wait
 same "$TMP/out.gguf" "$TMP/expected"
-exists "$layer/LAYER"
+exists "$layer/layer.db"
 
 # It is used by one mount at a time, but for those that only read.
 mount_model -o "layer=$layer" "$base"
@@ -60,6 +59,50 @@ same "$MNT/model.gguf" "$base"
 unmount_and_wait
 absent "$TMP/none"
 
+# Nor does a second mount that would write change it, as long as one reads.
+mount_model -o "layer=$layer,ro" "$base"
+status=0
+"$ORGANFS" -o "layer=$layer" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
+equal "$status $(cat "$TMP/said")" "1 organfs: $layer: another mount uses this layer"
+unmount_and_wait
+
+# What a killed mount confirmed is in the log, which the next mount writes back, also one that only
+# reads; a disk that is read-only refuses that.
+mount_model -o "layer=$layer" "$base"
+cp "$TMP/up.bin" "$MNT/organs/blk_2_ffn_up.bin"
+rm "$MNT/organs/blk_0_ffn_up.bin"
+cp "$TMP/up.bin" "$MNT/organs/blk_0_ffn_up.bin"
+kill_daemon
+[ -s "$layer/layer.db-wal" ] || fail 'no log is left'
+cp -r "$layer" "$TMP/killed"
+mount_model -o "layer=$layer,ro" "$base"
+same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/up.bin"
+unmount_and_wait
+absent "$layer/layer.db-wal"
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$TMP/closed"
+	mount --bind "$TMP/killed" "$TMP/closed"
+	mount -o remount,bind,ro "$TMP/closed"
+	status=0
+	"$ORGANFS" -o "layer=$TMP/closed,ro" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
+	equal $status 1 "exit status: $(cat "$TMP/said")"
+	equal "$(wc -l <"$TMP/said")" 1 "lines of $(cat "$TMP/said")"
+	grep -q 'a mount that was killed has left layer.db-wal' "$TMP/said" ||
+		fail "says: $(cat "$TMP/said")"
+	umount "$TMP/closed"
+	mount_model -o "layer=$TMP/killed" "$base"
+	unmount_and_wait
+	mount --bind "$TMP/killed" "$TMP/closed"
+	mount -o remount,bind,ro "$TMP/closed"
+	mount_model -o "layer=$TMP/closed,ro" "$base"
+	same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/up.bin"
+	unmount_and_wait
+	umount "$TMP/closed"
+fi
+mount_model -o "layer=$layer" "$base"
+cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
+unmount_and_wait
+
 # Packed with plain tar, unpacked elsewhere, with the base at another path.
 tar -C "$TMP/some/where" -cf "$TMP/layer.tar" layer
 mkdir "$TMP/there"
@@ -70,38 +113,42 @@ same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 
 # Not this base's, not a layer, not a version that is known: refused, and left as it is.
+# (SQLite makes a log and removes it, which gives the directory another time.)
+files() {
+	find "$1" -type d -printf '%p\n' -o -printf '%p %s %T@\n' | sort
+}
 refused() {
 	local status=0
-	find "$1" -printf '%p %s %T@\n' | sort >"$TMP/before"
+	files "$1" >"$TMP/before"
 	"$ORGANFS" -o "layer=$1" "$2" "$TMP/other" >"$TMP/said" 2>&1 </dev/null || status=$?
 	equal "$status" 1 "exit status: $(cat "$TMP/said")"
 	equal "$(wc -l <"$TMP/said")" 1 "lines of $(cat "$TMP/said")"
 	grep -Eq -- "^organfs: $1: .*$3" "$TMP/said" || fail "says: $(cat "$TMP/said")"
 	absent "$TMP/other"
-	find "$1" -printf '%p %s %T@\n' | sort | cmp - "$TMP/before" || fail "$1 was changed"
+	files "$1" | cmp - "$TMP/before" || fail "$1 was changed"
 }
-print=$(sed -n 's/^fingerprint //p' "$layer/LAYER")
+print=$(layer_sql "$layer" 'SELECT fingerprint FROM base')
 refused "$layer" "$donor" "made for another base, stories260K.gguf, with the fingerprint $print"
-refused "$TMP/some" "$base" 'no file LAYER'
+refused "$TMP/some" "$base" 'it has no layer.db, and is not empty'
 mkdir "$TMP/new"
 echo mine >"$TMP/new/file"
-refused "$TMP/new" "$base" 'no file LAYER'
+refused "$TMP/new" "$base" 'it has no layer.db, and is not empty'
 refused "$TMP/up.bin" "$base" 'Not a directory'
 cp -r "$layer" "$TMP/later"
-sed -i '1s/1/2/' "$TMP/later/LAYER"
-refused "$TMP/later" "$base" 'version 2, .*only 1'
-echo junk >"$TMP/later/LAYER"
-refused "$TMP/later" "$base" 'none that organfs wrote'
+layer_change "$TMP/later" 'PRAGMA user_version = 3'
+refused "$TMP/later" "$base" 'version 3, .*only 2'
+layer_change "$TMP/later" 'PRAGMA application_id = 1'
+refused "$TMP/later" "$base" 'layer.db is no database of a layer'
+echo junk >"$TMP/later/layer.db"
+refused "$TMP/later" "$base" 'layer.db: file is not a database'
+# The form of organfs 0.2, with and without a database beside it.
+printf 'organfs layer 1\nbase stories260K.gguf\n' >"$TMP/later/LAYER"
+refused "$TMP/later" "$base" 'organfs 0.2 or older: .* assemble its model'
+rm "$TMP/later/layer.db"
+refused "$TMP/later" "$base" 'organfs 0.2 or older: .* assemble its model'
 
 # An empty directory becomes a layer.
 mkdir "$TMP/empty"
 mount_model -o "layer=$TMP/empty" "$base"
 unmount_and_wait
-equal "$(ls -A "$TMP/empty")" LAYER
-
-# An organ file that a user drops into a layer is a graft.
-mkdir "$TMP/empty/organs"
-cp "$TMP/up.bin" "$TMP/empty/organs/blk_0_ffn_up.bin"
-mount_model -o "layer=$TMP/empty" "$base"
-same "$MNT/model.gguf" "$TMP/expected"
-unmount_and_wait
+equal "$(layer_sql "$TMP/empty" 'SELECT count(*) FROM slot')" 0

@@ -9,8 +9,8 @@ two=$(use stories260K-donor)
 cp "$MNT/stories260K-donor/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
 cp "$TMP/up.bin" "$MNT/stories260K/organs/blk_0_ffn_up.bin"
 unmount_and_wait
-exists "$TMP/layers/stories260K/LAYER"
-exists "$TMP/layers/stories260K-donor/LAYER"
+exists "$TMP/layers/stories260K/layer.db"
+exists "$TMP/layers/stories260K-donor/layer.db"
 mount_model -o "layer=$TMP/layers/stories260K" "$one"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
 unmount_and_wait

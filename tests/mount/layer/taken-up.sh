@@ -34,7 +34,7 @@ grafts() {
 	equal "$(wc -l <"$MNT/.grafts")" "$1" "grafts: $(cat "$MNT/.grafts"); $(cat "$said")"
 }
 layers() {
-	equal "$(find "$XDG_STATE_HOME" -name LAYER | wc -l)" "$1" "layers$2"
+	equal "$(find "$XDG_STATE_HOME" -name layer.db | wc -l)" "$1" "layers$2"
 }
 
 # Two organs and a metadata value: how many, from when, how to be rid of them.
@@ -45,7 +45,7 @@ cp "$TMP/1.bin" "$MNT/organs/blk_1_ffn_up.bin"
 echo grafted >"$MNT/metadata/general.name"
 kill_daemon
 layer=$(echo "$XDG_STATE_HOME"/organfs/*)
-touch -d '2026-02-03 04:05:06' "$layer"/*/
+layer_change "$layer" "UPDATE directory SET mtime = $(date -d '2026-02-03 04:05:06' +%s)000000000"
 start noassemble "$a"
 says 'scribe: took up 3 grafts that an earlier mount left, the last on 2026-02-03 04:05:06$'
 says "fresh begins without them.* removing $layer while"
@@ -126,8 +126,14 @@ done
 rm "$TMP/hub/hard.gguf"
 
 # Moved, it keeps them; what is put in its place, be it another model or no file, has none.
-label=$(grep -lx "path $b" "$XDG_STATE_HOME"/organfs/*/LAYER)
-rm -r "${label%/LAYER}" "$b"
+# layer_of BASE: the private layer whose base has that path.
+layer_of() {
+	local dir
+	for dir in "$XDG_STATE_HOME"/organfs/*; do
+		[ "$(layer_sql "$dir" 'SELECT path FROM base')" != "$1" ] || echo "$dir"
+	done
+}
+rm -r "$(layer_of "$b")" "$b"
 mv "$a" "$TMP/hub/moved.gguf"
 cp "$donor" "$a"
 start '' "$TMP/hub/moved.gguf"
@@ -145,10 +151,8 @@ start noassemble "$a"
 says 'took up 1 graft that'
 unmount_and_wait
 
-# A layer of before its label told the path is any copy's, and then that one's.
-label=$(find "$XDG_STATE_HOME" -name LAYER)
-grep -q "^path $a\$" "$label" || fail "$(cat "$label")"
-sed -i /^path/d "$label"
+# A layer that tells no path is any copy's, and then that one's.
+layer_change "$(layer_of "$a")" 'UPDATE base SET path = NULL'
 cp "$a" "$b"
 start noassemble "$b"
 says 'took up 1 graft that'
@@ -203,7 +207,7 @@ unmount_and_wait
 start "layer=$TMP/layer" "$b"
 cp "$TMP/0.bin" "$MNT/$slot"
 unmount_and_wait
-! grep -q ^path "$TMP/layer/LAYER" || fail "$(cat "$TMP/layer/LAYER")"
+equal "$(layer_sql "$TMP/layer" 'SELECT path FROM base')" '' 'the path in a layer that was named'
 start "layer=$TMP/layer" "$b"
 silent
 grep -q "took up 1 graft .*$TMP/layer" "$MNT/.log" ||

@@ -21,17 +21,21 @@ chmod 600 "$organ" "$donor" "$base"
 "$ORGANFS" -o "noassemble,layer=$TMP/made" "$base" "$donor" "$MNT" </dev/null
 cp "$MNT/stories260K-donor/organs/blk_1_ffn_up.bin" "$MNT/stories260K/organs/"
 unmount_and_wait
-exists "$TMP/made/stories260K/organs/blk_1_ffn_up.bin.ref"
-ln -s "$organ" "$TMP/made/stories260K/organs/blk_2_ffn_up.bin"
+equal "$(layer_sql "$TMP/made/stories260K" 'SELECT name, kind FROM slot')" 'blk_1_ffn_up|reference'
+layer_change "$TMP/made/stories260K" "INSERT INTO slot (class, name, kind, mtime, target, uid, gid)
+	VALUES ('organs', 'blk_2_ffn_up', 'link', 1, '$organ', 0, 0)"
 
-# layer_of NAME USER OWNER: a copy in $home, of that user; links and references in it are owner's.
+# layer_of NAME USER OWNER FILE-OWNER: a copy in $home, of that user; its rows say that links and
+# references are owner's, its database is a file of the last.
 layer_of() {
 	local dir=$home/$1
 	rm -rf "$dir"
 	cp -a "$TMP/made/stories260K" "$dir"
+	layer_change "$dir" "UPDATE slot SET uid = $3, gid = $3"
 	chown -hR "$2:$2" "$dir"
-	chown -h "$3:$3" "$dir"/organs/blk_*
-	chmod 644 "$dir"/organs/*.ref
+	chown "$4:$4" "$dir/layer.db"
+	chmod 666 "$dir/layer.db"
+	[ "$2" != "$4" ] || chmod 600 "$dir/layer.db"
 }
 # shows MOUNT COUNT: of so many of the two grafts the bytes can be read. Of a reference it is tried;
 # a link is followed by the reader too.
@@ -47,13 +51,18 @@ shows() {
 
 # Root's daemon, which can act as each owner.
 as=
-layer_of roots 0 $OTHER
+# What is written in another user's file is his, whatever it says of itself.
+layer_of roots 0 0 $OTHER
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 shows "$MNT" 0
 grep -q 'warning: the layer .*/roots may hold .* another user' "$TMP/said" ||
 	fail "says: $(cat "$TMP/said")"
 unmount_and_wait
-layer_of roots 0 0
+layer_of roots 0 $OTHER 0
+"$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
+shows "$MNT" 0
+unmount_and_wait
+layer_of roots 0 0 0
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 equal "$(cat "$TMP/said")" '' "what is said of root's layer"
 shows "$MNT" 2
@@ -70,13 +79,13 @@ ends() {
 	as_user fusermount3 -u "$mnt"
 	wait_daemon "$mnt"
 }
-layer_of users $ORDINARY $OTHER
+layer_of users $ORDINARY $ORDINARY $OTHER
 mounts "noassemble,layer=$home/users"
 shows "$mnt" 0
 as_user grep -q "user $OTHER" "$mnt/.log" || fail "the log: $(as_user cat "$mnt/.log")"
 grep -q 'warning: the layer' "$TMP/said" || fail "says: $(cat "$TMP/said")"
 ends
-layer_of users $ORDINARY $ORDINARY
+layer_of users $ORDINARY $ORDINARY $ORDINARY
 mounts "noassemble,layer=$home/users"
 equal "$(cat "$TMP/said")" '' "what is said of the user's own layer"
 shows "$mnt" 2
@@ -87,7 +96,7 @@ mounts noassemble
 as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
 ends
 private=$(echo "$home"/.local/state/organfs/*)
-exists "$private/LAYER"
+exists "$private/layer.db"
 takes() {
 	mounts noassemble
 	equal "$(as_user cat "$mnt/.grafts" | wc -l)" "$1" "grafts, $2: $(cat "$TMP/said")"
@@ -97,10 +106,13 @@ takes() {
 	rm -rf "$private-2"
 }
 takes 1 'as it was'
-chmod 777 "$private/organs" && takes 0 'a directory that others may write to'
-chmod 700 "$private/organs" && chmod 770 "$private" && chgrp $OTHER "$private" &&
+chmod 777 "$private/blobs" && takes 0 'a directory that others may write to'
+chmod 700 "$private/blobs" && chmod 770 "$private" && chgrp $OTHER "$private" &&
 	takes 0 'one that a group may write to'
-chmod 700 "$private" && chown -R 0:0 "$private"/organs/* && takes 0 'unpacked by root'
+chmod 700 "$private" && chmod 666 "$private/layer.db" &&
+	takes 0 'a database that others may write to'
+chmod 644 "$private/layer.db" && chown 0:0 "$private/layer.db" && takes 0 'unpacked by root'
+chmod 600 "$private/layer.db" && takes 0 'unpacked by root, for root alone'
 chown -R "$ORDINARY:$ORDINARY" "$private" && chmod 777 "${private%/*}" &&
 	takes 0 'in a common place'
 mounts "noassemble,layer=$private"

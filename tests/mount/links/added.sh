@@ -49,7 +49,7 @@ stands 'after the donor was away'
 echo all >"$MNT/.undo"
 equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
-no_litter "$TMP/layer" LAYER
+empty_layer "$TMP/layer"
 
 # Halves of an adapter.
 mount_model -o "assemble,layer=$TMP/other" "$donor"
@@ -83,14 +83,14 @@ equal "$(grep -c 'broken link' "$MNT/.grafts")" 2 "$(cat "$MNT/.grafts")"
 no_model
 unmount_and_wait
 mv "$TMP/away.gguf" "$TMP/halves.gguf"
-half=$(find "$TMP/third/adapters" -name '*blk_1*lora_b.bin')
-cp "$half" "$TMP/half"
-truncate -s 20 "$half"
+cp "$TMP/third/layer.db" "$TMP/whole.db"
+layer_change "$TMP/third" "UPDATE blob SET size = 20, bytes = substr(bytes, 1, 20) WHERE number =
+	(SELECT blob FROM slot WHERE class = 'adapters' AND name GLOB '*blk_1*lora_b')"
 mount_model -o "noassemble,layer=$TMP/third" "$donor"
 equal "$(grep -c 'broken copy' "$MNT/.grafts")" 1 "$(cat "$MNT/.grafts")"
 no_model
 unmount_and_wait
-cp "$TMP/half" "$half"
+cp "$TMP/whole.db" "$TMP/third/layer.db"
 mount_model -o "noassemble,layer=$TMP/third" "$donor"
 same "$MNT/model.gguf" "$TMP/model.gguf"
 unmount_and_wait

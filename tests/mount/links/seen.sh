@@ -75,9 +75,12 @@ unmount_and_wait
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
-seen=$(find "$state" -name '*.seen')
-grep -qx "model $donor" "$seen" || fail "$(cat "$seen")"
-layer=$(dirname "$(dirname "$seen")")
+layer=$(echo "$state"/*)
+# Where the link in the slot led when it was good.
+seen() {
+	layer_sql "$layer" "SELECT reference FROM slot WHERE kind = 'link'"
+}
+seen | grep -qx "model $donor" || fail "$(seen)"
 mkdir "$TMP/layer"
 tar -C "$layer" -c . | tar -C "$TMP/layer" -x
 mount_model -o "layer=$TMP/layer" "$base"
@@ -96,38 +99,34 @@ same "$MNT/model.gguf" "$TMP/expected"
 
 # What is said there is checked.
 unmount_and_wait
-seen=$TMP/layer/organs/blk_2_ffn_up.bin.seen
-cp "$seen" "$TMP/good"
+layer=$TMP/layer
+layer_change "$layer" '.backup good.db'
+# is_nothing REFERENCE: an expression of SQL.
 is_nothing() {
-	mount_model -o "layer=$TMP/layer" "$base"
+	layer_change "$layer" "UPDATE slot SET reference = $1 WHERE kind = 'link'"
+	mount_model -o "layer=$layer" "$base"
 	graft_is "broken link"
 	unmount_and_wait
+	cp good.db "$layer/layer.db"
 }
-sed 's/blk.2.ffn_up/blk.2.ffn_gate/' "$TMP/good" >"$seen"
-is_nothing
-sed 's/^target .*/target x/' "$TMP/good" >"$seen"
-is_nothing
-sed 's/^model .*/model \/dev\/zero/' "$TMP/good" >"$seen"
-is_nothing
-head -c 100 "$TMP/good" >"$seen"
-is_nothing
-rm "$seen"
-mkfifo "$seen"
-is_nothing
-rm "$seen"
-cp "$TMP/good" "$seen"
+is_nothing "replace(reference, 'blk.2.ffn_up', 'blk.2.ffn_down')"
+is_nothing "replace(reference, 'model $donor', 'model /dev/zero')"
+is_nothing "replace(reference, 'model $donor', 'model none')"
+is_nothing 'substr(reference, 1, 100)'
+is_nothing "''"
+is_nothing NULL
 mount_model -o "layer=$TMP/layer" "$base"
 graft_is link
 
 # rm takes it along, and so does the undo.
 rm "$slot"
-absent "$seen"
+equal "$(seen)" ''
 graft_is removed
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
 link_and_unmount_donor
-exists "$seen"
+seen | grep -qx "model $donor" || fail "$(seen)"
 cp --remove-destination "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
-absent "$seen"
+equal "$(seen)" ''
 equal "$(cat "$MNT/.grafts")" ""
 unmount_and_wait
 

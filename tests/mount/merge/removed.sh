@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A slot that only a merge has can be removed, as any other: that is listed and can be undone. It
-# ends with the merge, also where that ends without the mount: by a crash, or as MERGE is removed by
+# ends with the merge, also where that ends without the mount: its row in the layer is removed by
 # hand.
 . "${0%/*}/../lib.sh"
 
@@ -32,7 +32,7 @@ same "$MNT/model.gguf" merged.gguf
 # By hand.
 rm "$MNT/$organ"
 kill_daemon
-rm layer/MERGE
+layer_change layer 'DELETE FROM merge'
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 log_says "$organ: .*removed is forgotten"
 same "$MNT/model.gguf" "$base"
@@ -47,20 +47,21 @@ same "$MNT/model.gguf" merged.gguf
 # To be read only, it is there as long as the layer has it, and takes nothing out of what is merged.
 rm "$MNT/$organ"
 kill_daemon
-mv layer/MERGE .
-touch layer/organs/.wh.blk_1_fn_up.bin
+layer_change layer '.backup kept.db'
+layer_change layer "DELETE FROM merge; INSERT INTO slot (class, name, kind, mtime)
+	VALUES ('organs', 'blk_1_fn_up', 'removed', 0)"
 mount_model -o "ro,noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$base"
 log_says "$organ: .*removed is skipped"
 # What is no further block of anything may be meant in another way.
-log_says 'blk_1_fn_up.bin: left alone'
+log_says 'blk_1_fn_up.bin is left alone'
 unmount_and_wait
-rm layer/organs/.wh.blk_1_fn_up.bin
-[ "$(find layer/organs -name '.wh.*' | wc -l)" = 1 ] || fail "$(ls -A layer/organs)"
-mv MERGE layer/
+equal "$(layer_sql layer 'SELECT name, kind FROM slot')" \
+	$'blk_1_fn_up|removed\nblk_7_ffn_up|removed' 'slots of a layer that was read'
+mv kept.db layer/layer.db
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 absent "$MNT/$organ"
 rm "$MNT/.merge"
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
-[ -z "$(find layer -name '.wh.*')" ] || fail "$(find layer -name '.wh.*')"
+empty_layer layer

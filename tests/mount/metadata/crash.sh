@@ -33,8 +33,10 @@ printf 2000 >"$m/.half"
 	'my.list=string[]:["x", "\udcff\n"]'
 kill_daemon
 kill "$writer"
-cat "$XDG_STATE_HOME"/organfs/*/metadata/llama.context_length >"$TMP/text"
-equal "$(cat "$TMP/text")" 4096
+text_of() {
+	layer_sql "$XDG_STATE_HOME"/organfs/* "SELECT text FROM key WHERE name = '$1'"
+}
+equal "$(text_of llama.context_length)" 4096
 
 for round in 1 2; do
 	mount_model "$base"
@@ -54,13 +56,14 @@ kill_daemon
 mount_model "$base"
 same "$MNT/model.gguf" "$base"
 
-# A file of the layer that is no value is left alone, and with it the layer.
+# A row of the layer that is no value is left alone, and with it the layer.
 echo 5 >"$m/llama.block_count"
 echo 6 >"$m/llama.block_count"
 kill_daemon
-echo junk >"$(echo "$XDG_STATE_HOME"/organfs/*/metadata/llama.block_count)"
+layer_change "$XDG_STATE_HOME"/organfs/* "UPDATE key SET text = CAST('junk' AS BLOB)
+	WHERE name = 'llama.block_count'"
 mount_model "$base"
-log_says 'llama.block_count: left alone'
+log_says 'metadata/llama.block_count is left alone'
 same "$MNT/model.gguf" "$base"
 pid=${DAEMON[$MNT]}
 unmount
@@ -68,4 +71,4 @@ until_true 60 is_gone "$pid" || fail 'the daemon stays'
 wait "$pid" && fail 'the daemon says that all is well'
 unset "DAEMON[$MNT]"
 absent "$TMP/stories260K.grafted.gguf"
-equal "$(cat "$XDG_STATE_HOME"/organfs/*/metadata/llama.block_count)" junk
+equal "$(text_of llama.block_count)" junk

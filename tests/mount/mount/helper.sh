@@ -71,7 +71,7 @@ says 0 '' mount -t organfs -o 'output="x, \100%.gguf",ro' "$base" "$MNT"
 says 0 '' umount "$MNT"
 says 0 '' mount -t organfs -o 'layer=y\,z,output="x, \040y.gguf"' "$base" "$MNT"
 cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
-exists "y,z/LAYER"
+exists "y,z/layer.db"
 says 0 '' umount "$MNT"
 same 'x, \040y.gguf' expected
 # Over a mount nothing is mounted, over what else there is only when that is said.

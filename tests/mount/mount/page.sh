@@ -45,7 +45,7 @@ umount_says 0 '' mount -a
 equal "$(grep -c ' - fuse.organfs ' /proc/self/mountinfo)" 4 'mounts'
 as_user cmp /srv/scribe/model.gguf /srv/scribe.gguf
 cmp /srv/both/clerk/model.gguf /srv/models/clerk.gguf
-exists '/srv/a, b/LAYER'
+exists '/srv/a, b/layer.db'
 mount /srv/organs
 as_user cmp /srv/organs/clerk/model.gguf /srv/models/clerk.gguf
 as_user cp /home/alice/scribe/organs/blk_1_ffn_up.bin /home/alice/scribe/organs/blk_2_ffn_up.bin

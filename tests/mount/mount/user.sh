@@ -43,8 +43,9 @@ is_his() {
 says 0 '' as_user mount "$mnt"
 is_his '^rw,nosuid,nodev,noexec,'
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
-as_user find "$TMP/home/.local/state/organfs" -name 'blk_1_ffn_up.bin*' | grep -q . ||
-	fail 'the graft lies elsewhere'
+layer=$(echo "$TMP/home/.local/state/organfs"/*)
+equal "$(stat -c '%u %a' "$layer/layer.db")" "$ORDINARY 600" 'owner and mode of the layer'
+equal "$(layer_sql "$layer" 'SELECT name FROM slot')" blk_1_ffn_up 'the grafts in it'
 says 0 '' as_user umount "$mnt"
 written
 says 0 '' as_user mount "$base"

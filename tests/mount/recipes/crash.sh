@@ -49,26 +49,62 @@ cp "$TMP/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 again
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 
-# At any moment.
-none=0 all=0
-for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.06 0.1; do
-	echo all >"$MNT/.undo"
-	cp "$TMP/recipe.yml" "$MNT/.recipe" 2>/dev/null &
-	writer=$!
-	sleep "$delay"
-	kill_daemon
-	wait "$writer" || true
-	# A cp that began only now has written into the bare directory.
-	rm -f "$MNT/.recipe"
-	mount_model -o noassemble "$TMP/base.gguf"
-	if cmp -s "$MNT/model.gguf" "$TMP/base.gguf"; then
-		none=$((none + 1))
-		equal "$(cat "$MNT/.grafts")" ''
-	else
-		all=$((all + 1))
-		same "$MNT/model.gguf" "$TMP/whole.gguf"
-	fi
-done
-echo "nothing $none times, all of it $all times"
+# kinds FILE: grafts and their kinds; a recipe makes a reference of a link to another mount.
+kinds() {
+	cut -f 1,2 "$1" | sed s/reference/link/ | sort
+}
+
+# killed_amid BASE: at any moment of that recipe, after which the model is the base or whole.gguf.
+killed_amid() {
+	local base=$1 none=0 all=0 delay writer
+	for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.06 0.1; do
+		echo all >"$MNT/.undo"
+		rm -f "$MNT/.merge"
+		cp "$TMP/recipe.yml" "$MNT/.recipe" 2>/dev/null &
+		writer=$!
+		sleep "$delay"
+		kill_daemon
+		wait "$writer" || true
+		# A cp that began only now has written into the bare directory.
+		rm -f "$MNT/.recipe"
+		mount_model -o noassemble "$base"
+		if cmp -s "$MNT/model.gguf" "$base"; then
+			none=$((none + 1))
+			equal "$(cat "$MNT/.grafts")" ''
+			absent "$MNT/.merge"
+		else
+			all=$((all + 1))
+			same "$MNT/model.gguf" "$TMP/whole.gguf"
+			kinds "$MNT/.grafts" | diff "$TMP/kinds" - || fail 'not all of it'
+		fi
+	done
+	echo "nothing $none times, all of it $all times"
+}
+kinds "$TMP/grafts" >"$TMP/kinds"
+killed_amid "$TMP/base.gguf"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
+
+# With a merge beneath the grafts, which the recipe puts in force too.
+base=$(use scribe-Q4_K_M)
+cp "$(use clerk-Q4_K_M)" "$TMP/beneath.gguf"
+"$GGUF" organ "$TMP/beneath.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
+cat >"$TMP/merge.yml" <<-'END'
+	merge_method: linear
+	models:
+	- {model: scribe-Q4_K_M, parameters: {weight: 0.75}}
+	- {model: ./beneath.gguf, parameters: {weight: 0.25}}
+END
+cd "$TMP"
+mount_model -o noassemble "$base"
+cp merge.yml "$MNT/.merge"
+cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
+cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
+rm "$MNT/organs/blk_3_ffn_up.bin"
+echo merged >"$MNT/metadata/general.name"
+cp "$MNT/.recipe" recipe.yml
+cp "$MNT/model.gguf" whole.gguf
+kinds "$MNT/.grafts" >kinds
+grep -q '^merge:' recipe.yml || fail "$(cat recipe.yml)"
+killed_amid "$base"
+unmount_and_wait

@@ -29,7 +29,7 @@ fi
 cat "$TMP/said"
 equal "$(grep -c missing: "$TMP/said")" 3
 ! mountpoint -q "$MNT" || fail 'it is mounted'
-[ ! -d "$XDG_STATE_HOME" ] || no_litter "$XDG_STATE_HOME" LAYER
+[ ! -d "$XDG_STATE_HOME" ] || no_litter "$XDG_STATE_HOME"
 for wrong in recipe="$TMP/nothing" recipe="$TMP/first/base.gguf" \
 	"ro,recipe=$TMP/recipes/recipe.yml"; do
 	if "$ORGANFS" -o "$wrong" "$TMP/first/base.gguf" "$MNT" 2>"$TMP/said"; then

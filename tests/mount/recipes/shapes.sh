@@ -11,7 +11,8 @@ mkdir "$TMP/beside"
 again() {
 	cp "$MNT/model.gguf" "$TMP/expected"
 	cp "$MNT/.recipe" "$TMP/beside/recipe.yml"
-	find "$TMP/layer" -name '*.bin' -exec cp {} "$TMP/beside" \;
+	layer_sql "$TMP/layer" "SELECT class || '/' || name FROM slot WHERE kind = 'copy'" |
+		while read -r slot; do cp "$MNT/$slot.bin" "$TMP/beside"; done
 	echo all >"$MNT/.undo"
 	same "$MNT/model.gguf" "$1"
 	cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(tail -n 1 "$MNT/.log")"

@@ -39,7 +39,8 @@ equal "$(stat -c %a "$MNT/.merge")" 644
 cat "$TMP/written.yml" >"$MNT/.merge"
 equal "$(stat -c %a "$MNT/.merge")" 600
 equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
-equal "$(stat -c %a "$TMP/layer/MERGE")" 600
+equal "$(layer_sql "$TMP/layer" "SELECT count(*) FROM merge WHERE text LIKE '%$URL%'")" 1
+equal "$(stat -c %a "$TMP/layer/layer.db" "$TMP/layer/layer.db-wal")" $'600\n600'
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
 serve_ranges_again

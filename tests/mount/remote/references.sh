@@ -20,7 +20,8 @@ mount_both "$URL/good/scribe.gguf" "$clerk"
 cp "$MNT/scribe/organs/blk_4_ffn_up.bin" "$MNT/clerk-Q4_K_M/organs/"
 cp "$MNT/clerk-Q4_K_M/model.gguf" "$TMP/chimera"
 kill_daemon
-exists "$TMP/layer/clerk-Q4_K_M/organs/blk_4_ffn_up.bin.ref"
+equal "$(layer_sql "$TMP/layer/clerk-Q4_K_M" 'SELECT class, name, kind FROM slot')" \
+	'organs|blk_4_ffn_up|reference'
 
 # Its base is a file; it connects to the server anew nevertheless.
 mount_model -o "layer=$TMP/layer/clerk-Q4_K_M" "$clerk"

@@ -27,8 +27,8 @@ receiver=$MNT/stories260K-q8_0
 mount_dir
 cp "$MNT/stories260K-split/organs/blk_1_ffn_up.bin" "$receiver/organs/"
 ln -f "$MNT/stories260K-donor/organs/blk_2_ffn_up.bin" "$receiver/organs/"
-exists "$TMP/layer/stories260K-q8_0/organs/blk_1_ffn_up.bin.ref"
-exists "$TMP/layer/stories260K-q8_0/organs/blk_2_ffn_up.bin.ref"
+equal "$(layer_sql "$TMP/layer/stories260K-q8_0" 'SELECT class, name, kind FROM slot')" \
+	$'organs|blk_1_ffn_up|reference\norgans|blk_2_ffn_up|reference'
 want=$(checksum "$receiver/model.gguf")
 unmount_and_wait
 

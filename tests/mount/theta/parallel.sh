@@ -52,7 +52,7 @@ for file in "$MNT"/organs/*.bin; do
 done
 # Looking at them lets go of files made from grafts that are gone.
 ls -lRa "$MNT" >/dev/null
-# One descriptor for the layer, and one for each graft that is in force.
-no_leak $((before + 1 + $(wc -l <"$MNT/.grafts")))
+# Four descriptors for the layer, and one for each graft in force that is no row.
+no_leak $((before + 4 + $(ls "$XDG_STATE_HOME"/organfs/*/blobs | wc -l)))
 unmount_and_wait "$TMP/donor"
 unmount_and_wait

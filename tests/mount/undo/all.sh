@@ -39,7 +39,7 @@ all_is_undone() {
 	absent "$MNT/metadata/general.remark"
 	absent "$MNT/adapters/style.gguf"
 	absent "$MNT/adapters/style.scale"
-	no_litter "$XDG_STATE_HOME" LAYER
+	empty_layer "$XDG_STATE_HOME"/organfs/*
 }
 
 equal "$(cat "$MNT/.undo")" '# nothing is changed'

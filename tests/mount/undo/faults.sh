@@ -39,19 +39,18 @@ check_next() {
 	mount_model -o "layer=$TMP/layer" "$base"
 	[ "$code" != 2 ] || [ -s "$MNT/.grafts" ] || code=0
 	shows "$code" "$2, the next mount"
-	absent "$TMP/layer/UNDOING"
 	# Changes go on.
 	cp "$TMP/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 	rm -f "$MNT/organs/blk_2_ffn_up.bin"
 	unmount_and_wait
 }
 
-# try K WHAT: false where there are fewer than K calls.
+# try K WHAT [CALL]: false where there are fewer than K calls, of that kind.
 try() {
-	local code=0 what="call $1, $2" call
+	local code=0 what="${3-any} call $1, $2" call
 	rm -rf "$TMP/layer" "$TMP/fault"
 	cp -a "$TMP/full" "$TMP/layer"
-	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
+	ORGANFS_FAULT=${3-any}:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
 		"$faulty" -f -o "layer=$TMP/layer" "$base" "$MNT" >>"$LOGS/mnt" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
 	until_true 60 is_up "$MNT" || late "$what: not mounted after 60 s"
@@ -71,7 +70,7 @@ try() {
 	else
 		shows $code "$what"
 		# Where the disk does not allow to take back what was refused, that is said.
-		! grep -q 'may find it undone' "$MNT/.log" || code=2
+		! grep -q 'the next mount may find it done' "$MNT/.log" || code=2
 		# Of what could not be made durable the next change makes up, or is refused. (A call
 		# that is still to fail would fail the second of the two.)
 		if [ -n "$call" ]; then
@@ -97,4 +96,12 @@ for what in kill EIO ENOSPC+ EIO+; do
 		[ "$k" -lt 200 ] || fail 'there is no end'
 	done
 	echo "$what: $k calls"
+done
+# Each time that call fails, all of a transaction is in the log.
+for what in EIO EIO+; do
+	k=1
+	while try $k "$what" fdatasync; do
+		k=$((k + 1))
+	done
+	echo "fdatasync, $what: $k calls"
 done

@@ -13,7 +13,7 @@ mount -t tmpfs -o size=800k tmpfs "$TMP/small"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 umount_says 1 "failed: $TMP/small/out.gguf: .*[Nn]o space.*again with -o output=FILE" umount "$MNT"
 layer=$(sed -n 's/.* the grafts are kept in //p' "$TMP/.said")
-exists "$layer/LAYER"
+exists "$layer/layer.db"
 equal "$(ls -A "$TMP/small")" '' 'files on the full disk'
 
 # The next mount has them, and the foreground daemon's exit status is the same outcome.

@@ -100,7 +100,7 @@ wait $! || status=$?
 equal $status 1 "exit status: $(cat "$TMP/said")"
 grep -q 'the daemon ended without finishing' "$TMP/said" || fail "umount: $(cat "$TMP/said")"
 layer=$(sed -n 's/.* the grafts are kept in //p' "$TMP/said")
-exists "$layer/metadata/general.name"
+equal "$(layer_sql "$layer" 'SELECT name, text FROM key')" 'general.name|three' 'the grafts there'
 same "$out" "$TMP/old"
 release
 unset "DAEMON[$MNT]"

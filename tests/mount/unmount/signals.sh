@@ -48,7 +48,7 @@ given_up() {
 	equal "$(ls -A "$TMP/out")" new.gguf
 	layer=$(sed -n 's/.* the grafts are kept in \(.*\) for the next.*/\1/p' \
 		"$LOGS/${MNT##*/}")
-	equal "$(cat "$layer/metadata/general.name")" "$2"
+	equal "$(layer_sql "$layer" 'SELECT name, text FROM key')" "general.name|$2" "$layer"
 }
 
 given_up TERM TERM

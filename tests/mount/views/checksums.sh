@@ -53,7 +53,8 @@ zeros=${zeros##*:}
 head -c "-$zeros" "$TMP/organ.bin" >"$TMP/zeros.bin"
 head -c "$zeros" /dev/zero >>"$TMP/zeros.bin"
 cp "$TMP/zeros.bin" "$MNT/organs/blk_2_ffn_up.bin"
-exists "$TMP/layer/organs/blk_2_ffn_up.bin.zst"
+equal "$(layer_sql "$TMP/layer" "SELECT form FROM slot JOIN blob ON blob = number
+	WHERE class = 'organs' AND name = 'blk_2_ffn_up'")" zstd
 ln -f "$MNT/organs/blk_4_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
 cp "$TMP/organ.bin" "$TMP/linked.bin"
 ln -sf "$TMP/linked.bin" "$MNT/organs/blk_4_ffn_gate.bin"
@@ -80,7 +81,8 @@ unmount_and_wait
 mount_model -o ro,layer="$TMP/layer" "$base"
 every_organ "$MNT"
 unmount_and_wait
-printf x | dd of="$TMP/layer/organs/blk_1_ffn_up.bin" bs=1 seek=5000 conv=notrunc status=none
+file=$(layer_file "$TMP/layer" organs/blk_1_ffn_up)
+printf x | dd of="$file" bs=1 seek=5000 conv=notrunc status=none
 mount_model -o ro,layer="$TMP/layer" "$base"
 expect_fail 'Input/output error' cat "$MNT/checksums.xxh128"
 expect_fail 'Input/output error' sum_of organs/blk_1_ffn_up.bin

@@ -2,59 +2,38 @@
 /* test_reference.c - fs/layer/reference.c: what a layer says of a slot that holds a
  * model's tensor. */
 #include "fs/base/reference.h"
-#include "fs/storage/backing.h"
 #include "gguf/reader.h"
-#include "tests/unit/temp_dir.h"
+#include "tests/unit/unit.h"
 
 #include <limits.h>
 
 #define PRINT "0123456789abcdef0123456789abcdef"
 
-/* The text for a tensor of that name in a model of that file name. */
-static char *text_for(void **state, const char *file, const char *name, uint32_t length,
+/* The text for a tensor of that name in a model of that path. */
+static char *text_for(const char *path, const char *name, uint32_t length,
 		      const struct gguf_tensor *shape)
 {
 	struct gguf_tensor tensor = *shape;
 	struct organ organ;
-	struct backing *backing;
-	char *text;
 
-	write_text(in_temp(state, file).text, "a model");
-	backing = backing_open(in_temp(state, file).text, NULL);
-	must(backing);
 	tensor.name = name;
 	tensor.name_length = length;
 	organ = organ_of_tensor(&tensor);
-	text = reference_print(backing_path(backing), PRINT, &organ, REFERENCE_OF_UNKNOWN);
-	backing_unref(backing);
-	return text;
+	return reference_print(path, PRINT, &organ, REFERENCE_OF_UNKNOWN);
 }
 
 static const struct gguf_tensor up = {
 	.type = GGML_F32, .dims = 2, .ne = { 8, 4, 1, 1 }, .size = 128
 };
 
-static int read_bytes(void **state, const char *text, size_t n, struct reference *reference,
-		      struct error *err)
-{
-	struct backing *file;
-	int rc;
-
-	write_file(in_temp(state, "x.ref").text, text, n);
-	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	must(file);
-	rc = reference_read(file, reference, err);
-	backing_unref(file);
-	return rc;
-}
-
 static void what_was_written_is_read(void **state)
 {
-	char *text = text_for(state, "base.gguf", "blk.0.ffn_up.weight", 19, &up);
+	char *text = text_for("/base.gguf", "blk.0.ffn_up.weight", 19, &up);
 	struct reference reference;
 
-	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
-	assert_string_equal(reference.model, in_temp(state, "base.gguf").text);
+	(void)state;
+	assert_int_equal(reference_parse(text, &reference, NULL), 0);
+	assert_string_equal(reference.model, "/base.gguf");
 	assert_string_equal(reference.tensor, "blk.0.ffn_up.weight");
 	assert_int_equal(reference.tensor_length, 19);
 	assert_string_equal(reference.fingerprint, PRINT);
@@ -71,15 +50,14 @@ static void what_was_written_is_read(void **state)
 static void names_of_any_bytes_come_back(void **state)
 {
 	static const char name[] = "a b%41\n\0\xff\x7f\\=é";
-	char *text =
-		text_for(state, "a 100% model\nof two lines.gguf", name, sizeof(name) - 1, &up);
+	char *text = text_for("/a 100% model\nof two lines.gguf", name, sizeof(name) - 1, &up);
 	struct reference reference;
 
+	(void)state;
 	for (const char *at = text; *at; at++)
 		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
-	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
-	assert_string_equal(reference.model,
-			    in_temp(state, "a 100% model\nof two lines.gguf").text);
+	assert_int_equal(reference_parse(text, &reference, NULL), 0);
+	assert_string_equal(reference.model, "/a 100% model\nof two lines.gguf");
 	assert_int_equal(reference.tensor_length, sizeof(name) - 1);
 	assert_memory_equal(reference.tensor, name, sizeof(name));
 	reference_release(&reference);
@@ -93,16 +71,17 @@ static void scalars_and_types_that_are_not_known_have_their_size(void **state)
 		.type = 4000000000, .dims = 4, .ne = { 2, 3, 4, 5 }, .size = 77
 	};
 	struct reference reference;
-	char *text = text_for(state, "base.gguf", "x", 1, &scalar);
+	char *text = text_for("/base.gguf", "x", 1, &scalar);
 
+	(void)state;
 	assert_non_null(strstr(text, "\nshape \n"));
-	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	assert_int_equal(reference_parse(text, &reference, NULL), 0);
 	assert_int_equal(reference.organ.dims, 0);
 	assert_int_equal(reference.organ.data_size, 4);
 	reference_release(&reference);
 	free(text);
-	text = text_for(state, "base.gguf", "x", 1, &strange);
-	assert_int_equal(read_bytes(state, text, strlen(text), &reference, NULL), 0);
+	text = text_for("/base.gguf", "x", 1, &strange);
+	assert_int_equal(reference_parse(text, &reference, NULL), 0);
 	assert_int_equal(reference.organ.type, 4000000000);
 	assert_int_equal(reference.organ.data_size, 77);
 	assert_memory_equal(reference.organ.ne, strange.ne, sizeof(strange.ne));
@@ -120,15 +99,16 @@ static void whose_model_it_is_is_said_or_not_known(void **state)
 		      { "of base\n", REFERENCE_OF_BASE },
 		      { "of another\n", REFERENCE_OF_ANOTHER },
 		      { "of it\n", REFERENCE_OF_UNKNOWN } };
-	char *text = text_for(state, "base.gguf", "x", 1, &up);
+	char *text = text_for("/base.gguf", "x", 1, &up);
 	struct reference reference;
 	struct organ organ = organ_of_tensor(&up);
 
+	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		char whole[PATH_MAX + 512];
-		const int n = snprintf(whole, sizeof(whole), "%s%s", text, cases[i].line);
 
-		assert_int_equal(read_bytes(state, whole, (size_t)n, &reference, NULL), 0);
+		snprintf(whole, sizeof(whole), "%s%s", text, cases[i].line);
+		assert_int_equal(reference_parse(whole, &reference, NULL), 0);
 		assert_int_equal(reference.of, cases[i].of);
 		reference_release(&reference);
 	}
@@ -140,35 +120,38 @@ static void whose_model_it_is_is_said_or_not_known(void **state)
 	free(text);
 }
 
-static void assert_no_reference(void **state, const char *text, size_t n)
+static void assert_no_reference(const char *text)
 {
 	struct reference reference;
 	struct error err = { 0 };
-	const int rc = read_bytes(state, text, n, &reference, &err);
+	const int rc = reference_parse(text, &reference, &err);
 
 	if (rc == 0)
-		fail_msg("taken for a reference: %.*s", (int)n, text);
+		fail_msg("taken for a reference: %s", text);
 	assert_refused(rc, &err, EBADMSG, ERROR_NO_OFFSET);
 	reference_release(&reference);
 }
 
 static void a_text_that_ends_early_is_no_reference(void **state)
 {
-	char *text = text_for(state, "base.gguf", "x", 1, &up);
+	char *text = text_for("/base.gguf", "x", 1, &up);
 
-	for (size_t n = 0; n < strlen(text); n++)
-		assert_no_reference(state, text, n);
+	(void)state;
+	for (size_t n = strlen(text); n--;) {
+		text[n] = '\0';
+		assert_no_reference(text);
+	}
 	free(text);
 }
 
 /* The text with the rest of the line that begins with a word replaced. */
-static void assert_no_line(void **state, const char *word, const char *rest)
+static void assert_no_line(const char *word, const char *rest)
 {
-	char *text = text_for(state, "base.gguf", "x", 1, &up), other[PATH_MAX + 512];
+	char *text = text_for("/base.gguf", "x", 1, &up), other[PATH_MAX + 512];
 	char *line = strstr(text, word), *end = strchr(line, '\n');
 
 	snprintf(other, sizeof(other), "%.*s%s%s%s", (int)(line - text), text, word, rest, end);
-	assert_no_reference(state, other, strlen(other));
+	assert_no_reference(other);
 	free(text);
 }
 
@@ -204,8 +187,9 @@ static void lines_that_make_no_sense_are_no_reference(void **state)
 		{ "bytes ", "18446744073709551615" },
 	};
 
+	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++)
-		assert_no_line(state, lines[i].word, lines[i].rest);
+		assert_no_line(lines[i].word, lines[i].rest);
 }
 
 static void no_line_may_be_missing_or_elsewhere(void **state)
@@ -213,71 +197,33 @@ static void no_line_may_be_missing_or_elsewhere(void **state)
 	static const char *const words[] = { "organfs ", "model ", "fingerprint ", "tensor ",
 					     "type ",	 "shape ", "bytes " };
 
+	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
-		char *text = text_for(state, "base.gguf", "x", 1, &up);
+		char *text = text_for("/base.gguf", "x", 1, &up);
 		char *line = strstr(text, words[i]), *end = strchr(line, '\n') + 1;
 
 		memmove(line, end, strlen(end) + 1);
-		assert_no_reference(state, text, strlen(text));
+		assert_no_reference(text);
 		free(text);
 	}
-	assert_no_reference(state, "\0\0\0\0", 4);
-}
-
-static void a_file_of_any_size_is_refused_without_reading_it(void **state)
-{
-	struct reference reference;
-	struct error err = { 0 };
-	struct backing *file;
-
-	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
-	assert_int_equal(truncate(in_temp(state, "x.ref").text, (off_t)1 << 40), 0);
-	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	assert_refused(reference_read(file, &reference, &err), &err, EBADMSG, ERROR_NO_OFFSET);
-	reference_release(&reference);
-	backing_unref(file);
-}
-
-static void a_file_that_was_changed_since_cannot_be_read(void **state)
-{
-	struct reference reference;
-	struct error err = { 0 };
-	struct backing *file;
-
-	write_text(in_temp(state, "x.ref").text, "organfs reference 1\n");
-	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	assert_int_equal(truncate(in_temp(state, "x.ref").text, 3), 0);
-	assert_refused(reference_read(file, &reference, &err), &err, EIO, ERROR_NO_OFFSET);
-	reference_release(&reference);
-	backing_unref(file);
 }
 
 static void without_memory_nothing_is_read(void **state)
 {
-	char *text;
 	struct reference reference;
-	struct backing *file;
 	struct error err = { 0 };
+	char *text;
+	int rc;
 
+	(void)state;
 	needs_failing_allocations();
-	text = text_for(state, "base.gguf", "x", 1, &up);
-	write_text(in_temp(state, "x.ref").text, text);
-	file = backing_open(in_temp(state, "x.ref").text, NULL);
-	for (uint64_t k = 1;; k++) {
-		int rc;
-
-		allocation_fails(k);
-		rc = reference_read(file, &reference, &err);
-		if (!allocation_failed()) {
-			assert_int_equal(rc, 0);
-			break;
-		}
-		assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
-		reference_release(&reference);
-	}
+	text = text_for("/base.gguf", "x", 1, &up);
+	allocation_fails(1);
+	rc = reference_parse(text, &reference, &err);
+	assert_true(allocation_failed());
+	assert_refused(rc, &err, ENOMEM, ERROR_NO_OFFSET);
 	reference_release(&reference);
-	backing_unref(file);
 	free(text);
 }
 
-UNIT_MAIN(temp_setup, temp_teardown)
+UNIT_MAIN(NULL, NULL)

@@ -4,6 +4,7 @@
 #include "fs/edit/expert_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/edit/stage.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"

@@ -8,6 +8,8 @@
 #include "fs/model/slots.h"
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
+#include "tests/unit/database_fault.h"
+#include "tests/unit/open_layer.h"
 #include "tests/unit/open_model.h"
 
 #include <limits.h>
@@ -260,10 +262,10 @@ static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 	char layer[PATH_MAX], byte;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
+	assert_int_equal(keep_text(o.model->layer, CLASS_ORGANS, "nonsense", "text"), 0);
+	assert_int_equal(keep_text(o.model->layer, CLASS_ORGANS, "blk_0_ffn_gate", "half"), 0);
 	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
 	close_model(&o);
-	write_file(path_in(layer, "organs/nonsense.bin").text, up.bytes, up.size);
-	write_file(path_in(layer, "organs/blk_0_ffn_gate.bin").text, up.bytes, up.size - 1);
 	o = open_model(state, "base.gguf");
 	assert_organ(o.model, SMALL_UP, &up);
 	content = slots_get(o.model->slots, SMALL_GATE);
@@ -271,11 +273,10 @@ static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
 	assert_int_equal(backing_read(content->file, &byte, 1, 0), -EIO);
 	content_unref(content);
 	assert_int_equal(o.model->recovered, 2);
-	assert_true(log_says(o.log, "nonsense.bin: left alone: "));
+	assert_true(log_says(o.log, "nonsense.bin is left alone: "));
 	assert_true(log_says(o.log, "blk_0_ffn_gate.bin: broken: "));
 	close_model(&o);
-	assert_true(exists(path_in(layer, "organs/nonsense.bin").text));
-	assert_true(exists(path_in(layer, "organs/blk_0_ffn_gate.bin").text));
+	assert_int_equal(ask_rows(layer, "SELECT count(*) FROM slot"), 3);
 	free(up.bytes);
 }
 
@@ -329,11 +330,9 @@ static void a_graft_that_cannot_be_kept_leaves_the_slot(void **state)
 	struct organ_file up = up_with(50);
 
 	assert_int_equal(fill(o.model, SMALL_GATE, up.bytes, up.size), 0);
-	/* A directory in the way. */
-	assert_int_equal(mkdir(path_in(layer_path(o.model->layer), "organs/blk_0_ffn_up.bin").text,
-			       0700),
-			 0);
-	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), -EISDIR);
+	database_writes_fail(ENOSPC, NULL);
+	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), -ENOSPC);
+	assert_true(database_write_failed());
 	assert_base(o.model, SMALL_UP);
 	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: graft refused: "));
 	free(up.bytes);
@@ -377,20 +376,22 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 
 #define UP "blk_0_ffn_up"
 
-/* Does the layer say that of where an organ came from? */
-static bool origin_says(struct opened *o, const char *name, const char *words)
+/* Is that true of where the organ in a slot came from, as the layer has it? */
+static bool origin_says(struct opened *o, const char *name, const char *condition)
 {
-	struct path path = path_in(layer_path(o->model->layer), "organs/");
-	char *text = NULL;
-	bool says;
+	char sql[500];
 
-	strcat(strcat(path.text, name), ".bin.from");
-	if (exists(path.text))
-		text = read_whole(path.text, &(size_t){ 0 });
-	says = text && strstr(text, words);
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM slot WHERE name = '%s' AND %s", name,
+		 condition);
+	return ask_layer(o->model->layer, sql) == 1;
+}
 
-	free(text);
-	return says;
+static bool has_fingerprint(struct opened *o, const char *name, const char *fingerprint)
+{
+	char condition[200];
+
+	snprintf(condition, sizeof(condition), "donor_fingerprint = '%s'", fingerprint);
+	return origin_says(o, name, condition);
 }
 
 /* Fill SMALL_UP as from that donor, which is used up. */
@@ -418,7 +419,7 @@ static void assert_origin(struct opened *o, const char *path, const char *finger
 			  const char *of)
 {
 	fill_from(o, donor_from_record(path, fingerprint, "x", 1));
-	assert_true(origin_says(o, UP, of) && origin_says(o, UP, fingerprint));
+	assert_true(origin_says(o, UP, of) && has_fingerprint(o, UP, fingerprint));
 }
 
 /* A donor that has not said which GGUF it is of is asked. */
@@ -438,12 +439,12 @@ static void whose_the_donors_gguf_is_is_kept_with_the_graft(void **state)
 	assert_non_null(other);
 
 	fill_from(&o, donor_from_backing(o.model->base, "x", 1));
-	assert_true(origin_says(&o, UP, "of base\n"));
-	assert_true(origin_says(&o, UP, model_fingerprint(o.model)));
+	assert_true(origin_says(&o, UP, "donor_of = 'base'"));
+	assert_true(has_fingerprint(&o, UP, model_fingerprint(o.model)));
 	fill_from(&o, donor_from_backing(other, "x", 1));
-	assert_true(origin_says(&o, UP, "of another\n"));
-	assert_true(origin_says(&o, UP, "\nfingerprint "));
-	assert_false(origin_says(&o, UP, model_fingerprint(o.model)));
+	assert_true(origin_says(&o, UP, "donor_of = 'another'"));
+	assert_true(origin_says(&o, UP, "donor_fingerprint IS NOT NULL"));
+	assert_false(has_fingerprint(&o, UP, model_fingerprint(o.model)));
 	backing_unref(other);
 	close_model(&o);
 }
@@ -457,9 +458,9 @@ static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 
 	assert_non_null(fingerprint);
 	fingerprint[0] = fingerprint[0] == '0' ? '1' : '0';
-	assert_origin(&o, base, own, "of base\n");
-	assert_origin(&o, base, fingerprint, "of another\n");
-	assert_origin(&o, in_temp(state, "other.gguf").text, own, "of another\n");
+	assert_origin(&o, base, own, "donor_of = 'base'");
+	assert_origin(&o, base, fingerprint, "donor_of = 'another'");
+	assert_origin(&o, in_temp(state, "other.gguf").text, own, "donor_of = 'another'");
 	free(fingerprint);
 	close_model(&o);
 }
@@ -475,7 +476,7 @@ static void a_donor_that_is_no_gguf_is_not_kept(void **state)
 	junk = backing_open(in_temp(state, "junk").text, &err);
 	assert_non_null(junk);
 	fill_from(&o, donor_from_backing(junk, "x", 1));
-	assert_false(origin_says(&o, UP, ""));
+	assert_false(origin_says(&o, UP, "donor IS NOT NULL"));
 	backing_unref(junk);
 	close_model(&o);
 }
@@ -552,9 +553,9 @@ static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
 				    "cannot be added under it"));
 	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 50), 0);
 	assert_true(is_graft(&o, SMALL_TENSORS));
-	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_true(origin_says(&o, name, "tensor = CAST('blk.1.ffn_up.weight' AS BLOB)"));
 	assert_int_equal(fill_name(&o, name, "token_embd.weight", 51), 0);
-	assert_true(origin_says(&o, name, "slot blk.1.ffn_up.weight\n"));
+	assert_true(origin_says(&o, name, "tensor = CAST('blk.1.ffn_up.weight' AS BLOB)"));
 	assert_int_equal(graft_remove(o.model, SMALL_TENSORS), 0);
 	assert_int_equal(fill_name(&o, name, "token_embd.weight", 52), -EINVAL);
 	assert_int_equal(fill_name(&o, name, "blk.7.ffn_up.weight", 53), 0);

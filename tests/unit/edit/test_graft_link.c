@@ -6,6 +6,8 @@
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/storage/backing.h"
+#include "tests/unit/database_fault.h"
+#include "tests/unit/open_layer.h"
 #include "tests/unit/open_model.h"
 
 static struct organ_file up_with(uint32_t seed)
@@ -251,8 +253,7 @@ static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 	/* What could not be added under that name still cannot. */
 	assert_int_equal(fill_anew(o.model, "blk_1_ffn_up", &other), -EINVAL);
 	assert_kind(o.model, added, CONTENT_WHITEOUT);
-	/* The other one, and its checksum. */
-	assert_int_equal(count_entries(path_in(layer_path(o.model->layer), "organs").text), 2);
+	assert_int_equal(ask_layer(o.model->layer, "SELECT count(*) FROM slot"), 1);
 	mount_again(state, &o);
 	assert_int_equal(slots_count(o.model->slots), SMALL_TENSORS);
 	free(other.bytes);
@@ -288,7 +289,6 @@ static void a_move_fills_one_slot_and_empties_the_other(void **state)
 		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 		mount_again(state, &o);
 	}
-	assert_false(exists(path_in(layer_path(o.model->layer), "MOVING").text));
 	free(up.bytes);
 	close_model(&o);
 }
@@ -310,184 +310,25 @@ static void a_move_and_back_is_none(void **state)
 	close_model(&o);
 }
 
-/* ## moves that the disk or a crash cuts short */
-
-/* Nothing can get that name in the layer any more, until it is cleared again. */
-static struct path obstruct(struct opened *o, const char *name)
-{
-	const struct path path = path_in(layer_path(o->model->layer), name);
-
-	must(mkdir(path.text, 0700) == 0);
-	write_text(path_in(path.text, "x").text, "");
-	return path;
-}
-
-static void clear(const struct path *path)
-{
-	must(unlink(path_in(path->text, "x").text) == 0 && rmdir(path->text) == 0);
-}
-
-static bool is_noted(struct opened *o)
-{
-	return exists(path_in(layer_path(o->model->layer), "MOVING").text);
-}
-
 static void a_move_that_the_disk_refuses_has_moved_nothing(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
-	struct path path;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	path = obstruct(&o, "organs/blk_0_ffn_gate.bin");
-	assert_between(-graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 1, 200);
-	assert_between(-link_up(o.model, "blk_0_ffn_gate"), 1, 200);
-	assert_false(is_noted(&o));
-	clear(&path);
+	database_writes_fail(EDQUOT, NULL);
+	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), -EDQUOT);
+	assert_int_equal(link_up(o.model, "blk_0_ffn_gate"), -EDQUOT);
+	assert_true(database_write_failed());
 	for (int i = 0; i < 2; i++) {
 		assert_organ(o.model, SMALL_UP, &up);
 		assert_kind(o.model, SMALL_GATE, BASE);
 		mount_again(state, &o);
 	}
-	free(up.bytes);
-	close_model(&o);
-}
-
-static void what_is_left_of_a_move_is_done_before_the_next_edit(void **state)
-{
-	struct opened o = open_small(state, "base.gguf");
-	struct organ_file up = up_with(50);
-	struct path path;
-
-	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
 	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
 	assert_organ(o.model, SMALL_GATE, &up);
-	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
-	assert_true(is_noted(&o));
-	assert_true(fill(o.model, SMALL_GATE, up.bytes, up.size) < 0);
-	assert_true(graft_remove(o.model, SMALL_NORM) < 0);
-	assert_true(link_gate(o.model, "blk_0_ffn_up") < 0);
-	assert_true(graft_move(o.model, SMALL_GATE, CLASS_ORGANS, "blk_1_ffn_up") < 0);
-	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
-	assert_kind(o.model, SMALL_NORM, BASE);
-	clear(&path);
-	assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
-	assert_false(is_noted(&o));
-	for (int i = 0; i < 2; i++) {
-		assert_organ(o.model, SMALL_GATE, &up);
-		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
-		assert_kind(o.model, SMALL_NORM, CONTENT_WHITEOUT);
-		mount_again(state, &o);
-	}
 	free(up.bytes);
 	close_model(&o);
-}
-
-static void what_is_left_of_a_move_is_done_by_the_next_mount_that_can(void **state)
-{
-	struct opened o = open_small(state, "base.gguf");
-	struct organ_file up = up_with(50);
-	struct path path;
-
-	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	path = obstruct(&o, "organs/.wh.blk_0_ffn_up.bin");
-	assert_int_equal(graft_move(o.model, SMALL_UP, CLASS_ORGANS, "blk_0_ffn_gate"), 0);
-	mount_again(state, &o);
-	assert_true(o.model->keep_layer);
-	assert_organ(o.model, SMALL_GATE, &up);
-	assert_true(log_says(o.log, "a move that an earlier mount began cannot be finished"));
-	assert_true(fill_up(o.model, 51) < 0);
-	assert_true(graft_remove(o.model, SMALL_NORM) < 0);
-	assert_true(is_noted(&o));
-	clear(&path);
-	for (int i = 0; i < 2; i++) {
-		mount_again(state, &o);
-		assert_organ(o.model, SMALL_GATE, &up);
-		assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
-		assert_false(is_noted(&o));
-	}
-	assert_int_equal(graft_remove(o.model, SMALL_GATE), 0);
-	free(up.bytes);
-	close_model(&o);
-}
-
-/* The layer of a model in which SMALL_UP is filled, with that note in it. */
-static struct opened open_noted(void **state, const char *note)
-{
-	struct opened o = open_small(state, "base.gguf");
-	struct path path;
-
-	must(fill_up(o.model, 50) == 0);
-	path = path_in(layer_path(o.model->layer), "MOVING");
-	close_model(&o);
-	write_text(path.text, note);
-	return open_model(state, "base.gguf");
-}
-
-static void what_is_left_alone_keeps_a_move_from_being_finished(void **state)
-{
-	struct opened o = open_small(state, "base.gguf");
-	struct organ_file up = up_with(50);
-
-	must(fill_up(o.model, 50) == 0);
-	write_text(path_in(layer_path(o.model->layer), "MOVING").text,
-		   "organs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n");
-	write_text(path_in(layer_path(o.model->layer), "organs/nonsense.bin").text, "no");
-	mount_again(state, &o);
-	assert_organ(o.model, SMALL_UP, &up);
-	assert_true(log_says(o.log, "nonsense.bin: left alone: "));
-	assert_true(
-		log_says(o.log, "cannot be finished, as it may be of what is left alone there"));
-	assert_true(fill_up(o.model, 51) < 0);
-	assert_true(is_noted(&o));
-	must(unlink(path_in(layer_path(o.model->layer), "organs/nonsense.bin").text) == 0);
-	mount_again(state, &o);
-	assert_organ(o.model, SMALL_GATE, &up);
-	assert_false(is_noted(&o));
-	free(up.bytes);
-	close_model(&o);
-}
-
-static void a_move_that_was_noted_and_not_begun_is_done(void **state)
-{
-	struct opened o = open_noted(state, "organs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n");
-	struct organ_file up = up_with(50);
-
-	assert_organ(o.model, SMALL_GATE, &up);
-	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
-	assert_false(is_noted(&o));
-	free(up.bytes);
-	close_model(&o);
-}
-
-static void a_note_that_makes_no_sense_is_dropped(void **state)
-{
-	static const char *const notes[] = { "\n",
-					     "organs/blk_0_ffn_up",
-					     "organs/blk_0_ffn_up\n",
-					     "organs/blk_0_ffn_up\n\n",
-					     "organs/blk_0_ffn_up\norgans\n",
-					     "organs/nonsense\norgans/blk_0_ffn_gate\n",
-					     "lungs/blk_0_ffn_up\norgans/blk_0_ffn_gate\n",
-					     "organs/blk_0_ffn_up\nlungs/blk_0_ffn_gate\n",
-					     "organs/blk_0_ffn_up\norgans/../../x\n",
-					     "organs/blk_0_ffn_up\norgans/blk_0_ffn_down\n" };
-	struct organ_file up = up_with(50);
-
-	for (size_t i = 0; i < ARRAY_LENGTH(notes); i++) {
-		struct opened o = open_noted(state, notes[i]);
-
-		assert_organ(o.model, SMALL_UP, &up);
-		assert_kind(o.model, SMALL_GATE, BASE);
-		assert_kind(o.model, SMALL_DOWN, BASE);
-		assert_false(is_noted(&o));
-		assert_false(o.model->keep_layer);
-		assert_int_equal(graft_remove(o.model, SMALL_NORM), 0);
-		close_model(&o);
-		remove_tree(in_temp(state, "state").text);
-	}
-	free(up.bytes);
 }
 
 /* ## without memory */

@@ -2,6 +2,7 @@
 /* test_journal.c - fs/edit/journal.c: grafts of other slots may wait for the disk together, and
  * nothing else changes the layer meanwhile. */
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
 
@@ -105,29 +106,6 @@ static void other_changes_wait_until_no_graft_is_on_its_way(void **state)
 	task_end(&alone);
 	task_end(&other);
 	assert_int_equal(atomic_load(&s.alone), 1);
-	assert_int_equal(atomic_load(&s.other), 1);
-	close_scene(&s);
-}
-
-static void what_is_half_done_is_finished_without_grafts_beside_it(void **state)
-{
-	struct journal_graft first;
-	struct task other;
-	struct scene s;
-
-	(void)state;
-	open_scene(&s);
-	journal_begin_graft(&s.model, &first, CLASS_ORGANS, "up");
-	journal_wait(&s.model, &first);
-	pthread_mutex_lock(&s.model.journal.commit);
-	s.model.journal.noted = true;
-	pthread_mutex_unlock(&s.model.journal.commit);
-	task_begin(&other, graft_other, &s);
-	assert_true(task_sleeps(&other));
-	assert_int_equal(atomic_load(&s.other), 0);
-	journal_resume(&s.model, &first);
-	journal_end(&s.model);
-	task_end(&other);
 	assert_int_equal(atomic_load(&s.other), 1);
 	close_scene(&s);
 }

@@ -3,6 +3,7 @@
  * fs/metadata/metadata_entry.c: values written, refused, removed, moved and given types, in a model
  * and in the next mount of it. */
 #include "fs/edit/journal.h"
+#include "fs/model/model.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
@@ -10,6 +11,8 @@
 #include "fs/metadata/value_parse.h"
 #include "fs/model/inode.h"
 #include "gguf/layout.h"
+#include "tests/unit/database_fault.h"
+#include "tests/unit/open_layer.h"
 #include "tests/unit/open_model.h"
 #include "tests/unit/tasks.h"
 
@@ -414,21 +417,19 @@ static void a_key_moves_with_its_type_or_fills_another(void **state)
 	close_model(&o);
 }
 
-static void a_move_that_was_cut_short_is_finished(void **state)
+static void a_move_that_the_disk_refuses_has_moved_nothing(void **state)
 {
 	struct opened o = open_keys(state);
 
 	assert_int_equal(put(o.model, "count", "6"), 0);
-	assert_int_equal(layer_journal_write(o.model->layer, "metadata/count\nmetadata/amount\n"),
-			 0);
-	reopen(state, &o);
-	assert_string_equal(now(o.model, "count"), "");
-	assert_string_equal(now(o.model, "amount"), "uint32 6\n");
-	/* What cannot be finished any more is over. */
-	assert_int_equal(layer_journal_write(o.model->layer, "metadata/none\nmetadata/other\n"), 0);
-	reopen(state, &o);
-	assert_int_equal(edits_of(o.model), 2);
-	assert_false(o.model->keep_layer);
+	database_writes_fail(ENOSPC, NULL);
+	assert_int_equal(metadata_edit_move(o.model, number(o.model, "count"), "amount"), -ENOSPC);
+	assert_true(database_write_failed());
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(now(o.model, "count"), "uint32 6\n");
+		assert_int_equal(edits_of(o.model), 1);
+		reopen(state, &o);
+	}
 	close_model(&o);
 }
 
@@ -466,22 +467,25 @@ static void edits_are_seen_at_one_moment(void **state)
 	close_model(&o);
 }
 
-static void a_file_of_the_layer_that_is_no_edit_is_left_alone(void **state)
+static void a_row_of_the_layer_that_is_no_edit_is_left_alone(void **state)
 {
-	static const char *const files[][2] = {
-		{ "count", "five" }, { ".typed.new", "float33\n5\n" }, { ".typed.new", "uint8" },
-		{ ".wh.never", "" }, { "general.alignment", "64" },    { "a b", "x" },
+	static const char *const rows[] = {
+		"'count', 0, NULL, CAST('five' AS BLOB)",
+		"'new', 0, 'float33', CAST('5' AS BLOB)",
+		"'new', 0, 'uint8', x''",
+		"'never', 1, NULL, NULL",
+		"'general.alignment', 0, NULL, x'3634'",
+		"'a b', 0, NULL, x'78'",
 	};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(files); i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
 		struct opened o = open_keys(state);
-		char name[64];
-		FILE *file;
+		char sql[200];
 
 		assert_int_equal(put(o.model, "name", "new"), 0);
-		snprintf(name, sizeof(name), "metadata/%s", files[i][0]);
-		file = fopen(path_in(layer_path(o.model->layer), name).text, "w");
-		must(file && fputs(files[i][1], file) >= 0 && fclose(file) == 0);
+		layer_rest(o.model->layer);
+		snprintf(sql, sizeof(sql), "INSERT INTO key VALUES (%s, 0)", rows[i]);
+		alter_rows(layer_path(o.model->layer), sql);
 		reopen(state, &o);
 		assert_true(o.model->keep_layer);
 		assert_true(log_says(o.log, "left alone"));

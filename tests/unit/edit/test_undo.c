@@ -7,6 +7,7 @@
 #include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
+#include "tests/unit/database_fault.h"
 #include "tests/unit/open_model.h"
 
 #include <unistd.h>
@@ -174,7 +175,7 @@ static void what_is_held_stays_what_it_is(void **state)
 	close_model(&o);
 }
 
-/* Whichever allocation or fsync() fails: all of it is undone, or none. */
+/* Whichever allocation or write fails: all of it is undone, or none. */
 static void a_failure_undoes_all_or_nothing(void **state)
 {
 	struct opened o = open_changed(state);
@@ -192,69 +193,18 @@ static void a_failure_undoes_all_or_nothing(void **state)
 	}
 	close_model(&o);
 	o = open_changed(state);
-	for (uint64_t k = 1;; k++) {
-		fsync_fails(k);
-		rc = say(o.model, "all");
-		failed = fsync_failed();
-		assert_int_equal(grafts(o.model), rc == 0 ? 0 : 4);
-		if (rc == 0)
-			break;
-	}
-	/* What is yet to be done is done before the next change, and it is not undone with it. */
-	assert_int_equal(fill_up(o.model, 51), 0);
-	reopen(state, &o);
-	assert_int_equal(grafts(o.model), 1);
-	assert_int_equal(say(o.model, "all"), 0);
-	close_model(&o);
-}
-
-/* The note that an earlier mount left, in the layer of this one. */
-static void leave_note(struct opened *o, const char *text)
-{
-	write_text(path_in(layer_path(o->model->layer), "UNDOING").text, text);
-}
-
-static void the_next_mount_finishes(void **state)
-{
-	struct opened o = open_changed(state);
-
-	leave_note(&o, "organs/blk_0_ffn_up.bin\norgans/blk_7_ffn_up.bin\nadapters/none.gguf\n"
-		       "adapters/none.scale\nmetadata/llama.block_count\nmetadata/no.key\n");
-	reopen(state, &o);
-	assert_int_equal(grafts(o.model), 1);
-	assert_int_equal(fill_up(o.model, 51), 0);
-	assert_int_equal(say(o.model, "all"), 0);
-	close_model(&o);
-}
-
-static void a_damaged_note_stops_everything(void **state)
-{
-	struct opened o = open_changed(state);
-
-	leave_note(&o, "organs/blk_0_ffn_up.bin\n../x\n");
+	database_writes_fail(EIO, NULL);
+	assert_int_equal(say(o.model, "all"), -EIO);
+	assert_true(database_write_failed());
+	assert_int_equal(grafts(o.model), 4);
 	reopen(state, &o);
 	assert_int_equal(grafts(o.model), 4);
-	assert_true(o.model->keep_layer);
-	assert_true(log_says(o.log, "its file UNDOING is damaged"));
-	assert_int_equal(fill_up(o.model, 51), -EIO);
-	assert_int_equal(say(o.model, "all"), -EIO);
-	close_model(&o);
-}
-
-static void who_may_only_read_sees_it_undone(void **state)
-{
-	struct opened o = open_changed(state);
-	const struct model_options options = { .read_only = true };
-	char layer[PATH_MAX];
-
-	leave_note(&o, "organs/blk_0_ffn_up.bin\nnorm/blk_0_ffn_norm.bin\n"
-		       "metadata/llama.block_count\norgans/blk_7_ffn_up.bin\n");
-	snprintf(layer, sizeof(layer), "%s", layer_path(o.model->layer));
-	close_model(&o);
-	o = open_at(state, "base.gguf", layer, &options);
-	assert_non_null(o.model);
-	assert_false(o.model->keep_layer);
+	assert_int_equal(say(o.model, "all"), 0);
 	assert_int_equal(grafts(o.model), 0);
+	assert_int_equal(fill_up(o.model, 51), 0);
+	reopen(state, &o);
+	assert_int_equal(grafts(o.model), 1);
+	assert_int_equal(say(o.model, "all"), 0);
 	close_model(&o);
 }
 

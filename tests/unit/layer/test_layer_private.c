@@ -2,9 +2,8 @@
 /* test_layer_private.c - fs/layer/layer_private.c: which layer that was left behind is taken up,
  * and of which file. */
 #include "fs/storage/backing.h"
+#include "tests/unit/database_fault.h"
 #include "tests/unit/open_layer.h"
-
-#include <utime.h>
 
 /* Leave a layer behind in which organs/up holds that text. Its directory, for the caller. */
 static struct path leave_layer(const struct site *site, const char *text)
@@ -20,9 +19,11 @@ static struct path leave_layer(const struct site *site, const char *text)
 
 static void set_time(const struct path *layer, time_t seconds)
 {
-	const struct utimbuf times = { seconds, seconds };
+	char sql[100];
 
-	must(utime(path_in(layer->text, "organs").text, &times) == 0);
+	snprintf(sql, sizeof(sql), "UPDATE directory SET mtime = %lld",
+		 (long long)seconds * 1000000000);
+	alter_rows(layer->text, sql);
 }
 
 static struct site copy_of_small(void **state, const char *name)
@@ -105,7 +106,7 @@ static void the_newest_of_several_is_taken_up(void **state)
 	layer_close(layer);
 	/* One that holds nothing counts for nothing. */
 	layer = open_layer(&site);
-	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up"), 0);
+	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up", NULL), 0);
 	layer_close(layer);
 	layer = open_layer(&site);
 	assert_string_equal(layer_path(layer), paths[0].text);
@@ -175,50 +176,83 @@ static void a_link_is_the_file_itself(void **state)
 	close_site(&site);
 }
 
-/* Labels of before they told it, and what no organfs has written. */
-static void a_label_without_a_path_is_of_any_copy(void **state)
+static void layer_without_a_path_of_its_base_is_of_any_copy(void **state)
 {
-	static const char *const lines[] = { "", "path \n", "path relative.gguf\n",
-					     "path /tmp/a%00b\n", "path /no/such/file" };
+	static const char *const paths[] = { "NULL", "''", "'relative.gguf'",
+					     "CAST(x'2f610062' AS TEXT)", "'/no/such/file'" };
 	struct site first = small_site(state), copy = copy_of_small(state, "copy.gguf");
 	const struct path path = leave_layer(&first, "text");
-	const struct path file = path_in(path.text, "LAYER");
-	size_t size;
-	char *label = read_whole(file.text, &size), text[4096];
-	const int n = (int)(strstr(label, "path ") - label);
 
-	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
+		char sql[100];
 		struct layer *layer;
 
-		snprintf(text, sizeof(text), "%.*s%s", n, label, lines[i]);
-		write_text(file.text, text);
+		snprintf(sql, sizeof(sql), "UPDATE base SET path = %s", paths[i]);
+		alter_rows(path.text, sql);
 		layer = open_layer(i % 2 ? &first : &copy);
 		assert_layer(layer, "organs/up=text ");
 		layer_close(layer);
 	}
-	free(label);
 	close_site(&first);
 	close_site(&copy);
 }
 
-/* Each fsync() in turn: the label is the old one or the new one, and the grafts are there. */
-static void a_label_that_cannot_be_renewed_stays(void **state)
+static void path_that_cannot_be_renewed_stays(void **state)
 {
 	struct site site = small_site(state);
-	bool failed = true;
+	struct layer *layer;
+	struct path path;
 
-	leave_layer(&site, "text");
-	for (uint64_t k = 1; failed; k++) {
-		const char *from = k % 2 ? "base.gguf" : "moved.gguf";
-		struct layer *layer;
+	path = leave_layer(&site, "text");
+	move_site(state, &site, "base.gguf", "moved.gguf");
+	database_writes_fail(ENOSPC, NULL);
+	layer = open_layer(&site);
+	assert_layer(layer, "organs/up=text ");
+	layer_close(layer);
+	assert_true(database_write_failed());
+	assert_int_equal(ask_rows(path.text, "SELECT path LIKE '%/base.gguf' FROM base"), 1);
+	layer = open_layer(&site);
+	assert_layer(layer, "organs/up=text ");
+	layer_close(layer);
+	assert_int_equal(ask_rows(path.text, "SELECT path LIKE '%/moved.gguf' FROM base"), 1);
+	close_site(&site);
+}
 
-		move_site(state, &site, from, k % 2 ? "moved.gguf" : "base.gguf");
-		fsync_fails(k);
-		layer = open_layer(&site);
-		failed = fsync_failed();
-		assert_layer(layer, "organs/up=text ");
-		layer_close(layer);
-	}
+/* Each is told of, and the mount has a new layer. */
+static void layer_that_is_not_to_be_had_is_left_alone(void **state)
+{
+	struct site site = small_site(state);
+	const struct path path = leave_layer(&site, "text");
+	const struct layer_history *past;
+	struct layer *layer;
+
+	must(chmod(path.text, 0777) == 0);
+	layer = open_layer(&site);
+	past = layer_history(layer);
+	assert_non_null(past->doubt);
+	assert_string_equal(past->doubtful, path.text);
+	assert_layer(layer, "");
+	layer_close(layer);
+	must(chmod(path.text, 0700) == 0);
+	/* Of organfs 0.2. */
+	write_text(path_in(path.text, "LAYER").text, "organfs layer 1\n");
+	layer = open_layer(&site);
+	assert_string_equal(layer_history(layer)->unread, path.text);
+	assert_layer(layer, "");
+	layer_close(layer);
+	must(unlink(path_in(path.text, "LAYER").text) == 0);
+	/* Of a later one, or damaged. */
+	alter_rows(path.text, "PRAGMA user_version = 3");
+	layer = open_layer(&site);
+	assert_layer(layer, "");
+	layer_close(layer);
+	assert_int_equal(ask_rows(path.text, "SELECT count(*) FROM slot"), 1);
+	must(truncate(path_in(path.text, "layer.db").text, 50) == 0);
+	layer = open_layer(&site);
+	assert_layer(layer, "");
+	assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "new"), 0);
+	assert_string_not_equal(layer_path(layer), path.text);
+	layer_close(layer);
 	close_site(&site);
 }
 

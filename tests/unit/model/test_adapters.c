@@ -4,10 +4,11 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
-#include "fs/layer/layer_adapters.h"
+#include "fs/layer/layer_records.h"
 #include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
+#include "tests/unit/open_layer.h"
 #include "tests/unit/open_model.h"
 
 #include <pthread.h>
@@ -370,9 +371,13 @@ static void what_is_no_adapter_is_refused(void **state)
 	assert_true(log_says(alone.o.log, "x.gguf: refused: No such file"));
 	assert_false(adapters_any(alone.model));
 	/* A link of an earlier mount is kept where there is nothing any more. */
-	assert_int_equal(layer_link_adapter(alone.model->layer, "x.gguf",
-					    in_temp(state, "nothing").text, getuid(), getgid(),
-					    &(struct timespec){ 1000, 0 }),
+	assert_int_equal(layer_write_adapter(alone.model->layer,
+					     &(struct layer_adapter){
+						     .file = "x.gguf",
+						     .target = in_temp(state, "nothing").text,
+						     .uid = getuid(),
+						     .gid = getgid(),
+						     .mtime = { .tv_sec = 1000 } }),
 			 0);
 	assert_int_equal(adapter_edit_recover(alone.model, NULL), 0);
 	adapter_edit_refresh(alone.model, false);
@@ -390,12 +395,14 @@ static void assert_recovered(void **state, const char *text, const char *shown)
 	const struct path layer = in_temp(state, "layer");
 	const struct model_options options = { .compress = 1 };
 	struct adapter_attr attr;
+	char sql[200];
 	struct opened o = open_at(state, "base.gguf", layer.text, &options);
 
 	must(o.model);
 	close_model(&o);
-	(void)!mkdir(path_in(layer.text, "adapters").text, 0700);
-	write_text(path_in(layer.text, "adapters/x.scale").text, text);
+	snprintf(sql, sizeof(sql), "INSERT INTO adapter VALUES ('x.scale', NULL, 0, 0, '%s', 0)",
+		 text);
+	alter_rows(layer.text, sql);
 	o = open_at(state, "base.gguf", layer.text, &options);
 	must(o.model);
 	assert_int_equal(adapters_lookup(o.model, "x.scale", &attr) && attr.set, shown != NULL);

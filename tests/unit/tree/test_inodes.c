@@ -307,7 +307,7 @@ static void a_stage_goes_with_its_node(void **state)
 	inode = inodes_add(scene.inodes, &made);
 	assert_int_equal(stage_write(inode->stage, "x", 1, 0), 0);
 	snprintf(stages, sizeof(stages), "%s",
-		 path_in(layer_path(scene.o.model->layer), ".stage").text);
+		 path_in(layer_path(scene.o.model->layer), "blobs").text);
 	assert_int_equal(count_entries(stages), 1);
 	inodes_put(scene.inodes, inode);
 	assert_int_equal(count_entries(stages), 0);

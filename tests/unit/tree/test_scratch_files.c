@@ -106,7 +106,7 @@ static void assert_gone(struct scene *scene, uint64_t ino)
 
 static void assert_stages(struct scene *scene, int n)
 {
-	assert_int_equal(count_entries(path_in(layer_path(scene->o.model->layer), ".stage").text),
+	assert_int_equal(count_entries(path_in(layer_path(scene->o.model->layer), "blobs").text),
 			 n);
 }
 

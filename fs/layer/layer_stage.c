@@ -1,30 +1,112 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_seal.c - see layer.h: a stage on its way into the layer. Its bytes are hashed, compressed
- * if that is worth it, and made durable, once: a compressed organ is not made durable as it was,
- * too. */
+/* layer_stage.c - see layer.h: an organ file on its way into the layer: a file of blobs/ that is
+ * being written, or one in memory. To be put in force it is hashed, compressed if that is worth it,
+ * and made durable, once: as a row if it is small, else as a file. */
+#include "fs/layer/blobs.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
+#include "fs/storage/view.h"
 #include "fs/storage/zstd_seekable.h"
 #include "fs/util/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(LAYER_SMALL <= ZSTD_FRAME_BYTES, "what is small is one frame");
+_Static_assert(BLOB_INLINE_MOST <= ZSTD_FRAME_BYTES, "the bytes of a row are one frame");
+
+#define COPY_CHUNK ((size_t)1 << 20)
 
 /* Above this level compressing takes many megabytes, so one organ at a time has them; one of a
  * single frame, which is done at once, does not wait for one of gigabytes. */
 #define CHEAP_LEVEL 3
+
+int layer_stage(struct layer *layer, uint64_t *number)
+{
+	const int rc = layer_make(layer);
+
+	if (rc < 0)
+		return rc;
+	*number = blob_next(layer);
+	return blob_create(layer, *number);
+}
+
+/* MFD_NOEXEC_SEAL of <linux/memfd.h>, which older systems do not name. */
+#define NOEXEC_SEAL 0x8u
+
+/* Processes may hold any number of files open that they have begun to write. */
+#define IN_MEMORY_MOST 64u
+
+int layer_stage_in_memory(struct layer *layer, uint64_t *number)
+{
+	const int rc = layer_make(layer);
+	int fd = -1;
+
+	if (rc < 0)
+		return rc;
+	*number = blob_next(layer);
+	if (atomic_fetch_add(&layer->in_memory, 1) >= IN_MEMORY_MOST)
+		errno = ENOMEM;
+	else
+		fd = memfd_create("organfs", MFD_CLOEXEC | NOEXEC_SEAL);
+	/* Kernels before 6.3 do not know the flag, and later ones may insist on it. */
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("organfs", MFD_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	atomic_fetch_sub(&layer->in_memory, 1);
+	return -errno;
+}
+
+void layer_close_in_memory(struct layer *layer, int fd)
+{
+	close(fd);
+	atomic_fetch_sub(&layer->in_memory, 1);
+}
+
+int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size)
+{
+	char *bytes = malloc(COPY_CHUNK);
+	int rc = bytes ? 0 : -ENOMEM;
+
+	for (uint64_t from = 0; rc == 0 && from < size;) {
+		const uint64_t left = size - from;
+		const ssize_t got =
+			view_read(view, bytes, left < COPY_CHUNK ? (size_t)left : COPY_CHUNK, from);
+
+		if (got <= 0)
+			rc = got < 0 ? (int)got : -EIO;
+		else
+			rc = io_write(fd, bytes, (size_t)got, at + from);
+		from += got > 0 ? (uint64_t)got : 0;
+	}
+	free(bytes);
+	return rc;
+}
+
+void layer_unstage(struct layer *layer, uint64_t number)
+{
+	blob_remove(layer, number);
+}
+
+void layer_seal_release(struct layer *layer, struct layer_seal *seal)
+{
+	if (seal->compressed && !seal->is_kept)
+		blob_remove(layer, seal->number);
+	free(seal->bytes);
+	*seal = (struct layer_seal){ .number = 0 };
+}
 
 struct sealing {
 	struct layer *layer;
 	int from;
 	bool in_memory;
 	uint64_t size;
-	struct timespec mtime;
 	uint8_t *bytes; /* ZSTD_FRAME_BYTES */
 	size_t first;	/* so many of them are those of the first frame; 0: that was not read yet */
 	struct layer_seal *seal;
@@ -81,7 +163,6 @@ static int pass_on(struct sealing *sealing, struct zstd_writer *writer)
 
 static int compress_to(struct sealing *sealing, struct zstd_writer *writer, int fd)
 {
-	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
 	int rc = zstd_writer_begin(writer, fd);
 
 	if (rc == 0)
@@ -92,16 +173,14 @@ static int compress_to(struct sealing *sealing, struct zstd_writer *writer, int 
 		/* The first frame compressed, but the whole file did not: it is kept as it is. */
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
-	if (rc == 0 && futimens(fd, times) < 0)
-		rc = -errno;
-	return rc == 0 ? layer_write_back(sealing->layer, fd) : rc;
+	return rc == 0 && fsync(fd) < 0 ? -errno : rc;
 }
 
-/* Compress the stage into a file beside it, if its first frame says that this is worth it. */
-static int compress(struct sealing *sealing, struct zstd_writer *writer, unsigned number)
+/* Compress the stage into another file, if its first frame says that this is worth it. */
+static int compress(struct sealing *sealing, struct zstd_writer *writer)
 {
 	struct layer *layer = sealing->layer;
-	char name[LAYER_STAGE_NAME];
+	uint64_t number;
 	int fd, rc = read_first(sealing);
 
 	if (rc == 0)
@@ -110,18 +189,20 @@ static int compress(struct sealing *sealing, struct zstd_writer *writer, unsigne
 		return rc;
 	if (!zstd_writer_is_worthwhile(writer))
 		return -EFBIG;
-	layer_stage_name(number, STAGED_COMPRESSED, name);
-	fd = layer_create_file(layer->dir, name);
+	number = blob_next(layer);
+	fd = blob_create(layer, number);
 	if (fd < 0)
 		return fd;
 	rc = compress_to(sealing, writer, fd);
 	close(fd);
-	if (rc < 0)
-		unlinkat(layer->dir, name, 0);
+	if (rc == 0)
+		sealing->seal->number = number;
+	else
+		blob_remove(layer, number);
 	return rc;
 }
 
-static int press(struct sealing *sealing, unsigned number)
+static int press(struct sealing *sealing)
 {
 	struct layer *layer = sealing->layer;
 	const bool costly = layer->manner.level > CHEAP_LEVEL && sealing->size > ZSTD_FRAME_BYTES;
@@ -134,57 +215,67 @@ static int press(struct sealing *sealing, unsigned number)
 	if (costly)
 		pthread_mutex_lock(&layer->compress_lock);
 	writer = zstd_writer_new(layer->manner.level);
-	rc = writer ? compress(sealing, writer, number) : -ENOMEM;
+	rc = writer ? compress(sealing, writer) : -ENOMEM;
 	zstd_writer_free(writer);
 	if (costly)
 		pthread_mutex_unlock(&layer->compress_lock);
 	return rc;
 }
 
-/* What has no file yet, and is no larger than a frame. */
-static int write_out(struct sealing *sealing, unsigned number)
+/* A small organ file goes into a row, whose commit makes it durable. */
+static int keep_inline(struct sealing *sealing, uint64_t number)
 {
-	const struct timespec times[2] = { sealing->mtime, sealing->mtime };
+	struct layer_seal *seal = sealing->seal;
+	const int rc = read_first(sealing);
+
+	if (rc < 0)
+		return rc;
+	seal->bytes = malloc(sealing->first + 1);
+	if (!seal->bytes)
+		return -ENOMEM;
+	memcpy(seal->bytes, sealing->bytes, sealing->first);
+	xxh128_text(XXH3_128bits(seal->bytes, sealing->first), seal->xxh128);
+	seal->number = number;
+	return 0;
+}
+
+/* A file in memory that is too large for a row. */
+static int write_out(struct sealing *sealing, uint64_t number)
+{
 	struct layer *layer = sealing->layer;
-	char name[LAYER_STAGE_NAME];
 	int fd, rc = read_first(sealing);
 
 	if (rc < 0)
 		return rc;
-	layer_stage_name(number, "", name);
-	fd = layer_create_file(layer->dir, name);
+	fd = blob_create(layer, number);
 	if (fd < 0)
 		return fd;
 	xxh128_text(XXH3_128bits(sealing->bytes, sealing->first), sealing->seal->xxh128);
 	rc = io_write(fd, sealing->bytes, sealing->first, 0);
-	if (rc == 0 && futimens(fd, times) < 0)
+	if (rc == 0 && fsync(fd) < 0)
 		rc = -errno;
-	if (rc == 0)
-		rc = layer_write_back(layer, fd);
 	close(fd);
 	if (rc < 0)
-		unlinkat(layer->dir, name, 0);
+		blob_remove(layer, number);
 	return rc;
 }
 
-static int seal(struct sealing *sealing, unsigned number)
+static int seal_as_it_is(struct sealing *sealing, uint64_t number)
 {
 	int rc;
 
-	sealing->seal->kind = LAYER_COMPRESSED;
-	/* What cannot be compressed, for want of room too, is kept as it is. */
-	if (press(sealing, number) == 0)
-		return 0;
-	sealing->seal->kind = LAYER_ORGAN;
+	if (sealing->size <= BLOB_INLINE_MOST)
+		return keep_inline(sealing, number);
+	sealing->seal->number = number;
 	if (sealing->in_memory)
 		return write_out(sealing, number);
 	/* The disk may begin while we hash. */
 	sync_file_range(sealing->from, 0, 0, SYNC_FILE_RANGE_WRITE);
 	rc = pass_on(sealing, NULL);
-	return rc == 0 ? layer_write_back(sealing->layer, sealing->from) : rc;
+	return rc == 0 && fsync(sealing->from) < 0 ? -errno : rc;
 }
 
-int layer_seal_stage(struct layer *layer, unsigned number, int fd, bool in_memory,
+int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memory,
 		     struct layer_seal *to)
 {
 	struct sealing sealing = { .layer = layer,
@@ -195,12 +286,14 @@ int layer_seal_stage(struct layer *layer, unsigned number, int fd, bool in_memor
 	struct stat stat;
 	int rc = -ENOMEM;
 
+	*to = (struct layer_seal){ .number = 0 };
 	if (fstat(sealing.from, &stat) < 0) {
 		rc = -errno;
 	} else if (sealing.bytes) {
-		sealing.size = (uint64_t)stat.st_size;
-		sealing.mtime = stat.st_mtim;
-		rc = seal(&sealing, number);
+		sealing.size = to->size = (uint64_t)stat.st_size;
+		/* A file that cannot be compressed, for want of room too, is kept as it is. */
+		to->compressed = sealing.size > BLOB_INLINE_MOST && press(&sealing) == 0;
+		rc = to->compressed ? 0 : seal_as_it_is(&sealing, number);
 	}
 	free(sealing.bytes);
 	return rc;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_database.c - the database of a layer in its directory: found, opened, made. It is made
+ * under another name, so that the file layer.db is whole wherever there is one. */
+#include "fs/layer/blobs.h"
+#include "fs/layer/database.h"
+#include "fs/layer/layer_base.h"
+#include "fs/layer/layer_internal.h"
+#include "fs/layer/layer_open.h"
+#include "fs/util/disk.h"
+#include "gguf/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Check the kinds of the files before SQLite opens them: it would wait for the other end of a FIFO.
+ * A journal may be anybody's and names a file for SQLite to remove; no mount leaves one. */
+static int check_files(int dir, struct error *err)
+{
+	static const char *const files[] = { DATABASE "-wal", DATABASE };
+	struct stat stat;
+	int rc = 0;
+
+	if (layer_has_file(dir, "LAYER") > 0)
+		return error_set(
+			err, ENOTSUP, ERROR_NO_OFFSET,
+			"this layer is of organfs 0.2 or older: mount it with that version "
+			"and assemble its model");
+	if (layer_has_file(dir, DATABASE "-journal") != 0)
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+				 "another program has left " DATABASE "-journal: if you trust that "
+				 "file, let sqlite3 open " DATABASE " once, else remove it");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		rc = fstatat(dir, files[i], &stat, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+		if (rc == 0 && !S_ISREG(stat.st_mode))
+			return error_set(err, EBADMSG, ERROR_NO_OFFSET,
+					 "a file of its database is no regular file");
+		if (rc < 0 && rc != -ENOENT)
+			break;
+	}
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+}
+
+static bool has_log(int dir)
+{
+	struct stat stat;
+
+	return fstatat(dir, DATABASE "-wal", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_size > 0;
+}
+
+/* Open a file of the directory, which may have been renamed since it was opened. */
+static struct database *open_in(int dir, const char *name, enum database_access access, bool checks,
+				struct error *err)
+{
+	char link[32], *real, *file = NULL;
+	struct database *database = NULL;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	real = realpath(link, NULL);
+	if (!real || asprintf(&file, "%s/%s", real, name) < 0)
+		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	else
+		database = database_open(file, access, checks, err);
+	free(file);
+	free(real);
+	return database;
+}
+
+/* A log that a killed mount left is written back first: a database that is only read is read
+ * without. */
+static int finish_log(int dir, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (has_log(dir))
+		database_close(open_in(dir, DATABASE, DATABASE_WRITE, true, &why));
+	if (!has_log(dir))
+		return 0;
+	if (why.code == EBUSY)
+		return error_set(err, EBUSY, ERROR_NO_OFFSET,
+				 "another mount writes " DATABASE "-wal back: try again");
+	return error_set(err, EROFS, ERROR_NO_OFFSET,
+			 "a mount that was killed has left " DATABASE "-wal, which cannot be "
+			 "written back here: mount the layer once where it can be written to");
+}
+
+struct database *layer_database_at(int dir, bool read_only, bool checks, struct error *err)
+{
+	if (check_files(dir, err) < 0)
+		return NULL;
+	if (read_only && finish_log(dir, err) < 0)
+		return NULL;
+	return open_in(dir, DATABASE, read_only ? DATABASE_READ : DATABASE_WRITE, checks, err);
+}
+
+struct database *layer_open_database(struct layer *layer, struct error *err)
+{
+	const bool first = !layer->is_checked;
+	struct database *database =
+		layer_database_at(layer->dir, layer->manner.read_only, first, err);
+	int rc = database ? 0 : -err->code;
+
+	if (rc == 0 && first)
+		rc = layer_base_check(database, layer->base, layer->gguf, err);
+	if (rc == 0 && layer->blobs < 0 && (rc = blobs_open(layer, database)) < 0)
+		layer_unread(layer, -rc, err);
+	layer->is_checked |= rc == 0;
+	if (rc == 0)
+		return database;
+	database_close(database);
+	return NULL;
+}
+
+int layer_take_up(struct layer *layer, struct error *err)
+{
+	struct layer_queue *queue = &layer->queue;
+	int rc;
+
+	queue->database = layer_open_database(layer, err);
+	if (!queue->database)
+		return -err->code;
+	rc = layer_read_times(layer, queue->database);
+	if (rc < 0)
+		return layer_unread(layer, -rc, err);
+	pthread_mutex_lock(&layer->lock);
+	layer->exists = true;
+	pthread_mutex_unlock(&layer->lock);
+	return 0;
+}
+
+/* Make the file, which SQLite would make for others to read, and fill it. */
+static int make_file(struct layer *layer, struct error *err)
+{
+	const int fd = layer_create_file(layer->dir, DATABASE_NEW);
+	struct database *database;
+	int rc = fd;
+
+	unlinkat(layer->dir, DATABASE_NEW "-wal", 0);
+	unlinkat(layer->dir, DATABASE_NEW "-journal", 0);
+	if (fd >= 0) {
+		close(fd);
+		database = open_in(layer->dir, DATABASE_NEW, DATABASE_MAKE, false, err);
+		if (!database)
+			return -err->code;
+		rc = layer_base_make(database, layer->base, layer->gguf, layer->place);
+		if (rc == 0)
+			rc = database_empty_log(database);
+		database_close(database);
+	}
+	if (rc == 0 && mkdirat(layer->dir, "blobs", 0700) < 0 && errno != EEXIST)
+		rc = -errno;
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+}
+
+int layer_make_database(struct layer *layer, struct error *err)
+{
+	int rc = make_file(layer, err);
+
+	if (rc < 0)
+		return rc;
+	if (renameat(layer->dir, DATABASE_NEW, layer->dir, DATABASE) < 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = disk_sync_directory(layer->dir);
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc))
+		      : layer_take_up(layer, err);
+}

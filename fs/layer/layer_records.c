@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_records.c - see layer_records.h. */
+#include "fs/layer/layer_records.h"
+#include "fs/layer/database.h"
+#include "fs/layer/layer_internal.h"
+#include "fs/layer/layer_slots.h"
+#include "fs/storage/view.h"
+#include "gguf/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int put_key(struct layer *layer, struct database *database, const struct layer_key *key)
+{
+	const int rc = layer_touch(layer, database, LAYER_METADATA_TIME);
+
+	return rc < 0 ? rc
+		      : database_run(database, "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?)",
+				     "titbi", key->name, (int64_t)key->removed, key->type,
+				     key->text, key->size, layer_time_ns(&key->mtime));
+}
+
+static int delete_key(struct layer *layer, struct database *database, const char *name)
+{
+	const int rc = layer_touch(layer, database, LAYER_METADATA_TIME);
+
+	return rc < 0 ? rc : database_run(database, "DELETE FROM key WHERE name = ?", "t", name);
+}
+
+static int leave_key(struct layer *layer, struct database *database,
+		     const struct layer_key_left *left)
+{
+	struct layer_key key;
+
+	if (!left)
+		return 0;
+	if (left->reverts)
+		return delete_key(layer, database, left->name);
+	key = (struct layer_key){ .name = left->name, .removed = true };
+	clock_gettime(CLOCK_REALTIME, &key.mtime);
+	return put_key(layer, database, &key);
+}
+
+struct key_change {
+	struct layer_key key;
+	const struct layer_key_left *left;
+};
+
+static int apply_key(struct layer *layer, struct database *database, const void *context)
+{
+	const struct key_change *change = context;
+	const int rc = put_key(layer, database, &change->key);
+
+	return rc == 0 ? leave_key(layer, database, change->left) : rc;
+}
+
+/* The text of a value, to free. NULL with *rc set. */
+static uint8_t *text_of(struct view *text, size_t *size, int *rc)
+{
+	const uint64_t n = view_size(text);
+	uint8_t *bytes = n < SIZE_MAX ? malloc((size_t)n + 1) : NULL;
+	ssize_t got;
+
+	*rc = -ENOMEM;
+	if (!bytes)
+		return NULL;
+	got = view_read(text, bytes, (size_t)n, 0);
+	*size = (size_t)n;
+	*rc = got < 0 ? (int)got : (uint64_t)got < n ? -EIO : 0;
+	if (*rc == 0)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
+		    const struct layer_key_left *left)
+{
+	struct key_change change = { *key, left };
+	uint8_t *bytes = NULL;
+	int rc = 0;
+
+	if (text) {
+		bytes = text_of(text, &change.key.size, &rc);
+		change.key.text = bytes;
+	}
+	if (rc == 0)
+		rc = layer_apply(layer, apply_key, &change, key->removed);
+	free(bytes);
+	return rc;
+}
+
+static int apply_revert(struct layer *layer, struct database *database, const void *context)
+{
+	const struct key_change *change = context;
+	const int rc = delete_key(layer, database, change->key.name);
+
+	return rc == 0 ? leave_key(layer, database, change->left) : rc;
+}
+
+int layer_revert_key(struct layer *layer, const char *name, const struct layer_key_left *left)
+{
+	const struct key_change change = { .key = { .name = name }, .left = left };
+
+	if (!left && !layer_exists(layer))
+		return 0;
+	return layer_apply(layer, apply_revert, &change, true);
+}
+
+/* Whom to tell of the rows of a query, with the database locked: it changes only the model. */
+struct row_reader {
+	layer_key_fn *key;
+	layer_adapter_fn *adapter;
+	void *context;
+	struct error *err;
+};
+
+/* What a query has returned, with err set where no reader has done that. */
+static int end_rows(struct layer *layer, int rc, struct error *err)
+{
+	return rc < 0 && !err->code ? layer_unread(layer, -rc, err) : rc;
+}
+
+static int say_key(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	const struct row_reader *to = context;
+	const void *text = sqlite3_column_blob(row, 3);
+	const struct layer_key key = { .name = database_text(row, 0),
+				       .removed = sqlite3_column_int(row, 1) != 0,
+				       .type = database_text(row, 2),
+				       .text = text ? text : (const uint8_t *)"",
+				       .size = (size_t)sqlite3_column_bytes(row, 3),
+				       .mtime = layer_time_of(sqlite3_column_int64(row, 4)) };
+
+	(void)layer;
+	return !key.name || !key.name[0] || strlen(key.name) > NAME_MAX
+		       ? -EBADMSG
+		       : to->key(to->context, &key, to->err);
+}
+
+int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, struct error *err)
+{
+	struct row_reader to = { .key = found, .context = context, .err = err };
+
+	return end_rows(layer,
+			layer_query(layer, say_key, &to,
+				    "SELECT name, removed, type, text, mtime FROM key", ""),
+			err);
+}
+
+static int apply_adapter(struct layer *layer, struct database *database, const void *context)
+{
+	const struct layer_adapter *adapter = context;
+	const int rc = layer_touch(layer, database, CLASS_ADAPTERS);
+
+	return rc < 0 ? rc
+		      : database_run(database,
+				     "INSERT OR REPLACE INTO adapter VALUES (?, ?, ?, ?, ?, ?)",
+				     "ttiiti", adapter->file, adapter->target,
+				     (int64_t)adapter->uid, (int64_t)adapter->gid, adapter->text,
+				     layer_time_ns(&adapter->mtime));
+}
+
+int layer_write_adapter(struct layer *layer, const struct layer_adapter *adapter)
+{
+	return layer_apply(layer, apply_adapter, adapter, false);
+}
+
+static int delete_adapter(struct layer *layer, struct database *database, const char *file)
+{
+	const int rc = layer_touch(layer, database, CLASS_ADAPTERS);
+
+	return rc < 0 ? rc
+		      : database_run(database, "DELETE FROM adapter WHERE file = ?", "t", file);
+}
+
+int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n)
+{
+	struct layer_undone undone[LAYER_ADAPTER_FILES];
+
+	for (size_t i = 0; i < n; i++)
+		undone[i] = (struct layer_undone){ .klass = CLASS_ADAPTERS, .file = files[i] };
+	return layer_undo(layer, undone, n);
+}
+
+static int say_adapter(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	const struct row_reader *to = context;
+	struct layer_adapter adapter = { .file = database_text(row, 0),
+					 .target = database_text(row, 1),
+					 .uid = (uid_t)sqlite3_column_int64(row, 2),
+					 .gid = (gid_t)sqlite3_column_int64(row, 3),
+					 .text = database_text(row, 4),
+					 .mtime = layer_time_of(sqlite3_column_int64(row, 5)) };
+
+	layer_owner(layer, &adapter.uid, &adapter.gid);
+	return !adapter.file || strlen(adapter.file) > NAME_MAX
+		       ? -EBADMSG
+		       : to->adapter(to->context, &adapter, to->err);
+}
+
+int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context,
+		       struct error *err)
+{
+	struct row_reader to = { .adapter = found, .context = context, .err = err };
+
+	return end_rows(layer,
+			layer_query(layer, say_adapter, &to,
+				    "SELECT file, target, uid, gid, text, mtime FROM adapter", ""),
+			err);
+}
+
+static int apply_merge(struct layer *layer, struct database *database, const void *context)
+{
+	const struct layer_merge *merge = context;
+
+	(void)layer;
+	return database_run(database, "INSERT OR REPLACE INTO merge VALUES (1, ?, ?, ?, ?)", "tiii",
+			    merge->text, (int64_t)merge->uid, (int64_t)merge->gid,
+			    layer_time_ns(&merge->mtime));
+}
+
+int layer_write_merge(struct layer *layer, const struct layer_merge *merge)
+{
+	return strlen(merge->text) > LAYER_MERGE_MAX
+		       ? -EFBIG
+		       : layer_apply(layer, apply_merge, merge, false);
+}
+
+static int apply_no_merge(struct layer *layer, struct database *database, const void *context)
+{
+	(void)layer;
+	(void)context;
+	return database_run(database, "DELETE FROM merge", "");
+}
+
+int layer_drop_merge(struct layer *layer)
+{
+	return layer_exists(layer) ? layer_apply(layer, apply_no_merge, NULL, true) : 0;
+}
+
+static int say_merge(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	struct layer_merge *merge = context;
+	const char *text = database_text(row, 0);
+
+	merge->uid = (uid_t)sqlite3_column_int64(row, 1);
+	merge->gid = (gid_t)sqlite3_column_int64(row, 2);
+	merge->mtime = layer_time_of(sqlite3_column_int64(row, 3));
+	layer_owner(layer, &merge->uid, &merge->gid);
+	merge->text = text ? strdup(text) : NULL;
+	return !text ? -EBADMSG : merge->text ? 1 : -ENOMEM;
+}
+
+int layer_read_merge(struct layer *layer, struct layer_merge *merge)
+{
+	*merge = (struct layer_merge){ .text = NULL };
+	return layer_query(layer, say_merge, merge, "SELECT text, uid, gid, mtime FROM merge", "");
+}
+
+struct undo_change {
+	const struct layer_undone *undone;
+	size_t n;
+};
+
+static int apply_undone(struct layer *layer, struct database *database,
+			const struct layer_undone *undone)
+{
+	const size_t n = strlen(undone->file);
+	char name[NAME_MAX + 1];
+
+	if (undone->is_key)
+		return delete_key(layer, database, undone->file);
+	if (n < 5 || n > NAME_MAX || strcmp(undone->file + n - 4, ".bin") != 0)
+		return delete_adapter(layer, database, undone->file);
+	memcpy(name, undone->file, n - 4);
+	name[n - 4] = '\0';
+	return layer_delete_slot(layer, database, undone->klass, name);
+}
+
+static int apply_undo(struct layer *layer, struct database *database, const void *context)
+{
+	const struct undo_change *change = context;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < change->n; i++)
+		rc = apply_undone(layer, database, &change->undone[i]);
+	return rc;
+}
+
+int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n)
+{
+	const struct undo_change change = { undone, n };
+
+	return layer_exists(layer) ? layer_apply(layer, apply_undo, &change, true) : 0;
+}

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: MIT */
+/* layer_slots.c - see layer.h and layer_slots.h: the content of slots. */
+#include "fs/layer/layer_slots.h"
+#include "fs/base/donor.h"
+#include "fs/layer/blobs.h"
+#include "fs/layer/database.h"
+#include "fs/layer/layer_internal.h"
+#include "fs/storage/backing.h"
+#include "fs/util/url.h"
+#include "gguf/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A tensor's name has so many bytes at most where it is added (ADDED_NAME_MAX). */
+#define SLOT_MAX 512
+
+static const char *const kinds[] = { [LAYER_COPY] = "copy",
+				     [LAYER_REFERENCE] = "reference",
+				     [LAYER_LINK] = "link",
+				     [LAYER_WHITEOUT] = "removed" };
+
+static const char *const views[] = { "spectral", "fractal", "experts" };
+
+/* A row of the table slot; what is NULL or 0 is not there. */
+struct slot_row {
+	enum organ_class klass;
+	const char *name;
+	enum layer_kind kind;
+	struct timespec mtime;
+	uint64_t blob;
+	const char *target, *reference;
+	uid_t uid;
+	gid_t gid;
+	const struct layer_origin *origin;
+};
+
+/* The blob that a slot has, or 0. */
+static int find_blob(struct database *database, enum organ_class klass, const char *name,
+		     int64_t *blob)
+{
+	const int rc = database_number(database, blob,
+				       "SELECT coalesce(blob, 0) FROM slot WHERE class = ? AND "
+				       "name = ?",
+				       "tt", class_name(klass), name);
+
+	return rc < 0 ? rc : 0;
+}
+
+/* A GGUF that nothing tells from another is not known again. */
+static const struct donor *donor_to_keep(const struct slot_row *row)
+{
+	const struct layer_origin *origin = row->origin;
+	size_t n;
+
+	if (row->kind != LAYER_COPY || !origin || !origin->donor)
+		return NULL;
+	return origin->fingerprint[0] || !donor_tensor(origin->donor, &n) ? origin->donor : NULL;
+}
+
+static int put_row(struct layer *layer, struct database *database, const struct slot_row *row)
+{
+	const struct layer_origin *origin = row->origin;
+	const struct donor *donor = donor_to_keep(row);
+	size_t n = 0;
+	const char *tensor = donor ? donor_tensor(donor, &n) : NULL;
+	const char *whose = tensor ? reference_whose[origin->of] : NULL;
+	int64_t before;
+	int rc = find_blob(database, row->klass, row->name, &before);
+
+	if (rc == 0)
+		rc = database_run(database,
+				  "INSERT OR REPLACE INTO slot VALUES"
+				  " (?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				  "tttibitiittbttt", class_name(row->klass), row->name,
+				  kinds[row->kind], layer_time_ns(&row->mtime),
+				  origin ? origin->slot : NULL,
+				  origin && origin->slot ? origin->slot_length : (size_t)0,
+				  (int64_t)row->blob, row->target, (int64_t)row->uid,
+				  (int64_t)row->gid, row->reference,
+				  donor ? donor_path(donor) : NULL, tensor, n,
+				  tensor ? origin->fingerprint : NULL, whose,
+				  donor ? donor_view(donor) : NULL);
+	if (rc == 0 && before)
+		rc = blob_drop(layer, database, (uint64_t)before);
+	return rc == 0 ? layer_touch(layer, database, row->klass) : rc;
+}
+
+int layer_delete_slot(struct layer *layer, struct database *database, enum organ_class klass,
+		      const char *name)
+{
+	int64_t before;
+	int rc = find_blob(database, klass, name, &before);
+
+	if (rc == 0)
+		rc = database_run(database, "DELETE FROM slot WHERE class = ? AND name = ?", "tt",
+				  class_name(klass), name);
+	if (rc == 0 && before)
+		rc = blob_drop(layer, database, (uint64_t)before);
+	return rc == 0 ? layer_touch(layer, database, klass) : rc;
+}
+
+static int put_whiteout(struct layer *layer, struct database *database, enum organ_class klass,
+			const char *name)
+{
+	struct slot_row row = { .klass = klass, .name = name, .kind = LAYER_WHITEOUT };
+
+	clock_gettime(CLOCK_REALTIME, &row.mtime);
+	return put_row(layer, database, &row);
+}
+
+int layer_leave_slot(struct layer *layer, struct database *database, const struct layer_left *left)
+{
+	if (!left)
+		return 0;
+	return left->whiteout ? put_whiteout(layer, database, left->klass, left->name)
+			      : layer_delete_slot(layer, database, left->klass, left->name);
+}
+
+/* A change of one slot, and of one that is left. */
+struct slot_change {
+	struct slot_row row;
+	const struct layer_left *left;
+	bool reverts; /* the row goes */
+};
+
+static int apply_slot(struct layer *layer, struct database *database, const void *context)
+{
+	const struct slot_change *change = context;
+	const int rc = change->reverts ? layer_delete_slot(layer, database, change->row.klass,
+							   change->row.name)
+				       : put_row(layer, database, &change->row);
+
+	return rc == 0 ? layer_leave_slot(layer, database, change->left) : rc;
+}
+
+int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
+			const struct layer_origin *origin, const char *reference,
+			const struct timespec *mtime, const struct layer_left *left)
+{
+	const struct slot_change change = { .row = { .klass = klass,
+						     .name = name,
+						     .kind = LAYER_REFERENCE,
+						     .mtime = *mtime,
+						     .reference = reference,
+						     .uid = geteuid(),
+						     .gid = getegid(),
+						     .origin = origin },
+					    .left = left };
+
+	return layer_apply(layer, apply_slot, &change, false);
+}
+
+int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
+		   const struct layer_origin *origin, const char *target, const char *seen,
+		   uid_t uid, gid_t gid, const struct timespec *mtime,
+		   const struct layer_left *left)
+{
+	const struct slot_change change = { .row = { .klass = klass,
+						     .name = name,
+						     .kind = LAYER_LINK,
+						     .mtime = *mtime,
+						     .target = target,
+						     .reference = seen,
+						     .uid = uid,
+						     .gid = gid,
+						     .origin = origin },
+					    .left = left };
+
+	return layer_apply(layer, apply_slot, &change, false);
+}
+
+int layer_revert(struct layer *layer, enum organ_class klass, const char *name,
+		 const struct layer_left *left)
+{
+	const struct slot_change change = { .row = { .klass = klass, .name = name },
+					    .left = left,
+					    .reverts = true };
+
+	/* Without a directory it says nothing about anything. */
+	if (!left && !layer_exists(layer))
+		return 0;
+	return layer_apply(layer, apply_slot, &change, true);
+}
+
+static int apply_removal(struct layer *layer, struct database *database, const void *context)
+{
+	return layer_leave_slot(layer, database, context);
+}
+
+int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)
+{
+	const struct layer_left left = { klass, name, whiteout };
+
+	if (!whiteout && !layer_exists(layer))
+		return 0;
+	return layer_apply(layer, apply_removal, &left, true);
+}
+
+static int apply_seen(struct layer *layer, struct database *database, const void *context)
+{
+	const struct slot_row *row = context;
+
+	(void)layer;
+	return database_run(database,
+			    "UPDATE slot SET reference = ? WHERE class = ? AND name = ? AND "
+			    "kind = 'link' AND target = ?",
+			    "tttt", row->reference, class_name(row->klass), row->name, row->target);
+}
+
+int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
+		      const char *target, const char *seen)
+{
+	const struct slot_row row = {
+		.klass = klass, .name = name, .target = target, .reference = seen
+	};
+
+	return layer->manner.read_only ? 0 : layer_apply(layer, apply_seen, &row, false);
+}
+
+struct layer_commit {
+	struct layer *layer;
+	struct layer_seal *seal;
+	struct slot_change slot;
+	struct layer_change change;
+	struct backing *file;
+};
+
+static int put_blob(struct layer *layer, struct database *database, const struct layer_seal *seal)
+{
+	const int rc = seal->bytes ? 0 : blob_added(layer, seal->number);
+
+	if (rc < 0)
+		return rc;
+	return database_run(database, "INSERT INTO blob VALUES (?, ?, ?, ?, ?)", "ititb",
+			    (int64_t)seal->number, seal->compressed ? "zstd" : "plain",
+			    (int64_t)seal->size, seal->xxh128, seal->bytes, (size_t)seal->size);
+}
+
+static int apply_commit(struct layer *layer, struct database *database, const void *context)
+{
+	const struct layer_commit *commit = context;
+	const int rc = put_blob(layer, database, commit->seal);
+
+	return rc == 0 ? apply_slot(layer, database, &commit->slot) : rc;
+}
+
+/* The sealed organ file, or NULL with *rc set. */
+static struct backing *open_sealed(struct layer *layer, const struct layer_seal *seal,
+				   const struct slot_row *row, int *rc)
+{
+	struct blob blob = { .number = seal->number,
+			     .size = seal->size,
+			     .is_compressed = seal->compressed,
+			     .is_inline = seal->bytes != NULL };
+	struct error err = { 0 };
+	struct backing *file;
+
+	if (seal->bytes && !(blob.bytes = malloc((size_t)seal->size + 1))) {
+		*rc = -ENOMEM;
+		return NULL;
+	}
+	if (seal->bytes)
+		memcpy(blob.bytes, seal->bytes, (size_t)seal->size);
+	file = blob_backing(layer, &blob, row->klass, row->name, &row->mtime, &err);
+	*rc = err.code == EBADMSG ? -EIO : -err.code;
+	return file;
+}
+
+struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *seal,
+					enum organ_class klass, const char *name,
+					const struct layer_origin *origin,
+					const struct timespec *mtime, int *rc)
+{
+	struct layer_commit *commit = calloc(1, sizeof(*commit));
+
+	*rc = -ENOMEM;
+	if (!commit)
+		return NULL;
+	commit->layer = layer;
+	commit->seal = seal;
+	commit->slot.row = (struct slot_row){ .klass = klass,
+					      .name = name,
+					      .kind = LAYER_COPY,
+					      .mtime = *mtime,
+					      .blob = seal->number,
+					      .origin = origin };
+	commit->change.apply = apply_commit;
+	commit->change.context = commit;
+	/* Opened before: once it is durable nothing may fail. */
+	commit->file = open_sealed(layer, seal, &commit->slot.row, rc);
+	if (!commit->file) {
+		free(commit);
+		return NULL;
+	}
+	layer_submit(layer, &commit->change);
+	return commit;
+}
+
+int layer_commit_wait(struct layer_commit *commit, struct backing **file)
+{
+	const int rc = layer_await(commit->layer, &commit->change);
+
+	if (rc == 0) {
+		*file = commit->file;
+		commit->seal->is_kept = true;
+	} else {
+		backing_unref(commit->file);
+	}
+	free(commit);
+	return rc;
+}
+
+struct read_blob {
+	struct blob *blob;
+	struct timespec *mtime;
+};
+
+static int say_blob(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	const struct read_blob *read = context;
+	const int rc = blob_read(row, 1, read->blob);
+
+	(void)layer;
+	*read->mtime = layer_time_of(sqlite3_column_int64(row, 0));
+	return rc < 0 ? rc : 1;
+}
+
+/* The blob of a slot's copy, and the time of the slot. Returns 1, 0: it has none, or -errno. */
+static int read_blob(struct layer *layer, enum organ_class klass, const char *name,
+		     struct blob *blob, struct timespec *mtime)
+{
+	struct read_blob read = { blob, mtime };
+
+	*blob = (struct blob){ .number = 0 };
+	return layer_query(layer, say_blob, &read,
+			   "SELECT mtime, " BLOB_COLUMNS " FROM slot JOIN blob ON blob = number"
+			   " WHERE class = ? AND name = ?",
+			   "tt", class_name(klass), name);
+}
+
+bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
+		      char xxh128[XXH128_TEXT])
+{
+	struct timespec mtime;
+	struct blob blob;
+	const bool has = read_blob(layer, klass, name, &blob, &mtime) > 0;
+
+	if (has) {
+		memcpy(xxh128, blob.xxh128, XXH128_TEXT);
+		free(blob.bytes);
+	}
+	return has;
+}
+
+/* The same blob in the same layer. */
+static int share_blob(struct layer *layer, struct blob *blob, const struct slot_change *change,
+		      struct backing **file)
+{
+	const struct slot_row *row = &change->row;
+	struct error err = { 0 };
+	int rc;
+
+	*file = blob_backing(layer, blob, row->klass, row->name, &row->mtime, &err);
+	if (!*file)
+		return err.code == EBADMSG ? -EIO : -err.code;
+	rc = layer_apply(layer, apply_slot, change, false);
+	if (rc < 0)
+		backing_unref(*file);
+	return rc;
+}
+
+/* The blob as one of another layer: its file gets another name, its bytes another row. */
+static int link_blob(struct layer *from, struct blob *blob, struct layer *to,
+		     struct layer_seal *seal)
+{
+	int rc = blob->is_inline && !blob->bytes ? -EIO : layer_make(to);
+
+	*seal = (struct layer_seal){ .size = blob->size, .compressed = blob->is_compressed };
+	strcpy(seal->xxh128, blob->xxh128);
+	if (rc < 0)
+		return rc;
+	seal->number = blob_next(to);
+	seal->bytes = blob->bytes;
+	blob->bytes = NULL;
+	return seal->bytes ? 0 : blob_link(from, blob->number, to, seal->number);
+}
+
+static int share_with_other(struct layer *from, struct blob *blob, struct layer *to,
+			    const struct slot_change *change, struct backing **file)
+{
+	const struct slot_row *row = &change->row;
+	struct layer_commit *commit = NULL;
+	struct layer_seal seal;
+	int rc = link_blob(from, blob, to, &seal);
+
+	if (rc == 0)
+		commit = layer_commit_begin(to, &seal, row->klass, row->name, row->origin,
+					    &row->mtime, &rc);
+	if (commit)
+		rc = layer_commit_wait(commit, file);
+	if (rc < 0 && seal.number && !seal.bytes)
+		blob_remove(to, seal.number);
+	free(seal.bytes);
+	free(blob->bytes);
+	return rc;
+}
+
+int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
+	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
+	       const struct layer_left *left, struct backing **file)
+{
+	struct slot_change change = { .row = { .klass = new_class,
+					       .name = new_name,
+					       .kind = LAYER_COPY,
+					       .origin = origin },
+				      .left = left };
+	struct blob blob;
+	int rc = read_blob(from, klass, name, &blob, &change.row.mtime);
+
+	if (rc <= 0)
+		return rc < 0 ? rc : -ENOENT;
+	change.row.blob = blob.number;
+	rc = from == to ? share_blob(to, &blob, &change, file)
+			: share_with_other(from, &blob, to, &change, file);
+	/* Perhaps no thread has read the other one yet. */
+	if (rc == 0)
+		backing_expect_hash(*file, blob.xxh128);
+	return rc;
+}
+
+/* A name of bytes, to free. NULL: none, or too long. */
+static char *copy_bytes(sqlite3_stmt *row, int column, size_t most, size_t *n)
+{
+	const void *bytes = sqlite3_column_blob(row, column);
+	char *copy;
+
+	*n = (size_t)sqlite3_column_bytes(row, column);
+	if (!bytes || *n == 0 || *n > most || !(copy = malloc(*n + 1)))
+		return NULL;
+	memcpy(copy, bytes, *n);
+	copy[*n] = '\0';
+	return copy;
+}
+
+enum {
+	COLUMN_CLASS,
+	COLUMN_NAME,
+	COLUMN_KIND,
+	COLUMN_MTIME,
+	COLUMN_TENSOR,
+	COLUMN_TARGET,
+	COLUMN_UID,
+	COLUMN_GID,
+	COLUMN_REFERENCE,
+	COLUMN_DONOR,
+	COLUMN_DONOR_TENSOR,
+	COLUMN_DONOR_FINGERPRINT,
+	COLUMN_DONOR_OF,
+	COLUMN_DONOR_VIEW,
+	COLUMN_BLOB, /* BLOB_COLUMNS */
+};
+
+/* The donor of a copy. NULL: none, or none that could be. */
+static struct donor *read_donor(sqlite3_stmt *row)
+{
+	const char *path = database_text(row, COLUMN_DONOR);
+	const char *print = database_text(row, COLUMN_DONOR_FINGERPRINT);
+	const char *view = database_text(row, COLUMN_DONOR_VIEW);
+	struct donor *donor, *viewed = NULL;
+	char *tensor;
+	size_t n;
+
+	if (!path || !path[0] || (print && !xxh128_is_text(print)) ||
+	    (!url_or_absolute_path(path) && (!print || strchr(path, '/'))))
+		return NULL;
+	tensor = copy_bytes(row, COLUMN_DONOR_TENSOR, UINT16_MAX, &n);
+	donor = !tensor == !print ? donor_from_record(path, print ? print : "", tensor, n) : NULL;
+	free(tensor);
+	if (!view || !donor)
+		return donor;
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+		if (strcmp(views[i], view) == 0)
+			viewed = donor_from_view(donor, views[i]);
+	donor_unref(donor);
+	return viewed;
+}
+
+static char *copy_text(sqlite3_stmt *row, int column)
+{
+	const char *text = database_text(row, column);
+
+	return text ? strdup(text) : NULL;
+}
+
+/* What was read of one row. */
+struct read_slot {
+	struct layer_entry entry; /* its texts are owned */
+	struct blob blob;
+};
+
+static void release_slot(struct read_slot *slot)
+{
+	free((char *)slot->entry.name);
+	free((char *)slot->entry.target);
+	free((char *)slot->entry.reference);
+	free((char *)slot->entry.origin.slot);
+	free(slot->blob.bytes);
+	donor_unref(slot->entry.origin.donor);
+}
+
+static bool find_kind(const char *text, enum layer_kind *kind)
+{
+	for (*kind = 0; *kind <= LAYER_WHITEOUT; (*kind)++)
+		if (strcmp(text, kinds[*kind]) == 0)
+			return true;
+	return false;
+}
+
+/* Returns 1, -EBADMSG or -ENOMEM. */
+static int say_slot(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	struct read_slot *slot = context;
+	const char *klass = database_text(row, COLUMN_CLASS);
+	const char *kind = database_text(row, COLUMN_KIND);
+	struct layer_entry *entry = &slot->entry;
+	int rc;
+
+	if (!klass || !class_find(klass, strlen(klass), &entry->klass) || !kind ||
+	    !find_kind(kind, &entry->kind) || !database_text(row, COLUMN_NAME))
+		return -EBADMSG;
+	entry->name = copy_text(row, COLUMN_NAME);
+	entry->mtime = layer_time_of(sqlite3_column_int64(row, COLUMN_MTIME));
+	entry->target = copy_text(row, COLUMN_TARGET);
+	entry->reference = copy_text(row, COLUMN_REFERENCE);
+	entry->uid = (uid_t)sqlite3_column_int64(row, COLUMN_UID);
+	entry->gid = (gid_t)sqlite3_column_int64(row, COLUMN_GID);
+	layer_owner(layer, &entry->uid, &entry->gid);
+	entry->origin.slot = copy_bytes(row, COLUMN_TENSOR, SLOT_MAX, &entry->origin.slot_length);
+	entry->origin.donor = entry->kind == LAYER_COPY ? read_donor(row) : NULL;
+	entry->origin.of = reference_parse_of(database_text(row, COLUMN_DONOR_OF));
+	if (!entry->name)
+		return -ENOMEM;
+	if ((entry->kind == LAYER_LINK && !entry->target) ||
+	    (entry->kind == LAYER_REFERENCE && !entry->reference) || strlen(entry->name) > NAME_MAX)
+		return -EBADMSG;
+	rc = entry->kind == LAYER_COPY ? blob_read(row, COLUMN_BLOB, &slot->blob) : 0;
+	return rc < 0 ? rc : 1;
+}
+
+static int say(struct layer *layer, struct read_slot *slot, layer_entry_fn *found, void *context,
+	       struct error *err)
+{
+	struct layer_entry *entry = &slot->entry;
+	struct error why = { 0 };
+	int rc;
+
+	if (entry->kind == LAYER_COPY)
+		entry->file = blob_backing(layer, &slot->blob, entry->klass, entry->name,
+					   &entry->mtime, &why);
+	if (entry->file)
+		backing_expect_hash(entry->file, slot->blob.xxh128);
+	rc = found(context, entry, &why);
+	if (rc < 0)
+		*err = why;
+	return rc;
+}
+
+/* The database is not locked while found is called, so that it may change the layer. */
+int layer_each(struct layer *layer, layer_entry_fn *found, void *context, struct error *err)
+{
+	struct read_slot slot;
+	const char *klass = "";
+	char name[NAME_MAX + 1] = "";
+	int rc, said = 0;
+
+	do {
+		slot = (struct read_slot){ .blob = { .number = 0 } };
+		rc = layer_query(layer, say_slot, &slot,
+				 "SELECT class, name, kind, mtime, tensor, target, uid, gid,"
+				 " reference, donor, donor_tensor, donor_fingerprint,"
+				 " donor_of, donor_view, " BLOB_COLUMNS
+				 " FROM slot LEFT JOIN blob ON blob = number"
+				 " WHERE (class, name) > (?, ?) ORDER BY class, name LIMIT 1",
+				 "tt", klass, name);
+		if (rc > 0) {
+			said = say(layer, &slot, found, context, err);
+			klass = class_name(slot.entry.klass);
+			snprintf(name, sizeof(name), "%s", slot.entry.name);
+		}
+		release_slot(&slot);
+	} while (rc > 0 && said == 0);
+	return rc < 0 ? layer_unread(layer, -rc, err) : said;
+}
