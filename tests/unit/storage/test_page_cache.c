@@ -77,6 +77,7 @@ static int setup(void **state)
 {
 	memset(&kernel, 0, sizeof(kernel));
 	preadv_error = 0;
+	preadv_absent = 0;
 	return temp_setup(state);
 }
 
@@ -217,6 +218,7 @@ static void what_is_in_memory_is_read_without_waiting(void **state)
 		assert_int_equal(read_present(&opened, 5, alone), 2 * PAGE);
 	}
 	/* Of which one is there, and none. */
+	preadv_absent = 7 * PAGE;
 	assert_int_equal(read_present(&opened, 6, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, false), -EAGAIN);
