@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the command line program, and the rooms of fs/ (README.md beside it):
  *
- *	12	fs/		main.c: the command line, and which command it asks for
- *	11	fuse/		FUSE requests: found, dispatched to a family, answered; the
- *				loop; the session
+ *	12	fs/		main.c: the command line, and the command that it asks for
+ *	11	fuse/		FUSE requests: dispatched to a family of files, answered;
+ *				the loop; the session
  *	11	commands/	the commands that need no mount: --report, --picture,
  *				--show, --diff, --recipe, --pack
  *	10	mount/		one mount: options, models, threads, shards that come and
@@ -12,34 +12,34 @@
  *				files
  *	8	files/		generated files: manifest, lists, checksums, pictures,
  *				.assemble
- *	7	recipe/		.recipe: the state of a model as text, its donors found,
- *				done again, its lineage
+ *	7	recipe/		.recipe: the state of a model as text, the search for
+ *				donors, the replay, the lineage
  *	6	edit/		changes: staged writes, grafts, keys, adapters, experts,
  *				links, undo, recovery
  *	6	report/		θ as text, tables and JSON
- *	6	check/		.check
- *	6	diff/		two models beside each other, tensor by tensor: table,
- *				summary, picture, adapter
- *	5	paths/		what a path or a writing process refers to outside the
- *				mount, without hanging
+ *	6	check/		.check: has this chimera a chance?
+ *	6	diff/		two models compared tensor by tensor: table, summary,
+ *				picture, adapter
+ *	5	paths/		files outside the mount that a path or a writing process
+ *				names, without hanging
  *	5	lazy/		results computed on first read and kept: memo, measures,
  *				hashes, texts with cells
  *	5	assemble/	writing a model out: layout to view, shared or copied
  *				blocks, atomic rename, split
- *	4	model/		what a mounted model holds in memory: slots, adapters in
- *				force, organ files
- *	3	layer/		grafts on disk: directory, lock, transaction, seal, label,
- *				checksums
+ *	4	model/		a mounted model in memory: slots, adapters in force, organ
+ *				files
+ *	3	layer/		grafts on disk: the SQLite database, its transactions, the
+ *				blobs, the directory's lock
  *	3	merge/		models merged: mergekit's configurations, read and resolved
  *				for each tensor
- *	2	base/		a model on disk: one file or its shards joined, and its
- *				fingerprint
+ *	2	base/		a model on disk: one file or its shards joined; fingerprint,
+ *				donors, references
  *	2	tensor/		a tensor in another form: decoded, encoded, merged,
  *				purified, as npy, by expert
  *	2	metadata/	keys and values: text and JSON both ways, edits over the
  *				base
- *	1	storage/	where bytes come from: backings (files, zstd, HTTP,
- *				shards, computed rows), views
+ *	1	storage/	sources of bytes: backings (files, zstd, HTTP, shards,
+ *				computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				rights, escapes */
 #include "fs/commands/diff_command.h"
