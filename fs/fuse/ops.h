@@ -39,8 +39,9 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
  * read, unless its handle has a mode: then it is to be decided how (read_modes.h). */
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi);
 
-/* Is it a file whose content is a slot's or key's by now, or nothing's (scratch_files.h)? */
-bool ops_is_over(struct mount *fs, const struct inode *inode);
+/* May a process write to the inode, or set its size? False, with a line in the log: it is a stage
+ * that was put in force. Pages of a map are taken all the same: no process can be told. */
+bool ops_can_write(struct mount *fs, const struct inode *inode);
 
 /* How the inode is read: as it is open, or else as it would be opened to read now, for which disks
  * are asked. */

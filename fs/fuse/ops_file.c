@@ -184,6 +184,10 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
+	if (!ops_can_write(mount_of(req), to->inode)) {
+		fuse_reply_err(req, ESTALE);
+		return;
+	}
 	if ((uint64_t)offset < view_size(from->view))
 		left = view_size(from->view) - (uint64_t)offset;
 	if (left > COPY_MOST)

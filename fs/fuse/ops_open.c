@@ -155,7 +155,8 @@ static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct v
 	return handle;
 }
 
-bool ops_is_over(struct mount *fs, const struct inode *inode)
+/* Is it a file whose content is a slot's or key's by now, or nothing's (scratch_files.h)? */
+static bool is_over(struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->scratch && inode->stage &&
 	       scratch_files_is_over(fs->scratches, inode);
@@ -191,9 +192,9 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		return -ENOMEM;
 	}
 	/* The handle has the caller's reference to the inode, which the caller keeps. */
-	if (ops_is_over(fs, handle->inode)) {
+	if (is_over(fs, handle->inode)) {
 		inodes_get(fs->inodes, inode->ino);
-		open_files_close(fs->handles, handle);
+		ops_close(fs, handle);
 		return -ESTALE;
 	}
 	handle->mode = mode;

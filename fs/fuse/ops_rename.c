@@ -47,13 +47,11 @@ static struct file_name new_of(const struct renaming *names)
 	return (struct file_name){ names->to.ino, names->new_name };
 }
 
-/* What a process has open that fills the slot or key goes with it: there it writes from now on. */
-static int follow(struct mount *fs, const struct renaming *names, int rc)
+/* A file that is still to become the slot or key loses the name, as with any rename(). */
+static int displace(struct mount *fs, const struct renaming *names, int rc)
 {
-	const struct file_name old = old_of(names), new = new_of(names);
-
 	if (rc == 0)
-		scratch_files_follow(fs->scratches, &old, &new);
+		scratch_files_remove(fs->scratches, names->to.ino, names->new_name);
 	return rc;
 }
 
@@ -63,18 +61,18 @@ static ssize_t move_slot(struct async_request *async)
 	char slot[NAME_MAX + 1];
 
 	snprintf(slot, sizeof(slot), "%.*s", (int)tree_slot_name(names->new_name), names->new_name);
-	return follow(async->fs, names,
-		      graft_move(async->inode->model, async->inode->index,
-				 (enum organ_class)names->to.index, slot));
+	return displace(async->fs, names,
+			graft_move(async->inode->model, async->inode->index,
+				   (enum organ_class)names->to.index, slot));
 }
 
 static ssize_t move_key(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
 
-	return follow(async->fs, names,
-		      metadata_edit_move(async->inode->model, async->inode->index,
-					 names->new_name));
+	return displace(async->fs, names,
+			metadata_edit_move(async->inode->model, async->inode->index,
+					   names->new_name));
 }
 
 /* The scratch file gets its name where rc is 0, and is gone else. */
@@ -191,6 +189,17 @@ static int rename_scratch(struct mount *fs, const struct inode *inode, const str
 				    names->new_name);
 }
 
+/* A scratch file fills a slot or key. */
+static int fill(struct mount *fs, const struct inode *inode, const struct renaming *names)
+{
+	const struct file_name old = old_of(names), new = new_of(names);
+	const int rc = tree_fill(inode, names->to.ino, names->new_name);
+
+	if (rc == 0)
+		scratch_files_place(fs->scratches, inode, &old, &new);
+	return rc;
+}
+
 static ssize_t rename_now(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
@@ -200,7 +209,7 @@ static ssize_t rename_now(struct async_request *async)
 	if (!is_named(inode, names))
 		return scratch ? rename_scratch(async->fs, inode, names) : set_aside(async);
 	if (scratch)
-		return follow(async->fs, names, tree_fill(inode, names->to.ino, names->new_name));
+		return fill(async->fs, inode, names);
 	return tree_is_metadata(names->to.ino) ? move_key(async) : move_slot(async);
 }
 

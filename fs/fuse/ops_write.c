@@ -145,6 +145,20 @@ static void write_first_async(fuse_req_t req, struct open_file *handle, const ch
 	async_submit(async, mount_of(req)->first_writes);
 }
 
+bool ops_can_write(struct mount *fs, const struct inode *inode)
+{
+	char name[STAGED_NAME_MAX];
+
+	if (!inode->stage || !stage_is_over(inode->stage))
+		return true;
+	family_of(inode)->staged_name(&fs->tree, inode, name);
+	log_add(inode->model->log,
+		"%s: refused: a write after the file was put in force by close() or rename(); open "
+		"it again by its name. The slot or key is unchanged.",
+		name);
+	return false;
+}
+
 /* It is not the last close of an emptied file that is waited for, or that has come. */
 static void expect_no_release(struct mount *fs, struct open_file *handle)
 {
@@ -258,6 +272,10 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	int rc = 0;
 
 	(void)ino;
+	if (!fi->writepage && !ops_can_write(mount_of(req), handle->inode)) {
+		fuse_reply_err(req, ESTALE);
+		return;
+	}
 	expect_no_release(mount_of(req), handle);
 	/* A page that a map has changed comes from any process. */
 	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner,
@@ -291,17 +309,21 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		    size);
 }
 
+/* A scratch file is in force only under the name of a slot or key, which its family knows. */
 static ssize_t commit(struct async_request *async)
 {
 	struct inode *inode = async->handle->inode;
+	const int rc = family_of(inode)->commit(&mount_of(async->req)->tree, inode);
 
-	return family_of(inode)->commit(&mount_of(async->req)->tree, inode);
+	if (rc == 0 && !family_of(inode)->scratch)
+		stage_set_over(inode->stage);
+	return rc;
 }
 
 /* Is the file with that name not needed any more? What was written under the name of a slot or key
  * is theirs now, or refused. A key that nothing was written to is still to come. A private file is
  * dropped if its last check, which had to find an organ, has refused it. */
-static bool is_over(const struct inode *inode, uint64_t directory, const char *name)
+static bool is_done(const struct inode *inode, uint64_t directory, const char *name)
 {
 	struct value_type type;
 	uint32_t i;
@@ -322,8 +344,8 @@ static void end_file(struct mount *fs, const struct inode *inode)
 	struct file_name name = { .name = text };
 
 	if (scratch_files_name(fs->scratches, inode, &name.directory, text) &&
-	    is_over(inode, name.directory, text))
-		scratch_files_remove_file(fs->scratches, inode, &name);
+	    (stage_is_over(inode->stage) || is_done(inode, name.directory, text)))
+		scratch_files_end(fs->scratches, inode, &name);
 }
 
 void ops_close(struct mount *fs, struct open_file *handle)
@@ -333,7 +355,7 @@ void ops_close(struct mount *fs, struct open_file *handle)
 	expect_no_release(fs, handle);
 	open_files_close(fs->handles, handle);
 	if (inode && inode->stage && family_of(inode)->scratch &&
-	    scratch_files_closed(fs->scratches, inode))
+	    !scratch_files_is_open(fs->scratches, inode))
 		end_file(fs, inode);
 	inodes_put(fs->inodes, inode);
 }

@@ -232,7 +232,7 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 	if (stage_written(inode->stage) && tree_is_named(inode->model, name->directory, text)) {
 		rc = tree_fill(inode, name->directory, text);
 		if (rc == 0)
-			scratch_files_place(tree->scratches, inode, name);
+			scratch_files_place(tree->scratches, inode, name, name);
 	} else if (stage_written(inode->stage)) {
 		rc = tree_check_private(inode, name->directory, text);
 	}

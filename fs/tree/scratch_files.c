@@ -18,7 +18,6 @@ struct scratch_file {
 	uint64_t directory;
 	char name[NAME_MAX + 1];
 	struct inode *inode; /* NULL: the name is hidden */
-	bool placed;	     /* and does not keep the stage open */
 	uint64_t number;     /* place in the directory; never used again */
 };
 
@@ -40,38 +39,42 @@ struct scratch_files *scratch_files_new(struct inodes *inodes)
 	return scratches;
 }
 
-/* Out of the list already, and without the lock: the stage may wait for the disk. */
-static void release(struct scratch_files *scratches, struct scratch_file *scratch)
+/* A list of its own, and without the lock: a stage may wait for the disk. */
+static void release(struct scratch_files *scratches, struct scratch_file *list)
 {
-	if (!scratch)
-		return;
-	if (scratch->inode && scratch->inode->stage && !scratch->placed)
-		stage_close(scratch->inode->stage);
-	inodes_put(scratches->inodes, scratch->inode);
-	free(scratch);
+	while (list) {
+		struct scratch_file *scratch = list;
+
+		list = scratch->next;
+		if (scratch->inode && scratch->inode->stage)
+			stage_close(scratch->inode->stage);
+		inodes_put(scratches->inodes, scratch->inode);
+		free(scratch);
+	}
 }
 
 void scratch_files_free(struct scratch_files *scratches)
 {
 	if (!scratches)
 		return;
-	while (scratches->first) {
-		struct scratch_file *scratch = scratches->first;
-
-		scratches->first = scratch->next;
-		release(scratches, scratch);
-	}
+	release(scratches, scratches->first);
 	pthread_mutex_destroy(&scratches->lock);
 	free(scratches);
 }
 
+/* With the lock held: is the file in force, so that its name is the slot's or key's? */
+static bool is_in_force(const struct scratch_file *scratch)
+{
+	return scratch->inode && scratch->inode->stage && stage_is_over(scratch->inode->stage);
+}
+
 /* With the lock held. */
 static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
-				  const char *name, bool placed)
+				  const char *name)
 {
 	struct scratch_file **link = &scratches->first;
 
-	while (*link && ((*link)->placed != placed || (*link)->directory != directory ||
+	while (*link && (is_in_force(*link) || (*link)->directory != directory ||
 			 strcmp((*link)->name, name) != 0))
 		link = &(*link)->next;
 	return link;
@@ -84,7 +87,7 @@ enum scratch_kind scratch_files_find(struct scratch_files *scratches, uint64_t d
 	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, directory, name, false);
+	scratch = *find(scratches, directory, name);
 	if (scratch && scratch->inode) {
 		kind = SCRATCH_FILE;
 		if (inode)
@@ -122,7 +125,7 @@ struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint
 static void enter(struct scratch_files *scratches, struct scratch_file *scratch)
 {
 	scratch->number = scratches->next_number++;
-	*find(scratches, scratch->directory, scratch->name, false) = scratch;
+	*find(scratches, scratch->directory, scratch->name) = scratch;
 }
 
 void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch)
@@ -139,7 +142,7 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 	if (!scratch)
 		return -ENOMEM;
 	pthread_mutex_lock(&scratches->lock);
-	is_new = !*find(scratches, directory, name, false);
+	is_new = !*find(scratches, directory, name);
 	if (is_new)
 		enter(scratches, scratch);
 	pthread_mutex_unlock(&scratches->lock);
@@ -149,53 +152,70 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 	return -EEXIST;
 }
 
-/* With the lock held, if there is one. */
-static struct scratch_file *take(struct scratch_files *scratches, uint64_t directory,
-				 const char *name, bool placed)
+/* With the lock held: the entry, which is in the list, as a list of its own. */
+static struct scratch_file *take(struct scratch_file **link)
 {
-	struct scratch_file **link = find(scratches, directory, name, placed), *scratch = *link;
+	struct scratch_file *scratch = *link;
 
-	if (scratch)
-		*link = scratch->next;
+	*link = scratch->next;
+	scratch->next = NULL;
 	return scratch;
+}
+
+/* With the lock held: all entries of a name, also those of files in force, as a list of their
+ * own. */
+static struct scratch_file *take_all(struct scratch_files *scratches, uint64_t directory,
+				     const char *name)
+{
+	struct scratch_file **link = &scratches->first, *taken = NULL;
+
+	while (*link) {
+		struct scratch_file *scratch = *link;
+
+		if (scratch->directory != directory || strcmp(scratch->name, name) != 0) {
+			link = &scratch->next;
+			continue;
+		}
+		take(link)->next = taken;
+		taken = scratch;
+	}
+	return taken;
 }
 
 void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch)
 {
-	struct scratch_file *other;
+	struct scratch_file *others;
 
 	pthread_mutex_lock(&scratches->lock);
-	other = take(scratches, scratch->directory, scratch->name, false);
+	others = take_all(scratches, scratch->directory, scratch->name);
 	enter(scratches, scratch);
 	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, other);
+	release(scratches, others);
 }
 
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name)
 {
-	struct scratch_file *scratch, *placed;
+	struct scratch_file *gone;
+	bool found;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = take(scratches, directory, name, false);
-	placed = take(scratches, directory, name, true);
+	found = *find(scratches, directory, name) != NULL;
+	gone = take_all(scratches, directory, name);
 	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, scratch);
-	release(scratches, placed);
-	return scratch != NULL;
+	release(scratches, gone);
+	return found;
 }
 
 void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory)
 {
-	struct scratch_file **link = &scratches->first, *scratch;
+	struct scratch_file **link = &scratches->first;
 
 	pthread_mutex_lock(&scratches->lock);
-	while ((scratch = *link)) {
-		if (scratch->directory == directory && !scratch->inode) {
-			*link = scratch->next;
-			release(scratches, scratch);
-		} else {
-			link = &scratch->next;
-		}
+	while (*link) {
+		if ((*link)->directory == directory && !(*link)->inode)
+			release(scratches, take(link));
+		else
+			link = &(*link)->next;
 	}
 	pthread_mutex_unlock(&scratches->lock);
 }
@@ -203,101 +223,77 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory)
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name)
 {
-	struct scratch_file *scratch, *other = NULL;
+	struct scratch_file *scratch, *others = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = *find(scratches, directory, name, false);
-	if (scratch && scratch != *find(scratches, new_directory, new_name, false))
-		other = take(scratches, new_directory, new_name, false);
-	if (scratch)
+	scratch = *find(scratches, directory, name);
+	if (scratch && scratch != *find(scratches, new_directory, new_name)) {
+		others = take_all(scratches, new_directory, new_name);
 		set_name(scratch, new_directory, new_name);
+	}
 	pthread_mutex_unlock(&scratches->lock);
-	release(scratches, other);
+	release(scratches, others);
 	return scratch ? 0 : -ENOENT;
 }
 
-/* With the lock held: is that the name of the inode, and it is not placed? */
-static bool is_file(struct scratch_files *scratches, const struct inode *inode,
-		    const struct file_name *name)
-{
-	const struct scratch_file *scratch = *find(scratches, name->directory, name->name, false);
-
-	return scratch && scratch->inode && scratch->inode->ino == inode->ino;
-}
-
-/* With the lock held: scratch, which is in no list, is placed, before what was placed earlier. Its
- * inode, to release, if it was not placed before and so kept the stage open. */
-static struct inode *enter_placed(struct scratch_files *scratches, struct scratch_file *scratch,
-				  const struct file_name *name)
-{
-	const bool kept_open = !scratch->placed;
-
-	set_name(scratch, name->directory, name->name);
-	scratch->placed = true;
-	scratch->next = scratches->first;
-	scratches->first = scratch;
-	return kept_open ? inodes_get(scratches->inodes, scratch->inode->ino) : NULL;
-}
-
-/* What has one name is placed under the other, or the same; with inode only that, if it is still
- * the file of that name. */
-static void place(struct scratch_files *scratches, const struct inode *inode,
-		  const struct file_name *from, const struct file_name *to)
-{
-	struct scratch_file *gone[4] = { NULL }; /* a file and what was placed; of both names */
-	struct inode *kept_open = NULL;
-
-	pthread_mutex_lock(&scratches->lock);
-	if (!inode || is_file(scratches, inode, from)) {
-		for (int k = 0; k < 4; k++) {
-			const struct file_name *name = k < 2 ? from : to;
-
-			gone[k] = take(scratches, name->directory, name->name, k % 2);
-		}
-		for (int k = 0; k < 2; k++)
-			if (gone[k] && gone[k]->inode && gone[k]->inode->stage) {
-				kept_open = enter_placed(scratches, gone[k], to);
-				gone[k] = NULL;
-				break;
-			}
-	}
-	pthread_mutex_unlock(&scratches->lock);
-	for (int k = 0; k < 4; k++)
-		release(scratches, gone[k]);
-	if (kept_open) {
-		stage_close(kept_open->stage);
-		scratch_files_closed(scratches, kept_open);
-	}
-	inodes_put(scratches->inodes, kept_open);
-}
-
-void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
-			 const struct file_name *name)
-{
-	place(scratches, inode, name, name);
-}
-
-void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
-			  const struct file_name *to)
-{
-	place(scratches, NULL, from, to);
-}
-
-/* With the lock held: how many names that are not placed keep the stage open? */
+/* With the lock held: how many names keep the stage open? */
 static unsigned count_names(const struct scratch_files *scratches, const struct inode *inode)
 {
 	unsigned n = 0;
 
 	for (const struct scratch_file *s = scratches->first; s; s = s->next)
-		n += s->inode && s->inode->ino == inode->ino && !s->placed;
+		n += s->inode && s->inode->ino == inode->ino;
 	return n;
 }
 
-/* With the lock held: the stage, which no process has open, has no name that keeps it any more. */
-static void end(const struct scratch_files *scratches, const struct inode *inode)
+/* With the lock held: has a process the file open? A thread that opens it opens the stage first,
+ * and then asks scratch_files_is_over(): it is counted here, or finds the file over. */
+static bool is_open(const struct scratch_files *scratches, const struct inode *inode)
 {
-	if (count_names(scratches, inode) == 0)
+	return stage_opens(inode->stage) > count_names(scratches, inode);
+}
+
+bool scratch_files_is_open(struct scratch_files *scratches, const struct inode *inode)
+{
+	bool open;
+
+	pthread_mutex_lock(&scratches->lock);
+	open = is_open(scratches, inode);
+	pthread_mutex_unlock(&scratches->lock);
+	return open;
+}
+
+/* With the lock held: the entry has that name of the inode. */
+static bool is_file(const struct scratch_file *scratch, const struct inode *inode,
+		    const struct file_name *name)
+{
+	return scratch->inode && scratch->inode->ino == inode->ino &&
+	       file_name_is(&(struct file_name){ scratch->directory, scratch->name }, name);
+}
+
+void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
+			 const struct file_name *from, const struct file_name *to)
+{
+	struct scratch_file **link, *scratch = NULL, *others = NULL;
+
+	pthread_mutex_lock(&scratches->lock);
+	link = find(scratches, from->directory, from->name);
+	if (*link && is_file(*link, inode, from)) {
+		scratch = take(link);
+		others = take_all(scratches, to->directory, to->name);
+	}
+	if (scratch && inode->stage && count_names(scratches, inode) == 0) {
 		stage_set_over(inode->stage);
+		if (stage_opens(inode->stage) > 1) {
+			set_name(scratch, to->directory, to->name);
+			scratch->next = scratches->first;
+			scratches->first = scratch;
+			scratch = NULL;
+		}
+	}
+	pthread_mutex_unlock(&scratches->lock);
+	release(scratches, scratch);
+	release(scratches, others);
 }
 
 bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode)
@@ -310,72 +306,21 @@ bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *
 	return over;
 }
 
-void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
-			       const struct file_name *name)
+void scratch_files_end(struct scratch_files *scratches, const struct inode *inode,
+		       const struct file_name *name)
 {
-	struct scratch_file *scratch = NULL;
+	struct scratch_file **link = &scratches->first, *scratch = NULL;
 
 	pthread_mutex_lock(&scratches->lock);
-	if (is_file(scratches, inode, name) &&
-	    stage_opens(inode->stage) <= count_names(scratches, inode)) {
-		scratch = take(scratches, name->directory, name->name, false);
-		end(scratches, inode);
+	while (*link && !is_file(*link, inode, name))
+		link = &(*link)->next;
+	if (*link && !is_open(scratches, inode)) {
+		scratch = take(link);
+		if (count_names(scratches, inode) == 0)
+			stage_set_over(inode->stage);
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, scratch);
-}
-
-/* With the lock held: where the inode is placed, as a list of its own. */
-static struct scratch_file *take_placed(struct scratch_files *scratches, const struct inode *inode)
-{
-	struct scratch_file **link = &scratches->first, *taken = NULL, *scratch;
-
-	while ((scratch = *link)) {
-		if (!scratch->placed || scratch->inode->ino != inode->ino) {
-			link = &scratch->next;
-			continue;
-		}
-		*link = scratch->next;
-		scratch->next = taken;
-		taken = scratch;
-	}
-	return taken;
-}
-
-bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode)
-{
-	struct scratch_file *placed = NULL;
-	bool last;
-
-	/* With the lock held, as scratch_files_is_over() asks: a thread that has opened the stage
-	 * before that took the lock is counted, and one after it finds the file over. */
-	pthread_mutex_lock(&scratches->lock);
-	last = stage_opens(inode->stage) <= count_names(scratches, inode);
-	if (last)
-		placed = take_placed(scratches, inode);
-	if (placed)
-		end(scratches, inode);
-	pthread_mutex_unlock(&scratches->lock);
-	while (placed) {
-		struct scratch_file *scratch = placed;
-
-		placed = scratch->next;
-		release(scratches, scratch);
-	}
-	return last;
-}
-
-/* With the lock held. NULL: it has none. */
-static const struct scratch_file *name_of(const struct scratch_files *scratches,
-					  const struct inode *inode)
-{
-	const struct scratch_file *named = NULL;
-
-	for (const struct scratch_file *s = scratches->first; s && !(named && named->placed);
-	     s = s->next)
-		if (s->inode && s->inode->ino == inode->ino && (s->placed || !named))
-			named = s;
-	return named;
 }
 
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
@@ -384,7 +329,9 @@ bool scratch_files_name(struct scratch_files *scratches, const struct inode *ino
 	const struct scratch_file *scratch;
 
 	pthread_mutex_lock(&scratches->lock);
-	scratch = name_of(scratches, inode);
+	scratch = scratches->first;
+	while (scratch && !(scratch->inode && scratch->inode->ino == inode->ino))
+		scratch = scratch->next;
 	if (scratch) {
 		*directory = scratch->directory;
 		strcpy(name, scratch->name);
@@ -400,8 +347,8 @@ bool scratch_files_next(struct scratch_files *scratches, uint64_t directory, uin
 
 	pthread_mutex_lock(&scratches->lock);
 	for (const struct scratch_file *s = scratches->first; s; s = s->next)
-		if (s->inode && !s->placed && s->directory == directory && s->number >= *number &&
-		    (!best || s->number < best->number))
+		if (s->inode && !is_in_force(s) && s->directory == directory &&
+		    s->number >= *number && (!best || s->number < best->number))
 			best = s;
 	if (best) {
 		*number = best->number;

@@ -3,12 +3,11 @@
  * they are about to replace, organs that are written under a new name, and θ files that
  * were removed. They are private to the mount and gone with it.
  *
- * A file whose content has filled the slot or key of its name is placed: no lookup and no listing
- * finds it any more, but a process that has it open may write on, and close() puts that in force
- * under the name. Where the slot is moved the placed file goes with it; where the slot is emptied,
- * or another file is placed or made there, what it is written to goes nowhere. After the last close
- * it is over: a process that opens it then, by what it has looked up before, is told to look the
- * name up again. */
+ * A file whose content has filled the slot or key of its name is in force: no lookup and no listing
+ * finds it any more, a process that opens it by an earlier lookup is told to look the name up
+ * again, and stage_is_over() is true, so that a write through a descriptor that is still open
+ * fails. Only pages of a shared map still reach the stage; the release puts them in force under the
+ * name, unless the slot was set aside or removed. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 
@@ -51,13 +50,8 @@ struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint
 void scratch_files_enter(struct scratch_files *scratches, struct scratch_file *scratch);
 void scratch_files_drop(struct scratch_files *scratches, struct scratch_file *scratch);
 
-/* The name is not there any more, and what was placed under it is nowhere. False: it was not. */
+/* Remove the name, also of a file in force. False: no lookup could find it. */
 bool scratch_files_remove(struct scratch_files *scratches, uint64_t directory, const char *name);
-
-/* The same if it is inode's, which has a stage that no process has open, and the file is not placed
- * under it. */
-void scratch_files_remove_file(struct scratch_files *scratches, const struct inode *inode,
-			       const struct file_name *name);
 
 /* No name in the directory is hidden any more. */
 void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory);
@@ -66,25 +60,25 @@ void scratch_files_unhide(struct scratch_files *scratches, uint64_t directory);
 int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, const char *name,
 			 uint64_t new_directory, const char *new_name);
 
-/* The file of that name, if it is still inode, which has a stage, is placed under it. It stays
- * until scratch_files_closed() is called after the last close. */
+/* The file with the name from, if it is still inode, has filled the slot or key to, which may be
+ * the same name: the file is in force, unless it has another name. Another file with the name to
+ * loses that name. */
 void scratch_files_place(struct scratch_files *scratches, const struct inode *inode,
-			 const struct file_name *name);
+			 const struct file_name *from, const struct file_name *to);
 
-/* A process has closed the file, which has a stage. True: it was the last one, and the file is not
- * placed any more. */
-bool scratch_files_closed(struct scratch_files *scratches, const struct inode *inode);
+/* Has a process the file, which has a stage, open? */
+bool scratch_files_is_open(struct scratch_files *scratches, const struct inode *inode);
 
-/* Is the file, which has a stage, over? To open it, one opens the stage before. */
+/* Remove the name of the file, if it is still inode, which has a stage, and no process has it
+ * open. */
+void scratch_files_end(struct scratch_files *scratches, const struct inode *inode,
+		       const struct file_name *name);
+
+/* Is the file, which has a stage, in force, or was its last name removed by scratch_files_end()? To
+ * open it, a thread opens the stage before it asks. */
 bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode);
 
-/* What had one name, a slot or a file, is the slot or key of another. A file that was placed under
- * the one, or about to be, is placed under the other. What had that name before is gone. */
-void scratch_files_follow(struct scratch_files *scratches, const struct file_name *from,
-			  const struct file_name *to);
-
-/* The name that an inode has now: the one that it was placed under last, or the first. False: none
- * any more. */
+/* The name that an inode has now, also in force; the first one of several. False: none any more. */
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,
 			uint64_t *directory, char name[NAME_MAX + 1]);
 

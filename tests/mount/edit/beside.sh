@@ -14,7 +14,7 @@ mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 "$beside" removed "$MNT" "$TMP/donor"
 "$beside" aside "$MNT" "$TMP/donor" "$(rounds 60 15)"
 "$beside" made "$MNT" "$TMP/donor" "$(rounds 40 10)"
-"$beside" followed "$MNT" "$TMP/donor"
+"$beside" moved "$MNT" "$TMP/donor"
 
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"

@@ -6,17 +6,19 @@
 
 mount_model -o noassemble "$(use stories260K)"
 
-# Commands in braces share what the shell has opened.
+# Commands in braces share what the shell has opened. A value is in force when the first of them
+# closes it, and the next one is told so.
 name=$(cat "$MNT/metadata/general.name")
 epsilon=$MNT/metadata/llama.attention.layer_norm_rms_epsilon
 {
 	/usr/bin/printf 1e3
-	/usr/bin/printf 5
+	! /usr/bin/printf 5 2>/dev/null || fail 'a value that is in force is written on'
 } >"$epsilon"
-equal "$(cat "$epsilon")" 1e+35
+equal "$(cat "$epsilon")" 1000
+log_says "metadata/${epsilon##*/}: refused: a write after the file was put in force"
 {
-	/usr/bin/printf 0.0010
-	/usr/bin/printf 5
+	printf 0.0010
+	printf 5
 } >"$epsilon"
 equal "$(cat "$epsilon")" 0.00105
 echo other >"$MNT/metadata/general.name"

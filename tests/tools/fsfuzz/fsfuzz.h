@@ -76,6 +76,7 @@ struct file {
 	unsigned refs;
 	size_t size;
 	bool written; /* since it was emptied, made or last put in force */
+	bool over;    /* put in force: only pages of a map are still taken */
 	uint8_t bytes[MOST];
 };
 
@@ -189,12 +190,10 @@ bool decides(struct fuzz *fuzz);
 void fork_handle(struct fuzz *fuzz);
 void unmap(struct handle *handle);
 
-/* The slot is emptied, or filled in another way: what the files are that filled it and are open
- * still counts no more. */
+/* The name of the slot was removed, or another file was moved there: files that were made under it
+ * have no name any more. */
 void displace(struct fuzz *fuzz, const struct slot *slot);
-/* What those of one slot write counts for another from now on. */
-void follow(struct fuzz *fuzz, const struct slot *from, struct slot *to);
-/* The file, which was private, fills the slot. */
+/* The file, which was private, fills the slot, and is over. */
 void place(struct fuzz *fuzz, struct file *file, struct slot *slot);
 
 /* ## slots.c: organs and keys by their names. */

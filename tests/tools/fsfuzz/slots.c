@@ -99,7 +99,8 @@ static struct file *file_being_made(struct fuzz *fuzz, const struct slot *slot)
 	for (unsigned i = 0; i < HANDLES_MAX; i++) {
 		struct handle *handle = &fuzz->handle[i];
 
-		if (handle->kind == MAKER && handle->slot == slot && !slot->now.exists)
+		if (handle->kind == MAKER && handle->slot == slot && !slot->now.exists &&
+		    !handle->file->over)
 			return handle->file;
 	}
 	return NULL;
@@ -267,6 +268,7 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 	if (rc == 0) {
 		end_changes(fuzz, true);
 		file->written = false;
+		file->over = true;
 	}
 }
 
@@ -295,7 +297,7 @@ void close_this(struct fuzz *fuzz, struct handle *handle)
 			     !file->written && slot->now.size > 1;
 
 	/* A new key to which nothing is written stays, and is none. */
-	if (maker && slot->key && !file->written && !slot->now.exists &&
+	if (maker && slot->key && !file->written && !file->over && !slot->now.exists &&
 	    handles_of(fuzz, slot, MAKERS) == 1) {
 		if (pwrite(handle->fd, "x", 1, 0) != 1)
 			wrong(fuzz, "write: %s", strerror(errno));
@@ -353,9 +355,9 @@ void duplicate_handle(struct fuzz *fuzz)
 
 /* ## names */
 
-static bool is_made(const struct fuzz *fuzz, const struct slot *slot)
+static bool is_made(struct fuzz *fuzz, const struct slot *slot)
 {
-	return handles_of(fuzz, slot, MAKERS) > 0 && !slot->now.exists;
+	return file_being_made(fuzz, slot) != NULL;
 }
 
 void remove_slot(struct fuzz *fuzz)
@@ -401,7 +403,7 @@ void move_slot(struct fuzz *fuzz)
 	expect(fuzz, rc, refused ? EEXIST : fit == FITS_NOT ? EPERM : 0, "rename");
 	end_changes(fuzz, rc == 0);
 	if (rc == 0)
-		follow(fuzz, from, to);
+		displace(fuzz, to);
 }
 
 void link_slot(struct fuzz *fuzz)

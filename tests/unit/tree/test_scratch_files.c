@@ -287,18 +287,11 @@ static struct file_name named(uint64_t directory, const char *name)
 	return (struct file_name){ directory, name };
 }
 
-static void place(struct scene *scene, const struct inode *inode, const char *name)
-{
-	const struct file_name place = named(HERE, name);
-
-	scratch_files_place(scene->scratches, inode, &place);
-}
-
-static void follow(struct scene *scene, const char *from, const char *to)
+static void place(struct scene *scene, const struct inode *inode, const char *from, const char *to)
 {
 	const struct file_name old = named(HERE, from), new = named(HERE, to);
 
-	scratch_files_follow(scene->scratches, &old, &new);
+	scratch_files_place(scene->scratches, inode, &old, &new);
 }
 
 /* Empty: it has no name. */
@@ -322,18 +315,23 @@ static struct inode *open_file(struct scene *scene, const char *name)
 	return inode;
 }
 
-/* Returns whether it was the last one. */
+/* As ops_close() does it. Returns whether no process has it open any more. */
 static bool close_file(struct scene *scene, struct inode *inode)
 {
-	bool last;
+	char text[NAME_MAX + 1];
+	struct file_name name = { .name = text };
+	bool open;
 
 	stage_close(inode->stage);
-	last = scratch_files_closed(scene->scratches, inode);
+	open = scratch_files_is_open(scene->scratches, inode);
+	if (!open && stage_is_over(inode->stage) &&
+	    scratch_files_name(scene->scratches, inode, &name.directory, text))
+		scratch_files_end(scene->scratches, inode, &name);
 	inodes_put(scene->inodes, inode);
-	return last;
+	return !open;
 }
 
-static void a_placed_file_is_seen_by_none_and_knows_its_name(void **state)
+static void no_lookup_finds_a_file_in_force_which_knows_its_name(void **state)
 {
 	struct scene scene = open_scene(state);
 	char name[NAME_MAX + 1];
@@ -342,136 +340,134 @@ static void a_placed_file_is_seen_by_none_and_knows_its_name(void **state)
 
 	add_file(&scene, HERE, "slot");
 	inode = open_file(&scene, "slot");
-	place(&scene, inode, "slot");
+	assert_false(scratch_files_is_over(scene.scratches, inode));
+	place(&scene, inode, "slot", "slot");
+	assert_true(scratch_files_is_over(scene.scratches, inode));
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
-	/* Once more, as with each close() that puts it in force. */
-	place(&scene, inode, "slot");
+	/* Once more, as a release does after a map has changed pages. */
+	place(&scene, inode, "slot", "slot");
 	assert_string_equal(name_of(&scene, inode, name), "slot");
-	/* Its name is free for another file. */
+	again = inodes_get(scene.inodes, inode->ino);
+	ino = inode->ino;
+	assert_true(close_file(&scene, inode));
+	inodes_put(scene.inodes, again);
+	assert_gone(&scene, ino);
+	assert_stages(&scene, 0);
+	close_scene(&scene);
+}
+
+static void last_close_ends_a_file_in_force_beside_another_of_its_name(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct inode *inode, *again;
+	char name[NAME_MAX + 1];
+	uint64_t ino;
+
+	add_file(&scene, HERE, "slot");
+	inode = open_file(&scene, "slot");
+	place(&scene, inode, "slot", "slot");
 	add_file(&scene, HERE, "slot");
 	again = inodes_get(scene.inodes, inode->ino);
 	stage_open(again->stage);
 	assert_false(close_file(&scene, again));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
-	assert_false(scratch_files_is_over(scene.scratches, inode));
 	ino = inode->ino;
-	again = inodes_get(scene.inodes, ino);
 	assert_true(close_file(&scene, inode));
-	assert_true(scratch_files_is_over(scene.scratches, again));
-	inodes_put(scene.inodes, again);
 	assert_gone(&scene, ino);
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_FILE);
 	assert_stages(&scene, 1);
 	close_scene(&scene);
 }
 
-static void what_no_process_has_open_is_not_placed(void **state)
+static void a_file_that_no_process_has_open_ends_when_it_is_in_force(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t ino = add_file(&scene, HERE, "a");
 	struct inode *inode = inodes_get(scene.inodes, ino), *other = make_file(&scene, "x");
 	char name[NAME_MAX + 1];
 
-	place(&scene, inode, "b");
-	place(&scene, other, "a");
+	/* A name that is not the inode's counts for nothing. */
+	place(&scene, inode, "b", "b");
+	place(&scene, other, "a", "b");
 	assert_true(file_at(&scene, HERE, "a") == ino);
-	place(&scene, inode, "a");
+	place(&scene, inode, "a", "slot");
 	assert_string_equal(name_of(&scene, inode, name), "");
+	assert_true(scratch_files_is_over(scene.scratches, inode));
 	inodes_put(scene.inodes, other);
 	inodes_put(scene.inodes, inode);
 	assert_gone(&scene, ino);
-	close_scene(&scene);
-}
-
-static void a_file_goes_with_its_slot_or_is_displaced(void **state)
-{
-	struct scene scene = open_scene(state);
-	struct inode *first, *second, *third, *fourth;
-	char name[NAME_MAX + 1];
-
-	add_file(&scene, HERE, "from");
-	first = open_file(&scene, "from");
-	add_file(&scene, HERE, "to");
-	second = open_file(&scene, "to");
-	place(&scene, first, "from");
-	place(&scene, second, "to");
-	add_file(&scene, HERE, "to");
-	follow(&scene, "from", "to");
-	assert_string_equal(name_of(&scene, first, name), "to");
-	assert_string_equal(name_of(&scene, second, name), "");
-	assert_int_equal(kind_of(&scene, HERE, "to"), SCRATCH_NONE);
-	/* There is nothing under the first name any more. */
-	follow(&scene, "from", "to");
-	assert_string_equal(name_of(&scene, first, name), "");
-	/* A file that is renamed, or was about to fill what is moved, is placed. */
-	add_file(&scene, HERE, "from");
-	third = open_file(&scene, "from");
-	follow(&scene, "from", "to");
-	assert_string_equal(name_of(&scene, third, name), "to");
-	assert_int_equal(kind_of(&scene, HERE, "from"), SCRATCH_NONE);
-	assert_int_equal(kind_of(&scene, HERE, "to"), SCRATCH_NONE);
-	/* Of two the later one counts. */
-	place(&scene, third, "to");
-	add_file(&scene, HERE, "to");
-	fourth = open_file(&scene, "to");
-	follow(&scene, "to", "other");
-	assert_string_equal(name_of(&scene, third, name), "");
-	assert_string_equal(name_of(&scene, fourth, name), "other");
-	add_file(&scene, HERE, "other");
-	assert_true(scratch_files_remove(scene.scratches, HERE, "other"));
-	assert_string_equal(name_of(&scene, fourth, name), "");
-	assert_false(scratch_files_remove(scene.scratches, HERE, "other"));
-	assert_true(close_file(&scene, first));
-	assert_true(close_file(&scene, second));
-	assert_true(close_file(&scene, third));
-	assert_true(close_file(&scene, fourth));
 	assert_stages(&scene, 0);
 	close_scene(&scene);
 }
 
-static void a_file_of_two_names_is_placed_where_it_came_last(void **state)
+static void another_file_loses_the_name_that_is_filled_or_removed(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct inode *first, *second, *third;
+	char name[NAME_MAX + 1];
+
+	add_file(&scene, HERE, "temporary");
+	first = open_file(&scene, "temporary");
+	add_file(&scene, HERE, "slot");
+	second = open_file(&scene, "slot");
+	place(&scene, first, "temporary", "slot");
+	assert_string_equal(name_of(&scene, first, name), "slot");
+	assert_string_equal(name_of(&scene, second, name), "");
+	assert_false(scratch_files_is_over(scene.scratches, second));
+	assert_int_equal(kind_of(&scene, HERE, "temporary"), SCRATCH_NONE);
+	add_file(&scene, HERE, "slot");
+	third = open_file(&scene, "slot");
+	place(&scene, third, "slot", "slot");
+	assert_string_equal(name_of(&scene, first, name), "");
+	assert_string_equal(name_of(&scene, third, name), "slot");
+	/* No lookup has found it. */
+	assert_false(scratch_files_remove(scene.scratches, HERE, "slot"));
+	assert_string_equal(name_of(&scene, third, name), "");
+	assert_true(close_file(&scene, first));
+	assert_true(close_file(&scene, second));
+	assert_true(close_file(&scene, third));
+	assert_stages(&scene, 0);
+	close_scene(&scene);
+}
+
+/* It is a private file under the other name. */
+static void a_file_with_another_name_is_not_in_force(void **state)
 {
 	struct scene scene = open_scene(state);
 	char name[NAME_MAX + 1];
 	struct inode *inode;
-	uint64_t ino;
 
-	ino = add_file(&scene, HERE, "a");
-	inode = open_file(&scene, "a");
+	add_file(&scene, HERE, "slot");
+	inode = open_file(&scene, "slot");
 	assert_int_equal(scratch_files_add(scene.scratches, HERE, "b", inode), 0);
-	follow(&scene, "a", "first");
-	follow(&scene, "b", "second");
-	assert_string_equal(name_of(&scene, inode, name), "second");
+	place(&scene, inode, "slot", "slot");
+	assert_string_equal(name_of(&scene, inode, name), "b");
+	assert_false(scratch_files_is_over(scene.scratches, inode));
+	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
+	assert_int_equal(kind_of(&scene, HERE, "b"), SCRATCH_FILE);
 	assert_true(close_file(&scene, inode));
-	assert_gone(&scene, ino);
+	assert_stages(&scene, 1);
 	close_scene(&scene);
 }
 
-/* What the last close() takes away is not another file that has the name by then. */
+/* The last close() removes no other file that has the name by then. */
 static void a_name_is_removed_of_that_file_alone(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct file_name name = named(HERE, "a");
 	const uint64_t ino = add_file(&scene, HERE, "a");
 	struct inode *inode = open_file(&scene, "a"), *other = make_file(&scene, "x");
-	char text[NAME_MAX + 1];
 
-	scratch_files_remove_file(scene.scratches, other, &name);
+	scratch_files_end(scene.scratches, other, &name);
 	assert_true(file_at(&scene, HERE, "a") == ino);
-	place(&scene, inode, "a");
-	scratch_files_remove_file(scene.scratches, inode, &name);
-	assert_string_equal(name_of(&scene, inode, text), "a");
-	assert_true(close_file(&scene, inode));
-	add_file(&scene, HERE, "a");
-	inode = open_file(&scene, "a");
 	/* Nor one that another process has opened meanwhile. */
-	scratch_files_remove_file(scene.scratches, inode, &name);
+	scratch_files_end(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_FILE);
 	assert_false(scratch_files_is_over(scene.scratches, inode));
 	stage_close(inode->stage);
-	scratch_files_remove_file(scene.scratches, inode, &name);
+	scratch_files_end(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
 	assert_true(scratch_files_is_over(scene.scratches, inode));
 	inodes_put(scene.inodes, inode);
@@ -479,8 +475,7 @@ static void a_name_is_removed_of_that_file_alone(void **state)
 	close_scene(&scene);
 }
 
-/* A symbolic link, and a name that is hidden. */
-static void what_cannot_be_written_to_does_not_follow(void **state)
+static void a_symbolic_link_ends_when_it_is_in_force(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct inode made = { .ino = inodes_new_ino(scene.inodes, scene.o.model),
@@ -491,33 +486,11 @@ static void what_cannot_be_written_to_does_not_follow(void **state)
 
 	must(link);
 	assert_int_equal(scratch_files_add(scene.scratches, HERE, "link", link), 0);
-	assert_int_equal(scratch_files_add(scene.scratches, HERE, "x.theta", NULL), 0);
+	place(&scene, link, "link", "slot");
 	inodes_put(scene.inodes, link);
-	follow(&scene, "link", "slot");
-	follow(&scene, "x.theta", "slot");
 	assert_gone(&scene, ino);
-	assert_int_equal(kind_of(&scene, HERE, "x.theta"), SCRATCH_NONE);
+	assert_int_equal(kind_of(&scene, HERE, "link"), SCRATCH_NONE);
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
-	close_scene(&scene);
-}
-
-static void what_has_a_second_name_is_placed_under_the_first(void **state)
-{
-	struct scene scene = open_scene(state);
-	char name[NAME_MAX + 1];
-	struct inode *inode;
-
-	add_file(&scene, HERE, "slot");
-	inode = open_file(&scene, "slot");
-	assert_int_equal(scratch_files_add(scene.scratches, HERE, "b", inode), 0);
-	place(&scene, inode, "slot");
-	assert_string_equal(name_of(&scene, inode, name), "slot");
-	stage_close(inode->stage);
-	assert_true(scratch_files_closed(scene.scratches, inode));
-	assert_string_equal(name_of(&scene, inode, name), "b");
-	assert_false(scratch_files_is_over(scene.scratches, inode));
-	inodes_put(scene.inodes, inode);
-	assert_stages(&scene, 1);
 	close_scene(&scene);
 }
 
@@ -547,7 +520,7 @@ static void what_counts_already_is_not_put_in_force_again(void **state)
 	assert_int_equal(graft_remove(model, SMALL_UP), 0);
 	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
 	assert_true(is_empty(model, SMALL_UP));
-	/* What is written afterwards does count. */
+	/* A page that a map changes afterwards does count. */
 	must(stage_write(inode->stage, up.bytes + up.size - 1, 1, up.size - 1) == 0);
 	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
 	assert_organ(model, SMALL_UP, &up);
@@ -623,7 +596,7 @@ static void without_memory_a_name_stays_as_it_is(void **state)
 	inode = open_file(&scene, "a");
 	allocation_fails(1);
 	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "a", HERE, "b"), 0);
-	follow(&scene, "b", "c");
+	place(&scene, inode, "b", "c");
 	assert_false(allocation_failed());
 	assert_true(close_file(&scene, inode));
 	assert_gone(&scene, ino);
