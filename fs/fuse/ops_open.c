@@ -112,7 +112,7 @@ static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct
 	struct mount *fs = mount_of(req);
 	const struct family *family = family_of(inode);
 	const bool obeyed = writes && family->write == WRITE_OBEYED;
-	struct undo_words *words = obeyed ? undo_words_new(family->most, family->comments) : NULL;
+	struct undo_words *words = obeyed ? undo_words_new(family->most, family->lines) : NULL;
 	struct open_file *handle = NULL;
 
 	if (words || !obeyed)

@@ -200,7 +200,7 @@ static int judge(const struct inode *inode, const char *bytes, size_t size)
 								: 0;
 }
 
-/* Words, until the file is closed; then they are obeyed together. */
+/* Keep words until a close() or the release (obey_async()). */
 static void write_words(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
 			uint64_t offset)
 {
@@ -210,12 +210,14 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 	if (rc == 0 && at_line) {
 		rc = judge(handle->inode, bytes, size);
 		if (rc < 0)
-			undo_words_refuse(handle->words);
+			undo_words_end(handle->words, -ECANCELED);
 	} else if (rc < 0 && rc != -ECANCELED) {
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
 			generated_name(handle->inode->index),
 			rc == -EINVAL ? "words are written as text, from the first to the last"
-				      : strerror(-rc));
+			: rc == -ESTALE
+				? "a write after the text was put in force; open the file again"
+				: strerror(-rc));
 	}
 	reply_write(req, rc == -ECANCELED ? -EINVAL : rc, size);
 }
@@ -258,6 +260,8 @@ static ssize_t obey(struct async_request *async)
 
 	stop_flags_add(fs->stop_reads, &async->stop_read, &async->stop);
 	rc = family_of(inode)->obey(&fs->tree, inode, &words);
+	if (rc == 0 && !family_of(inode)->lines)
+		undo_words_end(handle->words, -ESTALE);
 	stop_flags_remove(fs->stop_reads, &async->stop_read);
 	donor_unref(source);
 	write_source_unref(trace);
@@ -388,20 +392,16 @@ static void reply_released(struct async_request *async, ssize_t result)
 	fuse_reply_err(async->req, 0);
 }
 
-/* False: nothing was written that says anything. */
-static bool obey_async(fuse_req_t req, struct open_file *handle,
+/* Obey the words that count now. False: there are none. */
+static bool obey_async(fuse_req_t req, struct open_file *handle, bool released,
 		       void (*reply)(struct async_request *async, ssize_t result))
 {
-	size_t n = 0;
-	char *text = handle->words
-			     ? undo_words_take(handle->words, holders_remain(&handle->holders), &n)
-			     : NULL;
+	size_t n;
+	char *text = handle->words ? undo_words_take(handle->words, released, &n) : NULL;
 	struct async_request *async;
 
-	if (!text || n == 0) {
-		free(text);
+	if (!text)
 		return false;
-	}
 	async = async_new(req, NULL, obey, text, n);
 	if (async) {
 		async->size = n;
@@ -446,7 +446,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	const bool last = open_file_release(handle) && handle->inode->stage;
 
 	(void)ino;
-	if (obey_async(req, handle, reply_released))
+	if (obey_async(req, handle, true, reply_released))
 		return;
 	if (last && family->released)
 		family->released(handle->inode);
@@ -492,7 +492,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	(void)ino;
 	last = open_files_end(mount_of(req)->handles, handle, fi->lock_owner,
 			      fuse_req_ctx(req)->pid);
-	if (last && obey_async(req, handle, async_reply))
+	if (last && obey_async(req, handle, false, async_reply))
 		return;
 	last = last && handle->inode->stage;
 	if (last && stage_written(handle->inode->stage) && !awaits_map(handle)) {

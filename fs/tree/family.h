@@ -39,7 +39,7 @@ enum family_name {
 enum family_write {
 	WRITE_REFUSED,	/* open() says so; or there is a stage operation */
 	WRITE_DROPPED,	/* so that whole trees can be copied in */
-	WRITE_OBEYED,	/* words, obeyed together when the file is closed: obey() */
+	WRITE_OBEYED,	/* words, obeyed when the process that wrote last closes the file: obey() */
 	WRITE_ASSEMBLES /* each write is the name of a file, also where nothing can be grafted */
 };
 
@@ -77,7 +77,7 @@ struct family {
 	bool copied;	   /* not renamed, as if between filesystems */
 	bool nothing;	   /* made again and removed without any effect */
 	bool traced;	   /* of WRITE_OBEYED: its source and cwd are looked for */
-	bool comments;	   /* of WRITE_OBEYED: lines that begin with '#' say nothing */
+	bool lines;	   /* of WRITE_OBEYED: complete lines count, less those with '#' first */
 	bool computed;	   /* made as it is read */
 	bool is_copy;	   /* model.gguf: its bytes are the organs' once more; counts one block */
 	bool shows_slot;   /* st_ino is number(): an editor finds the same file after a write */

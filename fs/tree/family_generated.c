@@ -137,7 +137,7 @@ static int undo_judge_lines(const struct inode *inode, const char *lines, size_t
 const struct family family_undo = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_OBEYED,
-	.comments = true,
+	.lines = true,
 	.most = UNDO_WORDS_MAX,
 	.judge = undo_judge_lines,
 	.obey = undo_obey,

@@ -145,16 +145,6 @@ enum holders_left holders_close(struct holders *holders, uint64_t owner, pid_t p
 	return left;
 }
 
-bool holders_remain(struct holders *holders)
-{
-	bool remain;
-
-	pthread_mutex_lock(&holders->lock);
-	remain = holders->n > 0;
-	pthread_mutex_unlock(&holders->lock);
-	return remain;
-}
-
 enum holders_left holders_clear(struct holders *holders)
 {
 	enum holders_left left;

@@ -59,9 +59,6 @@ enum holder_part holders_part(struct holders *holders, uint64_t owner, pid_t pro
 enum holders_left { HOLDERS_SOME, HOLDERS_NONE, HOLDERS_NONE_BEFORE };
 enum holders_left holders_close(struct holders *holders, uint64_t owner, pid_t process);
 
-/* Is there one, of which the file need not be busy? */
-bool holders_remain(struct holders *holders);
-
 /* No process has a descriptor any more. */
 enum holders_left holders_clear(struct holders *holders);
 

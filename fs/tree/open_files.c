@@ -82,16 +82,11 @@ static unsigned count_others(struct open_files *handles, const struct open_file 
 }
 
 /* Does the process, which has closed a descriptor of the file, have another one? /proc does not
- * tell of which open file one is: each other writer may have one there. Where it tells nothing,
- * words of which this process has written none wait for another close, or for the release, where
- * none of them can be refused any more. */
-static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process,
-			enum holder_part part)
+ * tell of which open file one is: each other writer may have one there. */
+static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process)
 {
 	const int n = proc_fds_count_writers(process, handles->device, handle->shown);
 
-	if (n < 0)
-		return handle->words && part == HOLDER_OPENED;
 	return n > 0 && (unsigned)n > count_others(handles, handle);
 }
 
@@ -104,13 +99,11 @@ bool open_files_end(struct open_files *handles, struct open_file *handle, uint64
 	if (!handle->writes)
 		return false;
 	part = holders_part(&handle->holders, owner, 0);
-	if (part == HOLDER_NONE || handle->words) {
+	if (part == HOLDER_NONE) {
 		process = process_of(thread);
 		part = holders_part(&handle->holders, owner, process);
 	}
-	/* Words that are obeyed in halves say something else. */
-	if ((part == HOLDER_OPENED || (part == HOLDER_WROTE && handle->words)) &&
-	    has_another(handles, handle, process, part))
+	if (part == HOLDER_OPENED && has_another(handles, handle, process))
 		return false;
 	return is_last(handle, holders_close(&handle->holders, owner, process));
 }

@@ -85,9 +85,9 @@ bool open_files_may_write_to(struct open_files *handles, struct open_file *handl
  *
  * open_file_begin() says that a process is about to write; its lock owner and its thread are 0
  * where they are not known. open_files_end() says that it has closed a descriptor, which counts
- * only as its last one where it has not written yet, or wrote words, as far as /proc tells; and
- * returns whether no writer is busy any more. open_file_release() says the same of the handle's
- * end. Both are false for a reader. */
+ * only as its last one where it has not written yet, as far as /proc tells; and returns whether no
+ * writer is busy any more. open_file_release() says the same of the handle's end. Both are false
+ * for a reader. */
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
 bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
 		    pid_t thread);

@@ -9,25 +9,25 @@
 #include <string.h>
 
 struct undo_words {
-	size_t most;	      /* bytes */
-	bool comments;	      /* lines that begin with '#' say nothing */
+	size_t most; /* bytes */
+	bool lines;
 	pthread_mutex_t lock; /* protects what follows */
-	bool begun;	      /* something was written since the last undo_words_take() */
-	int failed;	      /* and refused */
-	bool inside;	      /* a line */
-	bool silent;	      /* which says nothing */
+	int failed;	      /* later writes fail with it, and no word is taken any more */
+	bool begun;	      /* the next write has to begin at next */
 	uint64_t next;	      /* offset */
+	bool inside;	      /* a line */
+	bool silent;	      /* which is a comment */
 	char *text;
-	size_t n, room, told; /* told of these were taken, and are kept */
+	size_t n, room, told; /* a text was taken up to told */
 };
 
-struct undo_words *undo_words_new(size_t most, bool comments)
+struct undo_words *undo_words_new(size_t most, bool lines)
 {
 	struct undo_words *words = calloc(1, sizeof(*words));
 
 	if (words) {
 		words->most = most;
-		words->comments = comments;
+		words->lines = lines;
 		pthread_mutex_init(&words->lock, NULL);
 	}
 	return words;
@@ -67,7 +67,7 @@ static int add(struct undo_words *words, const char *bytes, size_t n)
 	int rc;
 
 	if (!words->inside)
-		words->silent = words->comments && bytes[0] == '#';
+		words->silent = words->lines && bytes[0] == '#';
 	words->inside = bytes[n - 1] != '\n';
 	if (words->silent)
 		return 0;
@@ -111,51 +111,42 @@ bool undo_words_at_line(struct undo_words *words)
 	return at;
 }
 
-void undo_words_refuse(struct undo_words *words)
+void undo_words_end(struct undo_words *words, int rc)
 {
 	pthread_mutex_lock(&words->lock);
-	words->failed = -ECANCELED;
+	words->failed = rc;
 	pthread_mutex_unlock(&words->lock);
 }
 
-/* With the lock held. */
-static void begin_again(struct undo_words *words)
+/* With the lock held: bytes that count now. */
+static size_t count_complete(const struct undo_words *words, bool all)
 {
-	words->n = words->told = 0;
-	words->failed = 0;
-	words->begun = words->inside = false;
+	const char *end;
+
+	if (all || !words->lines || words->n == 0)
+		return words->n;
+	end = memrchr(words->text, '\n', words->n);
+	return end ? (size_t)(end - words->text) + 1 : 0;
 }
 
-/* With the lock held, and room for a NUL. */
-static char *give(struct undo_words *words, bool keep, size_t *n)
+char *undo_words_take(struct undo_words *words, bool all, size_t *n)
 {
-	char *text = words->text;
-
-	text[words->n] = '\0';
-	*n = words->n;
-	if (keep) {
-		char *copy = malloc(words->n + 1);
-
-		return copy ? memcpy(copy, text, words->n + 1) : NULL;
-	}
-	words->text = NULL;
-	words->room = 0;
-	return text;
-}
-
-char *undo_words_take(struct undo_words *words, bool more, size_t *n)
-{
-	const bool keep = more && !words->comments;
 	char *text = NULL;
 
 	pthread_mutex_lock(&words->lock);
-	if (words->begun && !(more && words->comments && words->inside && !words->failed)) {
-		if (!words->failed && (words->n > words->told || words->told == 0) &&
-		    make_room(words, 0) == 0)
-			text = give(words, keep, n);
-		words->told = text ? words->n : words->told;
-		if (!keep || words->failed)
-			begin_again(words);
+	*n = count_complete(words, all);
+	if (!words->failed && *n > words->told)
+		text = malloc(*n + 1);
+	if (text) {
+		memcpy(text, words->text, *n);
+		text[*n] = '\0';
+	}
+	if (text && words->lines) {
+		words->n -= *n;
+		memmove(words->text, words->text + *n, words->n);
+		words->begun = words->n > 0;
+	} else if (text) {
+		words->told = *n;
 	}
 	pthread_mutex_unlock(&words->lock);
 	return text;

@@ -87,7 +87,7 @@ class Soak:
 
     def undo(self, chance):
         word = chance.choice(["organs", "norm", "metadata", chance.choice(self.names), "all"])
-        self.write(".undo", word.encode())
+        self.write(".undo", word.encode() + b"\n")
 
     def metadata(self, chance):
         key = f"{self.mnt}/metadata/soak.{chance.randrange(20)}"
@@ -101,7 +101,7 @@ class Soak:
         try:
             self.write(".assemble", f"{self.out}/{chance.randrange(2)}.gguf".encode())
         except OSError:
-            self.write(".undo", b"all")  # a link to nowhere, or a tensor that is gone
+            self.write(".undo", b"all\n")  # a link to nowhere, or a tensor that is gone
             raise
         finally:
             time.sleep(0.2)

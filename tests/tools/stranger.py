@@ -67,7 +67,7 @@ def attempts():
     yield "times of a directory", lambda: os.utime("organs", (1, 1))
     yield "attribute of a directory", lambda: os.setxattr("organs", "user.organfs.type", b"uint32")
     yield "assemble", lambda: control(".assemble", os.fsencode(owners))
-    yield "undo", lambda: control(".undo", b"all")
+    yield "undo", lambda: control(".undo", b"all\n")
     yield "recipe", lambda: control(".recipe", b"recipe: 1\n")
     yield "merge", lambda: control(".merge", b"merge_method: linear\n")
     yield "unlink a merge", lambda: os.unlink(".merge")

@@ -63,6 +63,36 @@ echo all >"$MNT/.undo"
 	tail -n +4 "$TMP/recipe"
 } >"$MNT/.recipe"
 equal "$(cat "$epsilon")" 0.00105 'after the recipe'
+{
+	cat "$TMP/recipe"
+	! /usr/bin/printf '# more\n' 2>/dev/null || fail 'a recipe that is in force is written on'
+} >"$MNT/.recipe"
+log_says '\.recipe: refused: a write after the text was put in force'
+# A line of .undo is obeyed with its newline, and each line once.
+python3 - "$MNT/.undo" "$epsilon" <<'END'
+import os, sys
+undo, key = sys.argv[1:]
+
+
+def expect(value, what):
+    with open(key, encoding="ascii") as file:
+        assert file.read() == value + "\n", what
+
+
+fd = os.open(undo, os.O_WRONLY)
+os.write(fd, b"metadata")
+os.close(os.dup(fd))
+expect("0.00105", "half a line is obeyed")
+os.write(fd, b"\n")
+os.close(os.dup(fd))
+expect("1e-05", "a line is not obeyed")
+with open(key, "w", encoding="ascii") as file:
+    file.write("2\n")
+os.write(fd, b"# a comment\n")
+os.close(fd)
+expect("2", "a line is obeyed twice")
+END
+echo 0.00105 >"$epsilon"
 echo all >"$MNT/.undo"
 
 cat >"$TMP/several.py" <<'END'

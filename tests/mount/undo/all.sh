@@ -85,8 +85,12 @@ equal "$(cat "$MNT/adapters/style.scale")" 1
 equal "$(words | grep -v ^one | tr '\n' ' ')" "$(echo all skeleton norm adapters \
 	norm/blk_1_attn_norm.bin norm/blk_2_attn_norm.bin skeleton/blk_3_attn_q.bin \
 	norm/blk_4_attn_norm.bin adapters/style.gguf '')" "$(cat "$MNT/.undo")"
+# A line without a newline is obeyed at the release, which comes after the close.
 printf 'blk_3_attn_q\n\nnorm\nadapters' | tee "$MNT/.undo" >/dev/null
+until_true 20 test ! -s "$MNT/.grafts" || fail "the last line is not obeyed: $(cat "$MNT/.grafts")"
 all_is_undone
+printf nonsense >"$MNT/.undo"
+log_comes_to_say '\.undo: refused: "nonsense"'
 # Lines of .grafts will do, too.
 change
 grep clerk "$MNT/.grafts" >"$MNT/.undo"

@@ -7,7 +7,6 @@
 #include "fs/tree/inodes.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/read_modes.h"
-#include "fs/tree/undo_words.h"
 #include "tests/unit/open_model.h"
 
 #include <fcntl.h>
@@ -226,22 +225,6 @@ static void what_has_only_opened_a_file_holds_it_until_the_last_descriptor_is_cl
 	open_file_begin(handle, 5, getpid());
 	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
 	close(fd);
-	open_files_close(scene.handles, handle);
-	close_scene(&scene);
-}
-
-static void words_are_complete_with_the_last_descriptor(void **state)
-{
-	struct scene scene = open_scene(state);
-	struct open_file *handle = writer(&scene, getpid());
-	const int fd = show_as_file(&scene, handle, in_temp(state, "shown"));
-
-	handle->words = undo_words_new(UNDO_WORDS_MAX, true);
-	must(handle->words);
-	open_file_begin(handle, 5, getpid());
-	assert_false(open_files_end(scene.handles, handle, 5, getpid()));
-	close(fd);
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
 	open_files_close(scene.handles, handle);
 	close_scene(&scene);
 }

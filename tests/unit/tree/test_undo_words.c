@@ -18,11 +18,10 @@ static void assert_words(const char *text, size_t n, const char *expected)
 
 		assert_int_equal(undo_words_write(words, text + at, part, 100 + at), 0);
 	}
-	taken = undo_words_take(words, false, &(size_t){ 0 });
-	assert_non_null(taken);
-	assert_string_equal(taken, expected);
+	taken = undo_words_take(words, true, &(size_t){ 0 });
+	assert_string_equal(taken ? taken : "", expected);
 	free(taken);
-	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, true, &(size_t){ 0 }));
 	undo_words_free(words);
 }
 
@@ -48,75 +47,85 @@ static void nothing_written_is_nothing(void **state)
 	undo_words_free(NULL);
 }
 
-/* And what came before is not obeyed. */
-static void what_is_refused_says_nothing(void **state)
+static void assert_taken(struct undo_words *words, bool all, const char *expected)
 {
-	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
-	char *taken;
+	size_t n = 0;
+	char *taken = undo_words_take(words, all, &n);
 
-	(void)state;
-	assert_int_equal(undo_words_write(words, "all\n", 4, 0), 0);
-	assert_int_equal(undo_words_write(words, "x", 1, 9), -EINVAL);
-	assert_int_equal(undo_words_write(words, "x", 1, 10), -EINVAL);
-	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
-	assert_int_equal(undo_words_write(words, "a\0b", 3, 0), -EINVAL);
-	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
-	/* The next text is another one. */
-	assert_int_equal(undo_words_write(words, "norm", 4, 0), 0);
-	taken = undo_words_take(words, false, &(size_t){ 0 });
-	assert_string_equal(taken, "norm");
+	if (expected) {
+		assert_non_null(taken);
+		assert_string_equal(taken, expected);
+		assert_int_equal(n, strlen(expected));
+	} else {
+		assert_null(taken);
+	}
 	free(taken);
-	undo_words_free(words);
 }
 
-static void a_line_that_is_not_complete_waits_for_another_writer(void **state)
+static void no_word_is_taken_after_a_refused_write(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		uint64_t offset;
+	} refused[] = { { "x", 1, 9 }, { "a\0b", 3, 4 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, i == 0);
+
+		assert_int_equal(undo_words_write(words, "all\n", 4, 0), 0);
+		assert_int_equal(undo_words_write(words, refused[i].bytes, refused[i].n,
+						  refused[i].offset),
+				 -EINVAL);
+		assert_int_equal(undo_words_write(words, "x", 1, 4), -EINVAL);
+		assert_taken(words, true, NULL);
+		undo_words_free(words);
+	}
+}
+
+static void a_line_counts_with_its_newline_or_at_the_release(void **state)
 {
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
-	char *taken;
-	size_t n = 0;
 
 	(void)state;
 	assert_int_equal(undo_words_write(words, "organs/a\nmeta", 13, 0), 0);
-	assert_null(undo_words_take(words, true, &n));
+	assert_taken(words, false, "organs/a\n");
+	assert_taken(words, false, NULL);
+	assert_int_equal(undo_words_write(words, "x", 1, 0), -EINVAL);
+	undo_words_free(words);
+	words = undo_words_new(UNDO_WORDS_MAX, true);
+	assert_int_equal(undo_words_write(words, "organs/a\nmeta", 13, 0), 0);
+	assert_taken(words, false, "organs/a\n");
 	assert_int_equal(undo_words_write(words, "data\n", 5, 13), 0);
-	taken = undo_words_take(words, true, &n);
-	assert_string_equal(taken, "organs/a\nmetadata\n");
-	free(taken);
-	assert_null(undo_words_take(words, false, &n));
-	assert_int_equal(undo_words_write(words, "all", 3, 0), 0);
-	taken = undo_words_take(words, false, &n);
-	assert_string_equal(taken, "all");
-	free(taken);
+	assert_taken(words, false, "metadata\n");
+	assert_taken(words, true, NULL);
+	/* The size of .undo, where a process appends, is another by then. */
+	assert_int_equal(undo_words_write(words, "all", 3, 7), 0);
+	assert_taken(words, false, NULL);
+	assert_taken(words, true, "all");
+	assert_taken(words, true, NULL);
 	undo_words_free(words);
 }
 
-/* One writes the first half of a recipe, and another one the second. */
-static void a_text_is_given_again_with_what_comes(void **state)
+/* The first close comes before a recipe is complete. */
+static void a_text_is_taken_whole_whenever_it_has_grown(void **state)
 {
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, false);
-	char *taken;
-	size_t n = 0;
 
 	(void)state;
-	assert_int_equal(undo_words_write(words, "one\n", 4, 0), 0);
-	taken = undo_words_take(words, true, &n);
-	assert_string_equal(taken, "one\n");
-	free(taken);
-	assert_null(undo_words_take(words, true, &n));
-	assert_int_equal(undo_words_write(words, "two\n", 4, 4), 0);
-	taken = undo_words_take(words, true, &n);
-	assert_int_equal(n, 8);
-	assert_string_equal(taken, "one\ntwo\n");
-	free(taken);
-	assert_null(undo_words_take(words, false, &n));
+	assert_int_equal(undo_words_write(words, "# one", 5, 0), 0);
+	assert_taken(words, false, "# one");
+	assert_taken(words, false, NULL);
+	assert_int_equal(undo_words_write(words, "\ntwo\n", 5, 5), 0);
+	assert_taken(words, false, "# one\ntwo\n");
+	assert_taken(words, true, NULL);
 	undo_words_free(words);
 }
 
-static void refused_words_say_nothing_until_they_are_taken(void **state)
+static void no_word_is_taken_after_the_end(void **state)
 {
 	struct undo_words *words = undo_words_new(UNDO_WORDS_MAX, true);
-	size_t n;
-	char *text;
 
 	(void)state;
 	assert_true(undo_words_at_line(words));
@@ -124,13 +133,9 @@ static void refused_words_say_nothing_until_they_are_taken(void **state)
 	assert_false(undo_words_at_line(words));
 	assert_int_equal(undo_words_write(words, "l\n", 2, 2), 0);
 	assert_true(undo_words_at_line(words));
-	undo_words_refuse(words);
+	undo_words_end(words, -ECANCELED);
 	assert_int_equal(undo_words_write(words, "norm\n", 5, 4), -ECANCELED);
-	assert_null(undo_words_take(words, false, &n));
-	assert_int_equal(undo_words_write(words, "norm\n", 5, 0), 0);
-	text = undo_words_take(words, false, &n);
-	assert_string_equal(text, "norm\n");
-	free(text);
+	assert_taken(words, true, NULL);
 	undo_words_free(words);
 }
 
@@ -143,13 +148,15 @@ static void there_is_an_end_to_words(void **state)
 	memset(text, 'x', UNDO_WORDS_MAX);
 	assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, 0), 0);
 	assert_int_equal(undo_words_write(words, "x", 1, UNDO_WORDS_MAX), -EFBIG);
-	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, true, &(size_t){ 0 }));
+	undo_words_free(words);
 	/* But not to comments. */
+	words = undo_words_new(UNDO_WORDS_MAX, true);
 	text[0] = '#';
 	for (uint64_t i = 0; i < 3; i++)
 		assert_int_equal(undo_words_write(words, text, UNDO_WORDS_MAX, i * UNDO_WORDS_MAX),
 				 0);
-	free(undo_words_take(words, false, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, true, &(size_t){ 0 }));
 	free(text);
 	undo_words_free(words);
 }
@@ -165,7 +172,14 @@ static void without_memory_it_is_refused(void **state)
 	words = undo_words_new(UNDO_WORDS_MAX, true);
 	allocation_fails(1);
 	assert_int_equal(undo_words_write(words, "all", 3, 0), -ENOMEM);
-	assert_null(undo_words_take(words, false, &(size_t){ 0 }));
+	assert_null(undo_words_take(words, true, &(size_t){ 0 }));
+	undo_words_free(words);
+	/* Words that there was no memory to take are taken later. */
+	words = undo_words_new(UNDO_WORDS_MAX, true);
+	assert_int_equal(undo_words_write(words, "all\n", 4, 0), 0);
+	allocation_fails(1);
+	assert_taken(words, false, NULL);
+	assert_taken(words, true, "all\n");
 	undo_words_free(words);
 }
 
