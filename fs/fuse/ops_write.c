@@ -480,9 +480,10 @@ static bool awaits_map(struct open_file *handle)
 	return n == sizeof(start) && memcmp(start, zeros, sizeof(start)) == 0;
 }
 
-/* One close() of perhaps several of the same descriptor. The last one of a writer puts what is
- * staged in force if it is complete, and refuses it if it is not, after which it may still be
- * completed. A reader, and a writer beside whom another one is at work, leave the stage alone. */
+/* One close() of perhaps several of the same descriptor. That of the process that wrote last puts
+ * the stage in force if it is complete, and refuses it if it is not, after which it may still be
+ * completed. Any other close(), and one beside another open file that is busy, leaves the stage
+ * alone. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct open_file *handle = open_file_of(fi);
@@ -490,8 +491,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool last;
 
 	(void)ino;
-	last = open_files_end(mount_of(req)->handles, handle, fi->lock_owner,
-			      fuse_req_ctx(req)->pid);
+	last = open_file_end(handle, fi->lock_owner, fuse_req_ctx(req)->pid);
 	if (last && obey_async(req, handle, false, async_reply))
 		return;
 	last = last && handle->inode->stage;

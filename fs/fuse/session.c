@@ -230,7 +230,6 @@ static void note_device(struct mount_session *mount)
 			mount->unmounter.id = (int)stat.stx_mnt_id;
 	}
 	mount->fs->device = mount->fs->tree.device = mount->unmounter.device = mount->device;
-	open_files_set_device(mount->fs->handles, mount->device);
 	symlinks_set_mount(mount->fs->links, mount->point, mount->device);
 	write_sources_set_mount(mount->fs->tracer, mount->point, mount->device);
 	for (uint32_t i = 0; i < mount->fs->n_model_files; i++)

@@ -5,7 +5,6 @@
 #include "fs/util/mountinfo.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,9 +16,6 @@
 
 /* Descriptors that are looked at. A process that copies has few. */
 #define DESCRIPTORS_MAX 256
-
-/* And to find a file that a process has open. */
-#define OPEN_MAX 4096
 
 /* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
  * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
@@ -153,55 +149,4 @@ unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct 
 	if (directory)
 		closedir(directory);
 	return n;
-}
-
-/* The filesystem is asked for its number, which it knows without waiting, only where the inode has
- * that number. */
-static bool is_writer(pid_t pid, int directory, const char *name, dev_t device, uint64_t ino)
-{
-	struct stat link;
-	struct statx file;
-	unsigned fd, flags;
-	uint64_t number;
-	int mount;
-
-	return is_number(name, &fd) && fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (link.st_mode & S_IWUSR) && read_info(pid, fd, &flags, &mount, &number) &&
-	       (number == 0 || number == ino) &&
-	       statx(directory, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &file) ==
-		       0 &&
-	       makedev(file.stx_dev_major, file.stx_dev_minor) == device && file.stx_ino == ino;
-}
-
-/* 1: the descriptor is one, 0: it is none, -1: /proc does not tell. Landlock lets a directory of
- * descriptors be listed that it does not let be looked into. */
-static int writes_to(pid_t pid, int directory, const char *name, dev_t device, uint64_t ino)
-{
-	char first;
-	const ssize_t n = readlinkat(directory, name, &first, 1);
-
-	if (n < 0 && errno == EACCES)
-		return -1;
-	/* A socket or pipe has no path. */
-	return n == 1 && first == '/' && is_writer(pid, directory, name, device, ino);
-}
-
-int proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino)
-{
-	char path[64];
-	DIR *directory;
-	struct dirent *entry;
-	unsigned seen = 0;
-	int n = 0, one = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)process);
-	directory = process > 0 ? opendir(path) : NULL;
-	if (!directory)
-		return -1;
-	while (one >= 0 && seen++ < OPEN_MAX && (entry = readdir(directory))) {
-		one = writes_to(process, dirfd(directory), entry->d_name, device, ino);
-		n += one;
-	}
-	closedir(directory);
-	return one < 0 ? -1 : n;
 }

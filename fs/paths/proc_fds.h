@@ -26,8 +26,4 @@ struct proc_fd {
 unsigned proc_fds_find(struct mount_table *mounts, pid_t pid, dev_t own, struct proc_fd *openings,
 		       unsigned most);
 
-/* How many descriptors of the file of that device and number the process has open for writing; -1:
- * /proc does not tell. */
-int proc_fds_count_writers(pid_t process, dev_t device, uint64_t ino);
-
 #endif

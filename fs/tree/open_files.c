@@ -2,10 +2,9 @@
 /* open_files.c - see open_files.h. */
 #include "fs/tree/open_files.h"
 #include "fs/edit/stage.h"
-#include "fs/paths/proc_fds.h"
 #include "fs/storage/page_trail.h"
 #include "fs/storage/view.h"
-#include "fs/tree/family.h"
+#include "fs/tree/inodes.h"
 #include "fs/tree/read_modes.h"
 #include "fs/tree/undo_words.h"
 #include "fs/util/process.h"
@@ -16,7 +15,6 @@
 struct open_files {
 	struct inodes *inodes;
 	struct read_modes *modes;
-	dev_t device;
 	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
 	struct open_file *first;
 	unsigned n_grown;
@@ -36,11 +34,6 @@ struct open_files *open_files_new(struct inodes *inodes, struct read_modes *mode
 	return handles;
 }
 
-void open_files_set_device(struct open_files *handles, dev_t device)
-{
-	handles->device = device;
-}
-
 void open_files_free(struct open_files *handles)
 {
 	if (!handles)
@@ -52,65 +45,81 @@ void open_files_free(struct open_files *handles)
 	free(handles);
 }
 
+/* With the writer's lock held. */
+static void make_busy(struct open_file *handle)
+{
+	if (!handle->writer.busy && handle->inode->stage)
+		stage_begin(handle->inode->stage);
+	handle->writer.busy = true;
+}
+
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread)
 {
-	struct stage *stage = handle->inode->stage;
+	struct last_writer *writer = &handle->writer;
+	bool same;
 
-	if (handle->writes && holders_write(&handle->holders, owner, thread) && stage)
-		stage_begin(stage);
+	if (!handle->writes)
+		return;
+	pthread_mutex_lock(&writer->lock);
+	same = owner ? owner == writer->owner : !thread || thread == writer->thread;
+	if (!same) {
+		const pid_t process = process_of(thread);
+
+		if (owner || process) {
+			writer->owner = owner;
+			writer->process = process;
+		}
+		writer->thread = thread;
+	} else if (!owner && !thread && !writer->busy) {
+		writer->owner = 0;
+		writer->process = writer->opener;
+		writer->thread = 0;
+	}
+	make_busy(handle);
+	pthread_mutex_unlock(&writer->lock);
 }
 
-/* Is no writer held any more? */
-static bool is_last(const struct open_file *handle, enum holders_left left)
+/* With the writer's lock held. */
+static bool is_writer(const struct last_writer *writer, uint64_t owner, pid_t thread)
+{
+	if (!writer->owner && !writer->process)
+		return true;
+	return (owner && owner == writer->owner) ||
+	       (writer->process && process_of(thread) == writer->process);
+}
+
+/* With the writer's lock held: the handle is not busy any more. Is no other one of the stage? */
+static bool end(struct open_file *handle)
 {
 	struct stage *stage = handle->inode->stage;
+	const bool busy = handle->writer.busy;
 
-	if (left == HOLDERS_SOME || !stage)
-		return left != HOLDERS_SOME;
-	return left == HOLDERS_NONE ? stage_end(stage) == 0 : stage_busy(stage) == 0;
+	handle->writer.busy = false;
+	return !stage || (busy ? stage_end(stage) : stage_busy(stage)) == 0;
 }
 
-static unsigned count_others(struct open_files *handles, const struct open_file *handle)
+bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread)
 {
-	unsigned n = 0;
-
-	pthread_mutex_lock(&handles->lock);
-	for (struct open_file *other = handles->first; other; other = other->next)
-		n += other != handle && other->writes && other->shown == handle->shown;
-	pthread_mutex_unlock(&handles->lock);
-	return n;
-}
-
-/* Does the process, which has closed a descriptor of the file, have another one? /proc does not
- * tell of which open file one is: each other writer may have one there. */
-static bool has_another(struct open_files *handles, const struct open_file *handle, pid_t process)
-{
-	const int n = proc_fds_count_writers(process, handles->device, handle->shown);
-
-	return n > 0 && (unsigned)n > count_others(handles, handle);
-}
-
-bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
-		    pid_t thread)
-{
-	enum holder_part part;
-	pid_t process = 0;
+	bool last;
 
 	if (!handle->writes)
 		return false;
-	part = holders_part(&handle->holders, owner, 0);
-	if (part == HOLDER_NONE) {
-		process = process_of(thread);
-		part = holders_part(&handle->holders, owner, process);
-	}
-	if (part == HOLDER_OPENED && has_another(handles, handle, process))
-		return false;
-	return is_last(handle, holders_close(&handle->holders, owner, process));
+	pthread_mutex_lock(&handle->writer.lock);
+	last = is_writer(&handle->writer, owner, thread) && end(handle);
+	pthread_mutex_unlock(&handle->writer.lock);
+	return last;
 }
 
 bool open_file_release(struct open_file *handle)
 {
-	return handle->writes && is_last(handle, holders_clear(&handle->holders));
+	bool last;
+
+	if (!handle->writes)
+		return false;
+	pthread_mutex_lock(&handle->writer.lock);
+	last = end(handle);
+	pthread_mutex_unlock(&handle->writer.lock);
+	return last;
 }
 
 /* With the lock held. */
@@ -167,13 +176,14 @@ static struct open_file *handle_new(struct inode *inode, struct view *view, bool
 	handle->view = view;
 	handle->writes = writes;
 	handle->trail = view && !writes ? page_trail_new(view) : NULL;
-	holders_init(&handle->holders);
+	pthread_mutex_init(&handle->writer.lock, NULL);
 	atomic_init(&handle->emptied, false);
-	handle->shown = family_shown_number(inode);
 	if (inode->stage)
 		stage_open(inode->stage);
-	if (writes && holders_open(&handle->holders, process_of(thread)) && inode->stage)
-		stage_begin(inode->stage);
+	if (writes) {
+		handle->writer.process = handle->writer.opener = process_of(thread);
+		make_busy(handle);
+	}
 	return handle;
 }
 
@@ -196,15 +206,10 @@ struct open_file *open_files_add_nameless(struct open_files *handles, struct ino
 					  struct view *view, uint64_t readers, pid_t thread)
 {
 	struct open_file *handle = NULL;
-	struct inode *shown;
 
 	pthread_mutex_lock(&handles->lock);
 	if (note_mapped(handles, readers))
 		handle = handle_new(inode, view, true, thread);
-	shown = handle ? inodes_get(handles->inodes, readers) : NULL;
-	if (shown)
-		handle->shown = family_shown_number(shown);
-	inodes_put(handles->inodes, shown);
 	if (handle) {
 		handle->nameless = readers;
 		handle->thread = thread;
@@ -261,6 +266,6 @@ void open_files_close(struct open_files *handles, struct open_file *handle)
 	page_trail_unref(handle->trail);
 	view_unref(handle->view);
 	undo_words_free(handle->words);
-	holders_release(&handle->holders);
+	pthread_mutex_destroy(&handle->writer.lock);
 	free(handle);
 }

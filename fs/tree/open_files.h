@@ -5,9 +5,10 @@
 #ifndef FS_TREE_OPEN_FILES_H
 #define FS_TREE_OPEN_FILES_H
 
-#include "fs/tree/holders.h"
-
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct inodes;
@@ -29,6 +30,22 @@ struct read_modes;
  *    does not ask the daemon before. It goes to the stage; and each later open throws the pages
  *    away (fresh). Only a reader that has the file open at that moment sees it. */
 
+/* The process that wrote last through an open file, at first the one that opened it. A close() by
+ * any other process changes nothing: the kernel tells of every close of every descriptor, also when
+ * a child that has inherited one ends or executes a program. The kernel tells of the lock owner
+ * with a write() and a close(), but not with open(), ftruncate(), copy_file_range() or a write
+ * through the page cache, and of the thread, which is not known where this process cannot see it
+ * (pid_namespaces(7)). A page that was changed through a map comes from no known process: it is
+ * the last writer's or, if that has closed the file, the opener's. If neither owner nor process is
+ * known, any close counts. */
+struct last_writer {
+	pthread_mutex_t lock;  /* protects the others */
+	uint64_t owner;	       /* 0: not known */
+	pid_t process, opener; /* 0: not known */
+	pid_t thread;	       /* the thread that wrote last, if it came without an owner */
+	bool busy;	       /* the process has not closed the file since */
+};
+
 struct open_file {
 	struct inode *inode;
 	struct view *view; /* NULL for a stage, but for a writer without a name: the readers' */
@@ -39,8 +56,7 @@ struct open_file {
 	bool maps; /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
-	struct holders holders;	  /* of a writer */
-	uint64_t shown;		  /* st_ino */
+	struct last_writer writer;
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */
 	/* The number of the readers' inode, and the thread that opened it, where it is a writer
@@ -58,9 +74,6 @@ struct open_files; /* any thread may use it */
 /* inodes and modes are borrowed. NULL: out of memory. */
 struct open_files *open_files_new(struct inodes *inodes, struct read_modes *modes);
 void open_files_free(struct open_files *handles); /* with every handle that is still open */
-
-/* The mount's st_dev, by which a process is looked for that has a file open. */
-void open_files_set_device(struct open_files *handles, dev_t device);
 
 /* A handle of an inode that shows view; both become the handle's, unless there is no memory: NULL.
  * writes: it was opened for writing, by that thread, or 0. */
@@ -80,17 +93,14 @@ struct inode *open_files_find_nameless(struct open_files *handles, uint64_t read
 /* May that writer write up to end? */
 bool open_files_may_write_to(struct open_files *handles, struct open_file *handle, uint64_t end);
 
-/* A stage is put in force, and words are obeyed, when no writer of it is busy any more (holders.h);
- * what was written through a map after that, with the release.
+/* A stage is put in force, and words are obeyed, when the last writer closes the file and no other
+ * open file of the stage is busy; what was written through a map after that, with the release.
  *
- * open_file_begin() says that a process is about to write; its lock owner and its thread are 0
- * where they are not known. open_files_end() says that it has closed a descriptor, which counts
- * only as its last one where it has not written yet, as far as /proc tells; and returns whether no
- * writer is busy any more. open_file_release() says the same of the handle's end. Both are false
- * for a reader. */
+ * open_file_begin() says that a process is about to write, open_file_end() that it has closed a
+ * descriptor; owner and thread are 0 where they are not known. open_file_end(), and at the end of
+ * the handle open_file_release(), return whether no writer is busy any more; false for a reader. */
 void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
-bool open_files_end(struct open_files *handles, struct open_file *handle, uint64_t owner,
-		    pid_t thread);
+bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread);
 bool open_file_release(struct open_file *handle);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* As /proc writes a set of signals: the first is bit 0. */
@@ -57,15 +56,6 @@ pid_t process_of(pid_t thread)
 	status[n < 0 ? 0 : n] = '\0';
 	line = strstr(status, name);
 	return line ? (pid_t)strtol(line + sizeof(name) - 1, NULL, 10) : 0;
-}
-
-bool process_is_there(pid_t process)
-{
-	char path[64];
-	struct stat stat;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)process);
-	return lstat(path, &stat) == 0;
 }
 
 /* A line of hexadecimal digits behind that name. False: there is none. */

@@ -10,9 +10,6 @@
  * this process cannot see. */
 pid_t process_of(pid_t thread);
 
-/* Is there that process? */
-bool process_is_there(pid_t process);
-
 /* Is there a signal for the thread that ends it or calls a handler? Not where it is only to stop
  * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came, nor one that a process without a handler
  * ignores: that a child of a shell has ended is no reason to end what the shell does. True also

@@ -90,8 +90,7 @@ struct handle {
 	enum handle_kind { CLOSED, READER, STAGE, MAKER, SCRATCH } kind;
 	int fd, flags;
 	bool nameless;
-	bool busy, paged;  /* not closed since it wrote; paged: by a map, after that was closed */
-	bool opened;	   /* not closed yet, nor written to but by a map */
+	bool busy;	   /* not closed since it was opened or written to */
 	size_t most;	   /* what is open without its name cannot grow while others read it */
 	struct slot *slot; /* NULL of a SCRATCH */
 	struct file *file;
@@ -185,8 +184,6 @@ void sync_handle(struct fuzz *fuzz);
 void lock_handle(struct fuzz *fuzz);
 void copy_range(struct fuzz *fuzz);
 void refuse_handle(struct fuzz *fuzz);
-/* Would the close by any child decide something? What is written through maps is any process's. */
-bool decides(struct fuzz *fuzz);
 void fork_handle(struct fuzz *fuzz);
 void unmap(struct handle *handle);
 
@@ -213,6 +210,7 @@ void touch_slot(struct fuzz *fuzz);
 void refuse_slot(struct fuzz *fuzz);
 void outlive_close(struct fuzz *fuzz);
 void kill_writer(struct fuzz *fuzz);
+void write_in_child(struct fuzz *fuzz);
 void list_class(struct fuzz *fuzz);
 
 /* ## scratch.c: private names. */

@@ -44,7 +44,7 @@ static const struct operation operations[] = {
 	{ read_handle, 120 },	   { map_handle, 40 },	  { look_at_handle, 30 },
 	{ write_handle, 80 },	   { write_organ, 60 },	  { truncate_handle, 25 },
 	{ write_map, 25 },	   { sync_handle, 10 },	  { lock_handle, 5 },
-	{ copy_range, 30 },	   { refuse_handle, 4 },  { fork_handle, 6 },
+	{ copy_range, 30 },	   { refuse_handle, 4 },  { fork_handle, 12 },
 	{ open_reader, 60 },	   { open_writer, 60 },	  { close_handle, 110 },
 	{ duplicate_handle, 15 },  { remove_slot, 20 },	  { move_slot, 20 },
 	{ link_slot, 20 },	   { undo_slot, 12 },	  { look_at_slot, 60 },

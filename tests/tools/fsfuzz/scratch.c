@@ -57,7 +57,7 @@ void open_scratch(struct fuzz *fuzz)
 	*handle = (struct handle){
 		.kind = SCRATCH, .fd = fd, .flags = flags, .file = scratch->file, .most = MOST
 	};
-	handle->busy = handle->opened = (flags & O_ACCMODE) != O_RDONLY;
+	handle->busy = (flags & O_ACCMODE) != O_RDONLY;
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 

@@ -89,7 +89,7 @@ static void add_handle(struct fuzz *fuzz, enum handle_kind kind, int fd, int fla
 	};
 	handle->kind = kind;
 	/* One that was opened to write is waited for. */
-	handle->busy = handle->opened = (flags & O_ACCMODE) != O_RDONLY;
+	handle->busy = (flags & O_ACCMODE) != O_RDONLY;
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 
@@ -256,7 +256,7 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 	if (commits && fit != FITS_NOT)
 		begin_change(slot, file->bytes, file->size);
 	rc = close(fd);
-	handle->busy = handle->paged = handle->opened = false;
+	handle->busy = false;
 	if (!commits) {
 		expect(fuzz, rc, 0, "close");
 		return;
@@ -342,13 +342,11 @@ void duplicate_handle(struct fuzz *fuzz)
 	say(fuzz, "%d: dup, and close of the first", (int)(handle - fuzz->handle));
 	fd = dup(handle->fd);
 	expect(fuzz, fd, 0, "dup");
-	/* A process that has only opened it has it open still. */
-	if (!handle->opened && (handle->kind == STAGE || handle->kind == MAKER)) {
+	if (handle->kind == STAGE || handle->kind == MAKER) {
 		commit(fuzz, handle, handle->fd);
 	} else {
 		expect(fuzz, close(handle->fd), 0, "close");
-		handle->busy = handle->opened;
-		handle->paged = handle->paged && handle->opened;
+		handle->busy = false;
 	}
 	handle->fd = fd;
 }
@@ -663,7 +661,7 @@ void kill_writer(struct fuzz *fuzz)
 	int status;
 	pid_t pid;
 
-	if (!slot->now.exists || decides(fuzz))
+	if (!slot->now.exists)
 		return;
 	path_of(fuzz, slot->path, path);
 	new_organ(fuzz, slot, organ);
@@ -688,6 +686,40 @@ void kill_writer(struct fuzz *fuzz)
 	    memcmp(fuzz->bytes, due->bytes, due->size) != 0)
 		wrong(fuzz, "%s is not what it has to be", slot->path);
 	end_changes(fuzz, whole);
+}
+
+/* The close of a child that wrote last, when it ends, puts in force what is complete. */
+void write_in_child(struct fuzz *fuzz)
+{
+	struct handle *handle = any_handle(fuzz, 1u << STAGE);
+	struct slot *slot = handle ? handle->slot : NULL;
+	struct file *file = handle ? handle->file : NULL;
+	bool commits;
+	int status;
+	size_t at;
+	pid_t pid;
+
+	if (!handle || slot->key || file->over || file->size != slot->size ||
+	    (handle->flags & O_ACCMODE) == O_RDONLY || handle->flags & O_APPEND ||
+	    fits(fuzz, slot, file->bytes, file->size) != FITS)
+		return;
+	commits = !others_busy(fuzz, handle);
+	at = slot->header + below(fuzz, slot->size - slot->header);
+	say(fuzz, "%d: a child writes a byte at %zu", (int)(handle - fuzz->handle), at);
+	file->bytes[at] = (uint8_t)next_random(fuzz);
+	if (commits)
+		begin_change(slot, file->bytes, file->size);
+	pid = fork();
+	if (pid == 0)
+		_exit(pwrite(handle->fd, file->bytes + at, 1, (off_t)at) == 1 ? 0 : 1);
+	expect(fuzz, pid, 0, "fork");
+	expect(fuzz, waitpid(pid, &status, 0), 0, "waitpid");
+	if (status != 0)
+		wrong(fuzz, "the child ends with 0x%x", (unsigned)status);
+	handle->busy = false;
+	file->over = commits;
+	file->written = !commits;
+	end_changes(fuzz, commits);
 }
 
 /* ## listings */

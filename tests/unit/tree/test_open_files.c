@@ -9,9 +9,7 @@
 #include "fs/tree/read_modes.h"
 #include "tests/unit/open_model.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,84 +168,99 @@ static void pages_that_such_a_writer_may_have_mapped_are_not_kept(void **state)
 	close_scene(&scene);
 }
 
-/* What is written through the page cache comes without a lock owner. */
-static void a_child_that_ends_does_not_end_the_writer_through_the_page_cache(void **state)
+static pid_t pausing_child(void)
 {
-	struct scene scene = open_scene(state);
-	struct open_file *handle = writer(&scene, getpid());
 	const pid_t child = fork();
 
 	if (child == 0) {
 		pause();
 		_exit(0);
 	}
-	open_file_begin(handle, 0, getpid());
-	assert_false(open_files_end(scene.handles, handle, 5, child));
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
-	/* Pages of a map are any process's, where none holds the file. */
-	open_file_begin(handle, 0, 0);
-	assert_true(open_files_end(scene.handles, handle, 5, child));
-	/* Where the writer is gone, who is left decides. */
-	open_file_begin(handle, 0, child);
+	assert_true(child > 0);
+	return child;
+}
+
+static void end_child(pid_t child)
+{
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
-	open_files_close(scene.handles, handle);
-	close_scene(&scene);
 }
 
-/* The handle is of a file of this process, as /proc tells. */
-static int show_as_file(struct scene *scene, struct open_file *handle, struct path path)
-{
-	const int fd = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	struct stat attr;
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &attr), 0);
-	open_files_set_device(scene->handles, attr.st_dev);
-	handle->shown = attr.st_ino;
-	return fd;
-}
-
-/* A shell closes one of two descriptors before a child writes through the other one. */
-static void what_has_only_opened_a_file_holds_it_until_the_last_descriptor_is_closed(void **state)
-{
-	struct scene scene = open_scene(state);
-	struct open_file *handle = writer(&scene, getpid()), *other;
-	const int fd = show_as_file(&scene, handle, in_temp(state, "shown"));
-
-	assert_false(open_files_end(scene.handles, handle, 5, getpid()));
-	/* But it may be that of another writer. */
-	other = writer(&scene, getpid());
-	other->shown = handle->shown;
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
-	open_files_close(scene.handles, other);
-	open_file_begin(handle, 5, getpid());
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
-	close(fd);
-	open_files_close(scene.handles, handle);
-	close_scene(&scene);
-}
-
-static void a_child_that_ends_does_not_end_what_has_only_opened_the_file(void **state)
+static void the_close_of_the_process_that_opened_it_counts_until_another_writes(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct open_file *handle = named(&scene, getpid());
-	const pid_t child = fork();
+	const pid_t child = pausing_child();
 
-	if (child == 0) {
-		pause();
-		_exit(0);
-	}
-	assert_false(open_files_end(scene.handles, handle, 5, child));
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(open_file_end(handle, 5, child));
+	assert_true(open_file_end(handle, 6, getpid()));
+	open_file_begin(handle, 5, child);
+	assert_false(open_file_end(handle, 6, getpid()));
+	assert_true(open_file_end(handle, 5, child));
+	/* The one that has written last of two. */
+	open_file_begin(handle, 5, child);
+	open_file_begin(handle, 6, getpid());
+	assert_false(open_file_end(handle, 5, child));
+	assert_true(open_file_end(handle, 6, getpid()));
 	open_files_close(scene.handles, handle);
-	/* Where it cannot be told which process it is, any one ends it. */
+	end_child(child);
+	close_scene(&scene);
+}
+
+/* A write through the page cache comes without a lock owner, a page of a map without either. */
+static void a_writer_is_known_by_its_owner_or_its_process(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *handle = named(&scene, getpid());
+	const pid_t child = pausing_child();
+
+	open_file_begin(handle, 0, child);
+	assert_false(open_file_end(handle, 6, getpid()));
+	assert_true(open_file_end(handle, 5, child));
+	/* The page is the opener's after the last writer has closed the file. */
+	open_file_begin(handle, 0, 0);
+	assert_false(open_file_end(handle, 5, child));
+	assert_true(open_file_end(handle, 6, getpid()));
+	open_file_begin(handle, 0, child);
+	open_file_begin(handle, 0, 0);
+	assert_false(open_file_end(handle, 6, getpid()));
+	assert_true(open_file_end(handle, 5, child));
+	/* The process of a thread that has ended meanwhile is known no more, its owner is. */
+	open_file_begin(handle, 5, -1);
+	assert_false(open_file_end(handle, 6, getpid()));
+	assert_true(open_file_end(handle, 5, -1));
+	open_files_close(scene.handles, handle);
+	/* If nothing is known, any close counts. */
 	handle = named(&scene, 0);
-	assert_true(open_files_end(scene.handles, handle, 5, getpid()));
+	open_file_begin(handle, 0, -1);
+	assert_true(open_file_end(handle, 6, getpid()));
 	open_files_close(scene.handles, handle);
+	end_child(child);
+	close_scene(&scene);
+}
+
+static void the_last_of_several_writers_of_a_stage_ends_it(void **state)
+{
+	struct scene scene = open_scene(state);
+	struct open_file *first = named(&scene, getpid()), *second, *read;
+
+	second = open_files_add(scene.handles, inodes_get(scene.inodes, first->inode->ino),
+				content(&scene), true, getpid());
+	read = reader(&scene, first->inode->ino);
+	must(second);
+	open_file_begin(read, 5, getpid());
+	assert_false(open_file_end(read, 5, getpid()));
+	assert_false(open_file_release(read));
+	assert_false(open_file_end(first, 5, getpid()));
+	assert_true(open_file_end(second, 5, getpid()));
+	open_file_begin(first, 5, getpid());
+	open_file_begin(first, 5, getpid());
+	assert_false(open_file_end(second, 5, getpid()));
+	assert_true(open_file_release(first));
+	assert_true(open_file_release(second));
+	open_files_close(scene.handles, read);
+	open_files_close(scene.handles, first);
+	open_files_close(scene.handles, second);
 	close_scene(&scene);
 }
 

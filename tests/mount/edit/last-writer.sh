@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What several processes write through one open file is put in force, or obeyed, as what one writes:
-# in the end all of it, and never because a child has ended that has only inherited it.
+# Of several processes that write through one open file, the close of the one that wrote last puts
+# in force what is complete. A child that has only inherited the file changes nothing when it ends.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
@@ -96,7 +96,7 @@ echo 0.00105 >"$epsilon"
 echo all >"$MNT/.undo"
 
 cat >"$TMP/several.py" <<'END'
-import mmap, os, subprocess, sys, threading
+import errno, mmap, os, subprocess, sys, threading
 
 slot, source = sys.argv[1:]
 
@@ -128,13 +128,30 @@ def expect(content, what):
 # Each writes a part, and one ends before the other has begun.
 fd = os.open(slot, os.O_WRONLY | os.O_TRUNC)
 os.pwrite(fd, meant[:header], 0)
-os.ftruncate(fd, n)
+child()
 child(lambda: os.pwrite(fd, meant[header:half], header))
-expect(before, "the half of a child is in force")
+expect(before, "a half is in force")
 child(lambda: os.pwrite(fd, meant[half:], half))
-expect(before, "in force before the process that opened it has closed it")
+expect(meant, "not in force when the process has closed it that wrote last")
 os.close(fd)
-expect(meant, "not in force")
+expect(meant, "the close of another process has changed it")
+
+# What is complete is in force with the close of the process that wrote last, whatever others have
+# in mind; the process that goes on is told so.
+fd = os.open(slot, os.O_RDWR)
+os.pwrite(fd, b"\x33" * 4000, header)
+child()
+expect(meant, "in force by a child that has written nothing")
+child(lambda: os.pwrite(fd, b"\x44" * 4000, half))
+before = meant[:header] + b"\x33" * 4000 + meant[header + 4000 : half] + b"\x44" * 4000
+before += meant[half + 4000 :]
+expect(before, "not in force")
+try:
+    os.pwrite(fd, b"\x55", half)
+    raise AssertionError("written on")
+except OSError as error:
+    assert error.errno == errno.ESTALE, error
+os.close(fd)
 
 # A process that only passes on what it opened does not hold it.
 for _ in range(10):
