@@ -63,7 +63,7 @@ static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_
 		if (family->write != WRITE_DROPPED && family->write != WRITE_OBEYED)
 			return -EACCES;
 	}
-	write_opens_done_inode(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
+	write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 	if (family->drops)
 		log_add(inode->model->log, "%s: what is written to it is dropped: %s",
 			generated_name(inode->index), family->drops);
@@ -89,8 +89,7 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 		return 0;
 	}
 	if (inode->stage) {
-		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid,
-				 family->number(inode));
+		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 		/* A process that only writes has no use for pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
 		return 0;
@@ -317,8 +316,9 @@ static int send_away(struct async_request *async)
 	if (!nameless)
 		return rc;
 	log_add(handle->inode->model->log,
-		"nothing can be written through a descriptor that has no name, while the kernel "
-		"reads the file by itself");
+		"cannot write: the file was opened without its name (through /proc/self/fd, as "
+		"Samba does) while the kernel reads it for another process; close the reader or "
+		"open the file by its path");
 	return -EBUSY;
 }
 

@@ -14,9 +14,9 @@
 struct inodes;
 struct read_modes;
 
-/* A writer without a name (write_opens.h) has to write through the inode that readers hold. Its
- * handle has a stage of its own all the same, which the kernel knows nothing of, and the readers'
- * inode stays as it is:
+/* A writer without a name (write_opens.h), as smbd is, writes through the inode that readers hold.
+ * Its handle has a stage of its own all the same, which the kernel knows nothing of, and the
+ * readers' inode stays as it is:
  *
  * 1. The handle is for direct I/O: what it writes and reads passes no page of the inode. A read for
  *    a page, which comes without a lock owner, gives what readers see.

@@ -144,18 +144,7 @@ void write_opens_set_inode(struct write_opens *writers, pid_t thread, uint64_t s
 	pthread_mutex_unlock(&writers->lock);
 }
 
-void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t slot)
-{
-	struct write_open **link;
-
-	pthread_mutex_lock(&writers->lock);
-	link = find(writers, thread, slot);
-	if (link)
-		drop(link);
-	pthread_mutex_unlock(&writers->lock);
-}
-
-void write_opens_done_inode(struct write_opens *writers, pid_t thread, uint64_t ino)
+void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t ino)
 {
 	struct write_open **link;
 

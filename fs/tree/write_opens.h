@@ -20,8 +20,9 @@ void write_opens_free(struct write_opens *writers);
 
 /* The thread opens that slot, any number that says which it is: it is to be answered ESTALE, unless
  * it was already and has not looked the name up since. Then it has no name: it opens a descriptor
- * once more through /proc (as Samba does with all files), or opens a file handle. For what is done
- * then see open_files.h. */
+ * once more through /proc/self/fd, or a file handle, which the kernel does not tell apart. smbd
+ * opens every file so, and copies nothing onto a slot without it (tests/mount/tools/samba). For the
+ * writer without a name see open_files.h. */
 enum write_opens_answer { WRITE_OPENS_STALE, WRITE_OPENS_NAMELESS, WRITE_OPENS_NO_MEMORY };
 enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t thread,
 					   uint64_t slot);
@@ -31,10 +32,7 @@ enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t th
 bool write_opens_find(struct write_opens *writers, pid_t thread, uint64_t slot, uint64_t *ino);
 void write_opens_set_inode(struct write_opens *writers, pid_t thread, uint64_t slot, uint64_t ino);
 
-/* The thread has opened its stage. */
-void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t slot);
-
-/* The same, where the inode that the name was found to be is all that is known. */
-void write_opens_done_inode(struct write_opens *writers, pid_t thread, uint64_t ino);
+/* The thread has opened the inode with that number, which its second lookup found. */
+void write_opens_done(struct write_opens *writers, pid_t thread, uint64_t ino);
 
 #endif

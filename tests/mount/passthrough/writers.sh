@@ -80,6 +80,6 @@ for _ in range(500):
 assert os.getxattr(sys.argv[1], "user.organfs.read") == b"daemon"
 assert len(open(sys.argv[1], "rb").read()) == os.stat(sys.argv[1]).st_size
 END
-log_says 'no name, .*kernel reads'
+log_says 'without its name .*kernel reads'
 umount "$TMP/donor"
 unmount_and_wait

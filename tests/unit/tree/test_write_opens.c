@@ -47,12 +47,12 @@ static void an_open_goes_through_its_steps(void **state)
 	write_opens_set_inode(writers, 1, 5, 99);
 	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 99);
-	write_opens_done(writers, 1, 5);
+	write_opens_done(writers, 1, 99);
 	assert_false(write_opens_find(writers, 1, 5, &ino));
 	write_opens_free(writers);
 }
 
-static void one_that_opened_another_inode_is_done_by_its_number(void **state)
+static void a_thread_is_done_with_the_inode_that_it_has_found(void **state)
 {
 	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
@@ -62,9 +62,9 @@ static void one_that_opened_another_inode_is_done_by_its_number(void **state)
 	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
 	write_opens_set_inode(writers, 1, 5, 99);
 	write_opens_set_inode(writers, 2, 5, 98);
-	write_opens_done_inode(writers, 1, 98);
+	write_opens_done(writers, 1, 98);
 	assert_true(write_opens_find(writers, 1, 5, &ino));
-	write_opens_done_inode(writers, 1, 99);
+	write_opens_done(writers, 1, 99);
 	assert_false(write_opens_find(writers, 1, 5, &ino));
 	assert_true(write_opens_find(writers, 2, 5, &ino));
 	write_opens_free(writers);
@@ -82,7 +82,7 @@ static void only_that_thread_and_that_tensor_are_meant(void **state)
 	assert_false(write_opens_find(writers, 1, 6, &ino));
 	write_opens_set_inode(writers, 2, 5, 98);
 	write_opens_set_inode(writers, 1, 5, 99);
-	write_opens_done(writers, 2, 5);
+	write_opens_done(writers, 2, 99);
 	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 99);
 	assert_true(write_opens_find(writers, 2, 6, &ino));
@@ -102,7 +102,7 @@ static void two_threads_may_write_the_same_tensor(void **state)
 	write_opens_set_inode(writers, 2, 5, 12);
 	assert_true(write_opens_find(writers, 1, 5, &ino));
 	assert_int_equal(ino, 11);
-	write_opens_done(writers, 1, 5);
+	write_opens_done(writers, 1, 11);
 	assert_true(write_opens_find(writers, 2, 5, &ino));
 	assert_int_equal(ino, 12);
 	write_opens_free(writers);
@@ -193,7 +193,7 @@ static void *open_often(void *argument)
 		if (!write_opens_find(opener->writers, opener->thread, tensor, &ino) ||
 		    ino != 1000u + i)
 			opener->wrong = true;
-		write_opens_done(opener->writers, opener->thread, tensor);
+		write_opens_done(opener->writers, opener->thread, ino);
 	}
 	return NULL;
 }
