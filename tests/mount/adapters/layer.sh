@@ -34,16 +34,14 @@ mount_model -o "layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/one"
 cp -r "$TMP/lora/adapters" "$MNT/"
 {
-	/usr/bin/printf 0.10
-	/usr/bin/printf 5
+	printf 0.10
+	printf 5
 } >"$MNT/adapters/lora.scale"
 equal "$(cat "$MNT/adapters/lora.scale")" 0.105
 exec 3>"$MNT/adapters/lora.scale"
 echo -n 1e3 >&3
-equal "$(cat "$MNT/adapters/lora.scale")" 1000
-echo 0 >&3
 exec 3>&-
-equal "$(cat "$MNT/adapters/lora.scale")" 1e+30
+equal "$(cat "$MNT/adapters/lora.scale")" 1000
 echo 2 >"$MNT/adapters/lora.scale"
 same "$MNT/model.gguf" "$TMP/both"
 cat "$MNT/.grafts" >"$TMP/grafts"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a thread writes into .views/npy or an expert while another one's close() puts the file in
-# force, counts with its own close().
+# A thread writes into .views/npy or an expert while another one's close() puts the file in force:
+# the write counts, or it fails with ESTALE and changes nothing.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth --tensors 11 --vocab 100 --size 96M "$TMP/big.gguf"
@@ -9,6 +9,7 @@
 # busy.py FILE DELAY: it is written whole, and so many seconds after a copy of the descriptor begins
 # to be closed, one byte again.
 cat >"$TMP/busy.py" <<'END'
+import errno
 import os
 import sys
 import threading
@@ -26,8 +27,11 @@ closing = threading.Thread(target=os.close, args=(os.dup(fd),))
 closing.start()
 time.sleep(float(sys.argv[2]))
 at = len(whole) - 200
-whole[at] ^= 1
-os.pwrite(fd, whole[at:at + 1], at)
+try:
+    os.pwrite(fd, bytes([whole[at] ^ 1]), at)
+    whole[at] ^= 1
+except OSError as error:
+    assert error.errno == errno.ESTALE, error
 closing.join()
 os.close(fd)
 with open(path, "rb") as file:
