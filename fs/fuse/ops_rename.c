@@ -47,11 +47,14 @@ static struct file_name new_of(const struct renaming *names)
 	return (struct file_name){ names->to.ino, names->new_name };
 }
 
-/* A file that is still to become the slot or key loses the name, as with any rename(). */
+/* A file that was opened under either name and is the slot or key, or is still to become it, loses
+ * the name, so that its map does not fill the slot again. */
 static int displace(struct mount *fs, const struct renaming *names, int rc)
 {
-	if (rc == 0)
+	if (rc == 0) {
+		scratch_files_remove(fs->scratches, names->from, names->name);
 		scratch_files_remove(fs->scratches, names->to.ino, names->new_name);
+	}
 	return rc;
 }
 

@@ -7,7 +7,7 @@
  * finds it any more, a process that opens it by an earlier lookup is told to look the name up
  * again, and stage_is_over() is true, so that a write through a descriptor that is still open
  * fails. Only pages of a shared map still reach the stage; the release puts them in force under the
- * name, unless the slot was set aside or removed. */
+ * name, unless the slot was set aside, moved or removed. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
 

@@ -112,21 +112,24 @@ assert read(organs + "blk_9_ffn_up.bin") == donor and read(organs + ".second") =
 os.unlink(organs + ".second")
 
 # Pages of a map are no write through a descriptor: the end of the map puts them in force, but not
-# in a slot that was removed meanwhile.
-for removed in False, True:
-    fd = make(organs + "blk_10_ffn_up.bin", donor)
+# in a slot that was removed, moved or set aside meanwhile. A
+# rename() to the same name changes nothing.
+path, away = organs + "blk_10_ffn_up.bin", organs + "blk_11_ffn_up.bin"
+for to in None, path, away, organs + ".aside":
+    fd = make(path, donor)
     pages = mmap.mmap(fd, len(donor))
     os.close(fd)
-    assert read(organs + "blk_10_ffn_up.bin") == donor
-    if removed:
-        os.unlink(organs + "blk_10_ffn_up.bin")
+    assert read(path) == donor
+    if to is None:
+        os.unlink(path)
+    else:
+        os.rename(path, to)
     pages[-4:] = other[-4:]
     pages.close()
-    if removed:
-        assert not os.path.exists(organs + "blk_10_ffn_up.bin"), "the slot is back"
-    else:
-        assert read(organs + "blk_10_ffn_up.bin") == other
-        os.unlink(organs + "blk_10_ffn_up.bin")
+    assert to == path or not os.path.exists(path), "the slot is back"
+    if to:
+        assert read(to) == (other if to == path else donor), to
+        os.unlink(to)
 END
 python3 "$TMP/in-force.py" "$MNT" "$TMP/donor" || fail "see above; .log: $(tail -n 5 "$MNT/.log")"
 for name in organs/blk_7_ffn_up.bin metadata/general.novel; do

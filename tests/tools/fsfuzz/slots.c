@@ -99,8 +99,7 @@ static struct file *file_being_made(struct fuzz *fuzz, const struct slot *slot)
 	for (unsigned i = 0; i < HANDLES_MAX; i++) {
 		struct handle *handle = &fuzz->handle[i];
 
-		if (handle->kind == MAKER && handle->slot == slot && !slot->now.exists &&
-		    !handle->file->over)
+		if (handle->kind == MAKER && handle->slot == slot && !slot->now.exists)
 			return handle->file;
 	}
 	return NULL;
@@ -297,7 +296,7 @@ void close_this(struct fuzz *fuzz, struct handle *handle)
 			     !file->written && slot->now.size > 1;
 
 	/* A new key to which nothing is written stays, and is none. */
-	if (maker && slot->key && !file->written && !file->over && !slot->now.exists &&
+	if (maker && slot->key && !file->written && !slot->now.exists &&
 	    handles_of(fuzz, slot, MAKERS) == 1) {
 		if (pwrite(handle->fd, "x", 1, 0) != 1)
 			wrong(fuzz, "write: %s", strerror(errno));
@@ -353,9 +352,9 @@ void duplicate_handle(struct fuzz *fuzz)
 
 /* ## names */
 
-static bool is_made(struct fuzz *fuzz, const struct slot *slot)
+static bool is_made(const struct fuzz *fuzz, const struct slot *slot)
 {
-	return file_being_made(fuzz, slot) != NULL;
+	return handles_of(fuzz, slot, MAKERS) > 0 && !slot->now.exists;
 }
 
 void remove_slot(struct fuzz *fuzz)
@@ -400,8 +399,10 @@ void move_slot(struct fuzz *fuzz)
 		fit = FITS_NOT;
 	expect(fuzz, rc, refused ? EEXIST : fit == FITS_NOT ? EPERM : 0, "rename");
 	end_changes(fuzz, rc == 0);
-	if (rc == 0)
+	if (rc == 0) {
+		displace(fuzz, from);
 		displace(fuzz, to);
+	}
 }
 
 void link_slot(struct fuzz *fuzz)
