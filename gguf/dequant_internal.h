@@ -47,6 +47,39 @@ static inline float load_f32(const uint8_t *bytes)
 	return float_of_bits(load_u32(bytes));
 }
 
+/* A power of two with an E8M0 exponent of bias 127, halved because the table of E2M1 values is
+ * doubled. The two smallest results are subnormal. */
+static inline float e8m0_scale(uint32_t e)
+{
+	return float_of_bits(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+}
+
+/* An unsigned E4M3, halved because the table of values is doubled. Bit 7 is ignored, but only 0x7f
+ * itself is the NaN that counts as 0. */
+static inline float ue4m3_scale(uint8_t x)
+{
+	const int exponent = x >> 3 & 15, mantissa = x & 7;
+
+	if (x == 0 || x == 0x7f)
+		return 0;
+	if (exponent == 0)
+		return 0.5f * ((float)mantissa * 0x1p-9f);
+	return 0.5f * ((1 + (float)mantissa / 8) * float_of_bits((uint32_t)(exponent + 120) << 23));
+}
+
+/* Eight scales and eight minima of six bits in twelve bytes: the first four of each are the low
+ * bits of bytes 0 to 3 and 4 to 7, whose top two bits belong to the last four. */
+static inline void six_bits(const uint8_t *s, int g, int *scale, int *low)
+{
+	if (g < 4) {
+		*scale = s[g] & 63;
+		*low = s[g + 4] & 63;
+	} else {
+		*scale = (s[g + 4] & 15) | s[g - 4] >> 6 << 4;
+		*low = s[g + 4] >> 4 | s[g] >> 6 << 4;
+	}
+}
+
 /* dequant.c */
 dequant_function dequant_f64, dequant_f32, dequant_f16, dequant_bf16, dequant_i8, dequant_i16,
 	dequant_i32, dequant_i64;

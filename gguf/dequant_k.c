@@ -53,19 +53,6 @@ void dequant_q3_k(const uint8_t *restrict b, uint64_t n, float *restrict y)
 	}
 }
 
-/* Eight scales and eight minima of six bits in twelve bytes: the first four of each are the low
- * bits of bytes 0 to 3 and 4 to 7, whose top two bits belong to the last four. */
-static inline void six_bits(const uint8_t *s, int g, int *scale, int *low)
-{
-	if (g < 4) {
-		*scale = s[g] & 63;
-		*low = s[g + 4] & 63;
-	} else {
-		*scale = (s[g + 4] & 15) | s[g - 4] >> 6 << 4;
-		*low = s[g + 4] >> 4 | s[g] >> 6 << 4;
-	}
-}
-
 /* |d half|dmin half|scales 12|qs 128|
  * A run of 32 bytes holds 32 elements in its low nibbles and the next 32 in its high ones:
  * y = (d * sc) * n - (dmin * mn) */

@@ -97,13 +97,11 @@ void dequant_iq4_nl(const uint8_t *restrict b, uint64_t n, float *restrict y)
 	}
 }
 
-/* |e u8|qs 16|  y = kvalues[n] * 2^(e - 128): the table holds E2M1 values doubled, and e is an E8M0
- * exponent of bias 127. The two smallest results are subnormal. */
+/* |e u8|qs 16|  y = kvalues[n] * 2^(e - 128) */
 void dequant_mxfp4(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 17, y += 32) {
-		const uint32_t e = b[0];
-		const float s = float_of_bits(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+		const float s = e8m0_scale(b[0]);
 
 		for (int j = 0; j < 16; j++) {
 			y[j] = (float)kvalues_mxfp4[b[1 + j] & 15] * s;
@@ -112,25 +110,12 @@ void dequant_mxfp4(const uint8_t *restrict b, uint64_t n, float *restrict y)
 	}
 }
 
-/* An unsigned E4M3, halved because the table of values is doubled. Bit 7 is ignored, but only 0x7f
- * itself is the NaN that counts as 0. */
-static float nvfp4_scale(uint8_t x)
-{
-	const int exponent = x >> 3 & 15, mantissa = x & 7;
-
-	if (x == 0 || x == 0x7f)
-		return 0;
-	if (exponent == 0)
-		return 0.5f * ((float)mantissa * 0x1p-9f);
-	return 0.5f * ((1 + (float)mantissa / 8) * float_of_bits((uint32_t)(exponent + 120) << 23));
-}
-
 /* |d 4 u8|qs 32|  four sub-blocks of 16: the low nibbles of eight bytes, then the high ones */
 void dequant_nvfp4(const uint8_t *restrict b, uint64_t n, float *restrict y)
 {
 	for (; n; n--, b += 36, y += 64) {
 		for (int s = 0; s < 4; s++) {
-			const float d = nvfp4_scale(b[s]);
+			const float d = ue4m3_scale(b[s]);
 			const uint8_t *qs = b + 4 + 8 * s;
 
 			for (int j = 0; j < 8; j++) {
