@@ -101,7 +101,7 @@ $B/flags: FORCE
 		echo '$(CC) $(PKG_CONFIG) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
-# gguf/ sees nothing but itself and libc, measure/ nothing but itself, libc, libm and KissFFT.
+# gguf/ sees nothing but itself, libc and libm, measure/ KissFFT in addition.
 $B/gguf/%.o: INC = -I$B/gguf
 $B/measure/%.o: INC = $(call flags,--cflags,$(MEASURE_PACKAGES))
 $B/mount-helpers/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"'
@@ -193,7 +193,7 @@ $B/tests/unit/layer/tests: UNIT_LDFLAGS += -Wl,--wrap=pread64
 # Time that passes while nothing is asked: test_write_opens.
 $B/tests/unit/tree/tests: UNIT_LDFLAGS += -Wl,--wrap=clock_gettime
 $B/tests/unit/gguf/tests: $(call unit_objects,gguf) $(UNIT_ARCHIVES) $B/libgguf.a
-	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
+	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash) -lm
 $B/tests/unit/measure/tests: $(call unit_objects,measure) $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
 # The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from base/ to
@@ -222,7 +222,7 @@ ENGINE =
 FUZZ_LINK = $(CC)
 FUZZ_HELP := $(if $(ENGINE),,$B/tests/fuzz/replay.o) $B/tests/unit/render.o
 $(FUZZ_GGUF:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/libgguf.a
-	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash)
+	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $^ $(call flags,--libs,libxxhash) -lm
 $B/tests/fuzz/fuzz_ops: $B/tests/fuzz/kernel.o
 $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 		$B/tests/unit/libunit.a $(ALL_ROOMS)

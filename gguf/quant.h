@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* quant.h - float32 values as the blocks of a tensor's type, bit for bit as ggml encodes them.
+ * Source of every formula: the functions that ggml's quantize_TYPE() (ggml-quants.c) calls, named
+ * above our code. All arithmetic is binary32 in the order written, so the compiler must not
+ * contract a product and a sum (-ffp-contract=off). If a conversion of a float to an integer is
+ * undefined in C, as that of a NaN, the result is that of the x86 instruction. */
+#ifndef GGUF_QUANT_H
+#define GGUF_QUANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Does the type have an encoder? IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS and IQ2_S have none, nor have the
+ * integer types, F64, Q8_1 and Q8_K. */
+bool quant_supported(uint32_t type);
+
+/* The largest magnitude that every block of a supported type encodes to finite values, whatever
+ * the other values of the block are. */
+float quant_max(uint32_t type);
+
+/* Encode a row of n values, whole blocks of a supported type, to n / block_elements blocks. bytes
+ * need no alignment. importance has a weight for each value of the row, none negative, or is NULL;
+ * F32, F16, BF16, Q8_0, Q1_0, Q2_0, TQ1_0, TQ2_0, MXFP4 and NVFP4 ignore it. Without importance,
+ * several rows may be encoded as one. */
+void quant_row(uint32_t type, const float *values, uint64_t n, const float *importance,
+	       uint8_t *bytes);
+
+#endif
