@@ -400,7 +400,8 @@ $B/tests/bench/spans: $B/tests/bench/spans.o $(call with_below,storage)
 $B/tests/bench/merge: $B/tests/bench/merge.o $(call with_below,merge)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
 
-$B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libmeasure.a
+$B/tests/bench/zmeasure $B/tests/bench/purify: $B/tests/bench/%: $B/tests/bench/%.o $B/libgguf.a \
+		$B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(MEASURE_LIBS)
 $B/tests/bench/access: $B/tests/bench/access.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -pthread

@@ -14,6 +14,7 @@
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
 #include "gguf/error.h"
+#include "gguf/quant.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -137,7 +138,7 @@ static double value_at(const struct conversion *c, size_t i)
 /* Can the type hold each of the values? A Q8_0 has one scale for 32 of them. */
 static int check_values(struct conversion *c, uint64_t first, size_t n)
 {
-	const float most = encode_max(c->organ.type);
+	const float most = quant_max(c->organ.type);
 	const bool is_block = c->organ.type == GGML_Q8_0;
 	char scratch[TYPE_NAME_MAX];
 
@@ -169,7 +170,7 @@ static int convert_part(struct conversion *c, uint64_t first, size_t n)
 	rc = check_values(c, first, n);
 	if (rc < 0)
 		return rc;
-	encode(c->organ.type, c->values, n, c->encoded);
+	quant_row(c->organ.type, c->values, n, NULL, c->encoded);
 	return stage_write(c->to, c->encoded, size, at);
 }
 

@@ -6,6 +6,7 @@
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
+#include "gguf/quant.h"
 
 #include <errno.h>
 #include <math.h>
@@ -64,8 +65,8 @@ static void merge_some(const struct merged_tensor *merged, const struct merge_ro
 			  rows->base ? rows->base + row * columns : NULL, inputs, scratch,
 			  rows->inputs[0] + row * columns);
 	}
-	limit(rows->inputs[0], n * columns, encode_max(merged->tensor.type));
-	encode(merged->tensor.type, rows->inputs[0], n * columns, bytes);
+	limit(rows->inputs[0], n * columns, quant_max(merged->tensor.type));
+	quant_row(merged->tensor.type, rows->inputs[0], n * columns, NULL, bytes);
 }
 
 static int merge_all(const struct merged_tensor *merged, unsigned flags, uint64_t first, size_t n,

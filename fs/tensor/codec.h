@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* codec.h - the values of a tensor on disk as float32, and values that were computed as a ggml type
- * again. */
+/* codec.h - the values of a tensor on disk as float32, and the type that computed values get
+ * (gguf/quant.h encodes them). */
 #ifndef FS_TENSOR_CODEC_H
 #define FS_TENSOR_CODEC_H
 
@@ -27,11 +27,5 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned f
  * BF16 stay, of any other it is Q8_0, which adds hardly an error of its own, or F16 where the row
  * is not made of whole blocks. */
 uint32_t encode_type(uint32_t type, uint64_t row);
-
-/* The largest magnitude that one of those types holds. */
-float encode_max(uint32_t type);
-
-/* count values, whole blocks of the type, one of those above. bytes need no alignment. */
-void encode(uint32_t type, const float *values, size_t count, uint8_t *bytes);
 
 #endif

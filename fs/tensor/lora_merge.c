@@ -5,6 +5,7 @@
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
 #include "fs/tensor/matrix_cache.h"
+#include "gguf/quant.h"
 #include "measure/lora.h"
 
 #include <errno.h>
@@ -141,7 +142,7 @@ static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
 	for (uint32_t i = 0; rc == 0 && i < merge->n; i++)
 		rc = add_pair(work, &merge->pairs[i]);
 	if (rc == 0)
-		encode(merge->type, work->rows, work->n * (size_t)merge->ne[0], bytes);
+		quant_row(merge->type, work->rows, work->n * (size_t)merge->ne[0], NULL, bytes);
 	return rc;
 }
 

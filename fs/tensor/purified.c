@@ -6,6 +6,7 @@
 #include "fs/tensor/codec.h"
 #include "fs/tensor/organ_views.h"
 #include "gguf/dequant.h"
+#include "gguf/quant.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"
 
@@ -72,7 +73,7 @@ static void free_workspace(struct workspace *workspace)
 
 static struct workspace *new_workspace(const struct purified *purified)
 {
-	const float most = encode_max(purified->to);
+	const float most = quant_max(purified->to);
 	struct workspace *workspace = calloc(1, sizeof(*workspace));
 
 	if (!workspace)
@@ -125,7 +126,7 @@ static void make_row(const struct purified *purified, struct workspace *workspac
 	if (!changed && purified->from == purified->to)
 		memcpy(made, workspace->bytes, purified->made_bytes);
 	else
-		encode(purified->to, x, purified->row, made);
+		quant_row(purified->to, x, purified->row, NULL, made);
 }
 
 static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,

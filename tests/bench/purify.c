@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* purify.c - how fast rows are purified, merged with an adapter and quantised, on one core: million
  * values a second for rows of usual lengths. Best of several runs; memcpy is there to compare. */
+#include "gguf/quant.h"
+#include "gguf/types.h"
 #include "measure/fractal.h"
 #include "measure/lora.h"
-#include "measure/quantise.h"
 #include "measure/spectral.h"
 
 #include <float.h>
@@ -51,17 +52,17 @@ static void run_lora(struct bench *b, size_t at)
 
 static void run_f16(struct bench *b, size_t at)
 {
-	quantise_f16(b->values + at, b->count, b->bytes);
+	quant_row(GGML_F16, b->values + at, b->count, NULL, b->bytes);
 }
 
 static void run_bf16(struct bench *b, size_t at)
 {
-	quantise_bf16(b->values + at, b->count, b->bytes);
+	quant_row(GGML_BF16, b->values + at, b->count, NULL, b->bytes);
 }
 
 static void run_q8_0(struct bench *b, size_t at)
 {
-	quantise_q8_0(b->values + at, b->count, b->bytes);
+	quant_row(GGML_Q8_0, b->values + at, b->count, NULL, b->bytes);
 }
 
 static void run_memcpy(struct bench *b, size_t at)

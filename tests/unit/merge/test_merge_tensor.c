@@ -5,6 +5,7 @@
 #include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "gguf/dequant.h"
+#include "gguf/quant.h"
 #include "tests/unit/merges.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/zinputs.h"
@@ -96,7 +97,7 @@ static uint8_t *encoded(uint32_t type, float *values, size_t n, uint32_t seed)
 		for (size_t i = 0; i < size; i += info->block_bytes)
 			bytes[i + 1] = bytes[i + 3] = 0x14;
 	} else {
-		encode(type, values, n, bytes);
+		quant_row(type, values, n, NULL, bytes);
 	}
 	dequant_blocks(type, bytes, n / info->block_elements, values);
 	return bytes;
@@ -184,7 +185,7 @@ static uint8_t *expected_bytes(const struct scene *scene)
 
 	must(bytes);
 	merge_all(&scene->tensor.rule, &scene->models, 1, values);
-	encode(scene->tensor.type, values, scene->values, bytes);
+	quant_row(scene->tensor.type, values, scene->values, NULL, bytes);
 	free(values);
 	return bytes;
 }

@@ -5,6 +5,7 @@
 #include "fs/tensor/lora_merge.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/dequant.h"
+#include "gguf/quant.h"
 #include "measure/lora.h"
 #include "tests/unit/zstd_file.h"
 
@@ -44,7 +45,7 @@ static struct lora_merge_data tensor_of(void **state, const char *name, uint32_t
 		for (size_t i = 0; i < size; i += info->block_bytes)
 			bytes[i + 1] = bytes[i + 3] = 0x20;
 	} else {
-		encode(type, wanted, n, bytes);
+		quant_row(type, wanted, n, NULL, bytes);
 	}
 	dequant_blocks(type, bytes, n / info->block_elements, wanted);
 	data.file = save_backing(state, name, bytes, size);
@@ -90,7 +91,7 @@ static uint8_t *expected(const struct lora_merge *merge, float *w, const float *
 			w[row * width + i] += pair->factor * sum;
 		}
 	}
-	encode(merge->type, w, width * all, bytes);
+	quant_row(merge->type, w, width * all, NULL, bytes);
 	return bytes;
 }
 

@@ -3,6 +3,7 @@
  * read. */
 #include "fs/tensor/codec.h"
 #include "fs/tensor/purified.h"
+#include "gguf/quant.h"
 #include "measure/fractal.h"
 #include "measure/spectral.h"
 #include "tests/unit/tensor_file.h"
@@ -42,8 +43,8 @@ static void rows_are_purified_each_by_itself(void **state)
 		assert_int_equal(made.type, made_type);
 		assert_int_equal(view_size(view), made.header_size + made.data_size);
 		for (uint32_t k = 0; k < ROWS; k++)
-			purify(purifier, encode_max(made_type), t.values + k * ROW);
-		encode(made_type, t.values, ROW * ROWS, expected);
+			purify(purifier, quant_max(made_type), t.values + k * ROW);
+		quant_row(made_type, t.values, ROW * ROWS, NULL, expected);
 		assert_memory_equal(bytes + made.header_size, expected, made.data_size);
 		assert_any_range(view, bytes);
 		free(bytes);
