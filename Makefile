@@ -272,7 +272,7 @@ programs: mount-tools $(UNIT_PROGRAMS) $(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 mount-tools: all $(MOUNT_TOOLS)
 
 # For compilers to look at.
-BENCHES := spans access zmeasure purify dequant
+BENCHES := spans access zmeasure purify dequant quant
 .PHONY: everything fuzzers
 fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
@@ -408,11 +408,16 @@ $B/tests/bench/access: $B/tests/bench/access.o
 
 $B/tests/bench/dequant: $B/tests/bench/dequant.o $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,libxxhash) -lm
-.PHONY: bench-zmeasure bench-dequant bench-assemble bench-purify bench-views
+$B/tests/bench/quant: $B/tests/bench/quant.o $B/libgguf.a
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lm
+.PHONY: bench-zmeasure bench-dequant bench-quant bench-assemble bench-purify bench-views
 bench-assemble: $B/organfs	## how fast a model is assembled; sharing blocks needs root
 	@ORGANFS=$(CURDIR)/$B/organfs tests/bench/assemble
 
 bench-dequant: $B/tests/bench/dequant	## how fast each type is decoded
+	@$<
+
+bench-quant: $B/tests/bench/quant	## how fast each type is encoded
 	@$<
 
 bench-purify: $B/tests/bench/purify	## how fast rows are purified, merged and quantised
