@@ -19,8 +19,8 @@ struct grid {
 	pthread_once_t once;
 	unsigned size, distances; /* how many different distances count as near */
 	uint8_t points[512][4];	  /* q of each coordinate */
-	int32_t map[POINTS];	  /* index of a point of the grid; else minus 1, minus its list */
-	uint16_t lists[65536];	  /* a count, and as many indexes */
+	int16_t map[POINTS];	  /* index of a point of the grid; else minus 1, minus its list */
+	uint16_t lists[28317];	  /* a count, and as many indexes */
 };
 
 static struct grid grid_xxs = { PTHREAD_ONCE_INIT, 256, 2, { { 0 } }, { 0 }, { 0 } };
@@ -70,14 +70,14 @@ static void make_map(struct grid *grid)
 
 	memset(grid->map, 0xff, sizeof(grid->map));
 	for (unsigned i = 0; i < grid->size; i++)
-		grid->map[point_of(grid->points[i])] = (int32_t)i;
+		grid->map[point_of(grid->points[i])] = (int16_t)i;
 	for (unsigned point = 0; point < POINTS; point++) {
 		if (grid->map[point] >= 0)
 			continue;
-		grid->map[point] = -1 - (int32_t)used;
+		grid->map[point] = (int16_t)(-1 - (int)used);
 		grid->lists[used] = (uint16_t)list_near(grid, point, grid->lists + used + 1);
 		used += 1u + grid->lists[used];
-		assert(used < sizeof(grid->lists) / sizeof(grid->lists[0]) - 512);
+		assert(used <= sizeof(grid->lists) / sizeof(grid->lists[0]));
 	}
 }
 
@@ -108,44 +108,46 @@ struct part {
 };
 
 /* iq3_find_best_neighbour(): the point of the list with the least weighted error. ggml ends if no
- * error is a number; here it is the first point. */
-static unsigned best_near(const struct part *part, unsigned group, const uint16_t *list,
+ * error is a number; here the first point is the result. */
+static unsigned best_near(const struct grid *grid, const uint16_t *list, lanes x, lanes weights,
 			  float scale)
 {
-	const float *x = part->magnitudes + 4 * group, *weights = part->roots + 4 * group;
+	lanes errors[8]; /* of the four coordinates, by q */
 	float least = FLT_MAX;
 	unsigned best = list[1];
 
+	for (int q = 0; q < 8; q++) {
+		const lanes off = scale * (float)(2 * q + 1) - x;
+
+		errors[q] = weights * off * off;
+	}
 	for (unsigned j = 1; j <= list[0]; j++) {
-		const uint8_t *q = part->grid->points[list[j]];
-		float error = 0;
+		const uint8_t *q = grid->points[list[j]];
+		const float error =
+			errors[q[0]][0] + errors[q[1]][1] + errors[q[2]][2] + errors[q[3]][3];
 
-		for (int i = 0; i < 4; i++) {
-			const float off = scale * (float)(2 * q[i] + 1) - x[i];
-
-			error += weights[i] * off * off;
-		}
-		if (error < least) {
-			least = error;
-			best = list[j];
-		}
+		best = error < least ? list[j] : best;
+		least = error < least ? error : least;
 	}
 	return best;
 }
 
-/* The point for a group at a scale; is it what the values round to? */
+/* The point for a group at a scale. Returns whether the group rounds to a point of the grid. */
 static bool find_point(const struct part *part, unsigned group, float inverse, float scale,
 		       uint8_t q[4])
 {
-	const float *x = part->magnitudes + 4 * group;
+	lanes x, weights, level;
 	int32_t index;
 
+	memcpy(&x, part->magnitudes + 4 * group, sizeof(x));
+	level = lanes_level(0.5f * (inverse * x - 1.0f), 0, 7);
 	for (int i = 0; i < 4; i++)
-		q[i] = (uint8_t)clamp(nearest(0.5f * (inverse * x[i] - 1)), 0, 7);
+		q[i] = (uint8_t)level[i];
 	index = part->grid->map[point_of(q)];
 	if (index >= 0)
 		return true;
-	index = (int32_t)best_near(part, group, part->grid->lists - index - 1, scale);
+	memcpy(&weights, part->roots + 4 * group, sizeof(weights));
+	index = (int32_t)best_near(part->grid, part->grid->lists - index - 1, x, weights, scale);
 	memcpy(q, part->grid->points[index], 4);
 	return false;
 }
