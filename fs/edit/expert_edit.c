@@ -261,7 +261,7 @@ static struct donor *donor_of_order(const struct stack *stack)
 	struct donor *of = stack->content ? donor_ref(stack->content->donor)
 					  : donor_from_backing(stack->model->base, place->tensor,
 							       place->tensor_length);
-	struct donor *donor = donor_from_view(of, organ_view_words[ORGAN_VIEW_EXPERTS].name);
+	struct donor *donor = donor_from_view(of, organ_view_name(ORGAN_VIEW_EXPERTS));
 
 	donor_unref(of);
 	return donor;

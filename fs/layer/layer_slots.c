@@ -6,6 +6,7 @@
 #include "fs/layer/database.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/storage/backing.h"
+#include "fs/tensor/organ_views.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
 
@@ -23,8 +24,6 @@ static const char *const kinds[] = { [LAYER_COPY] = "copy",
 				     [LAYER_REFERENCE] = "reference",
 				     [LAYER_LINK] = "link",
 				     [LAYER_WHITEOUT] = "removed" };
-
-static const char *const views[] = { "spectral", "fractal", "experts" };
 
 /* A row of the table slot; what is NULL or 0 is not there. */
 struct slot_row {
@@ -471,7 +470,8 @@ static struct donor *read_donor(sqlite3_stmt *row)
 	const char *path = database_text(row, COLUMN_DONOR);
 	const char *print = database_text(row, COLUMN_DONOR_FINGERPRINT);
 	const char *view = database_text(row, COLUMN_DONOR_VIEW);
-	struct donor *donor, *viewed = NULL;
+	struct donor *donor, *viewed;
+	enum organ_view form;
 	char *tensor;
 	size_t n;
 
@@ -483,9 +483,10 @@ static struct donor *read_donor(sqlite3_stmt *row)
 	free(tensor);
 	if (!view || !donor)
 		return donor;
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-		if (strcmp(views[i], view) == 0)
-			viewed = donor_from_view(donor, views[i]);
+	/* Values that NumPy has written have no donor. */
+	viewed = organ_view_find(view, &form) && form != ORGAN_VIEW_NPY
+			 ? donor_from_view(donor, organ_view_name(form))
+			 : NULL;
 	donor_unref(donor);
 	return viewed;
 }

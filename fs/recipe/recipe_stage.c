@@ -62,15 +62,6 @@ static void report_missing(struct recipe_replay *replay)
 	}
 }
 
-/* The view's name, as long-lived as the program. NULL: there is no such view. */
-static const struct organ_view_words *find_view(const char *name, enum organ_view *form)
-{
-	for (*form = 0; *form < ORGAN_VIEWS; ++*form)
-		if (strcmp(organ_view_words[*form].name, name) == 0)
-			return &organ_view_words[*form];
-	return NULL;
-}
-
 /* The organ file that the graft was copied from, made again from its donor. NULL with *rc 0: it
  * cannot be. */
 static struct view *make_again(const struct recipe_replay *replay, const struct recipe_graft *graft,
@@ -82,12 +73,13 @@ static struct view *make_again(const struct recipe_replay *replay, const struct 
 	struct view *view;
 
 	*rc = 0;
-	if (!tensor ||
-	    (graft->view.bytes && (!find_view(graft->view.bytes, &form) ||
-				   (form != ORGAN_VIEW_SPECTRAL && form != ORGAN_VIEW_FRACTAL))))
+	if (!tensor || (graft->view.bytes &&
+			(!organ_view_find(graft->view.bytes, &form) || !organ_view_is_organ(form))))
 		return NULL;
 	located.organ = organ_of_tensor(tensor);
 	located.offset = tensor->offset;
+	if (form != ORGAN_VIEWS && !organ_view_exists(form, &located.organ))
+		return NULL;
 	view = form == ORGAN_VIEWS ? organ_location_view(&located) : organ_view_new(form, &located);
 	*rc = view ? 0 : -ENOMEM;
 	return view;
@@ -104,7 +96,6 @@ static struct donor *donor_of(const struct recipe_replay *replay, const struct r
 			: &replay->recipe.donors[graft->donor - 1];
 	struct backing *found = source ? replay->found[graft->donor].file : NULL;
 	struct donor *donor, *viewed;
-	const struct organ_view_words *words;
 	enum organ_view form;
 
 	if (graft->donor == RECIPE_BASE && graft->from.bytes)
@@ -118,10 +109,9 @@ static struct donor *donor_of(const struct recipe_replay *replay, const struct r
 					  graft->from.length);
 	else
 		return organ_file ? donor_from_backing(organ_file, NULL, 0) : NULL;
-	words = graft->view.bytes ? find_view(graft->view.bytes, &form) : NULL;
-	if (!donor || !words)
+	if (!donor || !graft->view.bytes || !organ_view_find(graft->view.bytes, &form))
 		return donor;
-	viewed = donor_from_view(donor, words->name);
+	viewed = donor_from_view(donor, organ_view_name(form));
 	donor_unref(donor);
 	return viewed;
 }

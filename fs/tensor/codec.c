@@ -16,6 +16,12 @@ struct decoded_values {
 	uint32_t type;
 };
 
+bool decode_gives_weights(uint32_t type)
+{
+	return dequant_supported(type) && type != GGML_I8 && type != GGML_I16 && type != GGML_I32 &&
+	       type != GGML_I64 && type != GGML_F64;
+}
+
 int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
 		uint64_t first, uint64_t n, void *scratch, float *values, const atomic_bool *stop)
 {

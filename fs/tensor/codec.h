@@ -5,6 +5,7 @@
 #define FS_TENSOR_CODEC_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,10 @@ struct backing;
  * dequant_supported(type), and elements are whole blocks. NULL: out of memory, or more than a file
  * may have. */
 struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type, uint64_t elements);
+
+/* Are the values of the type weights that can be decoded? Not those of integers and F64, which hold
+ * counts and tables. */
+bool decode_gives_weights(uint32_t type);
 
 /* n consecutive blocks of that type from number first on, decoded to n * block_elements values,
  * with scratch memory of DECODE_SCRATCH bytes. flags and stop: as backing_read_cancellable().

@@ -5,15 +5,90 @@
 #include "fs/tensor/expert_slice.h"
 #include "fs/tensor/npy.h"
 #include "fs/tensor/purified.h"
+#include "fs/tensor/requantised.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-const struct organ_view_words organ_view_words[ORGAN_VIEWS] = {
+static const struct {
+	const char *name, *suffix;
+} forms[ORGAN_VIEWS] = {
 	{ "npy", ".npy" },
 	{ "spectral", ".bin" },
 	{ "fractal", ".bin" },
 	{ "experts", "" },
 };
+
+/* By their numbers; from wide to narrow, as they are listed. */
+static const struct {
+	uint32_t type;
+	const char *name;
+} types[] = {
+	{ GGML_F32, "types/f32" },	 { GGML_F16, "types/f16" },
+	{ GGML_BF16, "types/bf16" },	 { GGML_Q8_0, "types/q8_0" },
+	{ GGML_Q6_K, "types/q6_k" },	 { GGML_Q5_K, "types/q5_k" },
+	{ GGML_Q5_1, "types/q5_1" },	 { GGML_Q5_0, "types/q5_0" },
+	{ GGML_Q4_K, "types/q4_k" },	 { GGML_Q4_1, "types/q4_1" },
+	{ GGML_Q4_0, "types/q4_0" },	 { GGML_IQ4_NL, "types/iq4_nl" },
+	{ GGML_IQ4_XS, "types/iq4_xs" }, { GGML_NVFP4, "types/nvfp4" },
+	{ GGML_MXFP4, "types/mxfp4" },	 { GGML_Q3_K, "types/q3_k" },
+	{ GGML_IQ3_S, "types/iq3_s" },	 { GGML_Q2_K, "types/q2_k" },
+	{ GGML_Q2_0, "types/q2_0" },	 { GGML_TQ2_0, "types/tq2_0" },
+	{ GGML_TQ1_0, "types/tq1_0" },	 { GGML_Q1_0, "types/q1_0" },
+};
+
+#define N_TYPES (sizeof(types) / sizeof(types[0]))
+
+/* SIZE_MAX: none of these. */
+static size_t find_type(enum organ_view form)
+{
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (form == ORGAN_VIEW_TYPES + 1 + types[i].type)
+			return i;
+	return SIZE_MAX;
+}
+
+static uint32_t type_of(enum organ_view form)
+{
+	return form - ORGAN_VIEW_TYPES - 1;
+}
+
+bool organ_view_of_type(uint64_t i, enum organ_view *form)
+{
+	if (i < N_TYPES)
+		*form = ORGAN_VIEW_TYPES + 1 + types[i].type;
+	return i < N_TYPES;
+}
+
+const char *organ_view_name(enum organ_view form)
+{
+	const size_t i = find_type(form);
+
+	if (form < ORGAN_VIEWS)
+		return forms[form].name;
+	return i == SIZE_MAX ? NULL : types[i].name;
+}
+
+bool organ_view_find(const char *name, enum organ_view *form)
+{
+	for (*form = 0; *form < ORGAN_VIEWS; ++*form)
+		if (strcmp(forms[*form].name, name) == 0)
+			return true;
+	for (uint64_t i = 0; organ_view_of_type(i, form); i++)
+		if (strcmp(types[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+const char *organ_view_suffix(enum organ_view form)
+{
+	return form < ORGAN_VIEWS ? forms[form].suffix : ".bin";
+}
+
+bool organ_view_is_organ(enum organ_view form)
+{
+	return form == ORGAN_VIEW_SPECTRAL || form == ORGAN_VIEW_FRACTAL || form > ORGAN_VIEW_TYPES;
+}
 
 struct view *organ_location_view(const struct organ_location *located)
 {
@@ -39,11 +114,15 @@ bool organ_view_exists(enum organ_view form, const struct organ *organ)
 
 	if (form == ORGAN_VIEW_NPY)
 		return npy_supports(organ->type) && npy_size(organ, &size);
+	if (form > ORGAN_VIEW_TYPES)
+		return requantised_exists(organ, type_of(form));
 	return form != ORGAN_VIEW_EXPERTS || expert_slice_count(organ) > 0;
 }
 
 struct organ organ_view_organ(enum organ_view form, const struct organ *organ)
 {
+	if (form > ORGAN_VIEW_TYPES)
+		return requantised_organ(organ, type_of(form));
 	return form == ORGAN_VIEW_SPECTRAL || form == ORGAN_VIEW_FRACTAL ? purified_organ(organ)
 									 : *organ;
 }
@@ -68,5 +147,7 @@ struct view *organ_view_new(enum organ_view form, const struct organ_location *l
 		return purified_view(PURIFIER_SPECTRAL, located);
 	if (form == ORGAN_VIEW_FRACTAL)
 		return purified_view(PURIFIER_FRACTAL, located);
+	if (form > ORGAN_VIEW_TYPES)
+		return requantised_view(located, type_of(form));
 	return organ_location_view(located);
 }

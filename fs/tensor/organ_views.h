@@ -5,6 +5,7 @@
 #define FS_TENSOR_ORGAN_VIEWS_H
 
 #include "gguf/organ.h"
+#include "gguf/types.h"
 
 struct view;
 
@@ -24,12 +25,26 @@ enum organ_view {
 	ORGAN_VIEW_FRACTAL,
 	ORGAN_VIEW_EXPERTS, /* a directory with an organ file for each expert */
 	ORGAN_VIEWS,
+	/* .views/types has this number; the organ files of the ggml type id in it have the number
+	 * ORGAN_VIEW_TYPES + 1 + id. */
+	ORGAN_VIEW_TYPES = ORGAN_VIEWS,
+	ORGAN_VIEW_FORMS = ORGAN_VIEW_TYPES + 1 + GGML_TYPES,
 };
 
-extern const struct organ_view_words {
-	const char *name;   /* "npy", ... */
-	const char *suffix; /* ".npy", ".bin", "" for directories */
-} organ_view_words[ORGAN_VIEWS];
+/* The directory of the form in .views: "npy", "types/q4_k", ... NULL: there is no such form. */
+const char *organ_view_name(enum organ_view form);
+
+/* The form of that directory. False: there is none. */
+bool organ_view_find(const char *name, enum organ_view *form);
+
+/* The ending of its files: ".npy", ".bin", "" for directories. */
+const char *organ_view_suffix(enum organ_view form);
+
+/* The form of the i-th type in .views/types. False: there are not so many. */
+bool organ_view_of_type(uint64_t i, enum organ_view *form);
+
+/* Are its files made of the organ alone, so that a recipe can make them again? */
+bool organ_view_is_organ(enum organ_view form);
 
 /* Is there such a file of the organ, which has the name of its slot? */
 bool organ_view_exists(enum organ_view form, const struct organ *organ);

@@ -38,17 +38,11 @@ struct purified {
 	struct workspace *idle;
 };
 
-static bool holds_weights(uint32_t type)
-{
-	return dequant_supported(type) && type != GGML_I8 && type != GGML_I16 && type != GGML_I32 &&
-	       type != GGML_I64 && type != GGML_F64;
-}
-
 /* Is the organ purified, as what? */
 static bool is_purified(const struct organ *organ, struct organ *made)
 {
 	*made = *organ;
-	if (!holds_weights(organ->type) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
+	if (!decode_gives_weights(organ->type) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
 	    organ->ne[0] > PURIFIED_ROW_MAX || organ->data_size == 0)
 		return false;
 	made->type = encode_type(organ->type, organ->ne[0]);

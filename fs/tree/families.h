@@ -36,6 +36,7 @@
 	FAMILY(KEY_STAGE, key_stage) /* index: key; stage: the bytes written over it */            \
 	FAMILY(BASE_METADATA, base_metadata)                                                       \
 	FAMILY(BASE_KEY, base_key)	   /* index: key; the base's value */                      \
+	FAMILY(TYPES, types)		   /* the directory .views/types; part as there */         \
 	FAMILY(FORM, form)		   /* a directory of .views; part: enum organ_view */      \
 	FAMILY(FORM_CLASS, form_class)	   /* one in it; index: enum organ_class, part as there */ \
 	FAMILY(FORMED, formed)		   /* an organ in a form; index, content as there, part */ \

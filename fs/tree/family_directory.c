@@ -27,6 +27,10 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 	case FAMILY_BASE_METADATA:
 		return inode_of_directory(model, INODE_BASE, 0);
 	case FAMILY_FORM:
+		return directory->part > ORGAN_VIEW_TYPES
+			       ? inode_of_view_dir(model, ORGAN_VIEW_TYPES)
+			       : inode_of_directory(model, INODE_VIEWS, 0);
+	case FAMILY_TYPES:
 		return inode_of_directory(model, INODE_VIEWS, 0);
 	case FAMILY_FORM_CLASS:
 		return inode_of_view_dir(model, directory->part);
@@ -38,10 +42,12 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 	}
 }
 
+#define TYPES_NAME "types"
+
 /* So many names of a directory. */
 struct fixed_names {
 	unsigned n;
-	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS } what;
+	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS, TYPES, TYPE_NAMES } what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
 	const char *name;
 	bool unlisted; /* unless the user wants it */
@@ -75,14 +81,19 @@ static const struct fixed_names base_rows[] = {
 static const struct fixed_names views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
 						   .number = GENERATED_IN_ROOT },
 						 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
+						 { 1, TYPES, .number = INODE_VIEW_DIR },
 						 { 0 } };
+
+static const struct fixed_names types_rows[] = {
+	{ GGML_TYPES, TYPE_NAMES, .number = INODE_VIEW_DIR }, { 0 }
+};
 
 static const struct fixed_names form_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_VIEW_DIR },
 						{ 0 } };
 
 static const struct fixed_names *const rows[] = {
-	[FAMILY_MODELS] = models_rows, [FAMILY_ROOT] = root_rows, [FAMILY_BASE] = base_rows,
-	[FAMILY_VIEWS] = views_rows,   [FAMILY_FORM] = form_rows,
+	[FAMILY_MODELS] = models_rows, [FAMILY_ROOT] = root_rows,   [FAMILY_BASE] = base_rows,
+	[FAMILY_VIEWS] = views_rows,   [FAMILY_TYPES] = types_rows, [FAMILY_FORM] = form_rows,
 };
 
 struct child {
@@ -122,6 +133,7 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 {
 	struct model *model = directory->model;
 	const struct fixed_names *row = rows[directory->family];
+	enum organ_view form;
 
 	while (row->n && i >= row->n)
 		i -= row++->n;
@@ -137,8 +149,16 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 			child->there = is_merged(directory->model);
 		child->listed &= child->there;
 	} else if (row->what == FORMS) {
-		child->name = organ_view_words[i].name;
+		child->name = organ_view_name((enum organ_view)i);
 		child->ino = inode_of_view_dir(model, (uint32_t)i);
+	} else if (row->what == TYPES) {
+		child->name = TYPES_NAME;
+		child->ino = inode_of_view_dir(model, ORGAN_VIEW_TYPES);
+	} else if (row->what == TYPE_NAMES) {
+		if (!organ_view_of_type(i, &form))
+			return false;
+		child->name = organ_view_name(form) + strlen(TYPES_NAME "/");
+		child->ino = inode_of_view_dir(model, form);
 	} else {
 		child->ino = inode_of_directory(model, row->number,
 						row->what == DIFFS ? INODE_DIFFS : i);
@@ -299,6 +319,13 @@ const struct family family_views = {
 	.links = LINKS_YES,
 	.lookup = directory_lookup,
 	.may_block = directory_may_block,
+	.list = directory_list,
+};
+
+const struct family family_types = {
+	.mode = S_IFDIR | 0555,
+	.name = NAME_FOREVER,
+	.lookup = directory_lookup,
 	.list = directory_list,
 };
 

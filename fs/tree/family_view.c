@@ -26,7 +26,7 @@ static struct inode *form_class_lookup(const struct tree *tree, const struct ino
 {
 	struct model *model = directory->model;
 	const enum organ_view form = directory->part;
-	const char *ending = organ_view_words[form].suffix;
+	const char *ending = organ_view_suffix(form);
 	const size_t n = strlen(name), cut = strlen(ending);
 	struct inode *inode = NULL;
 	struct content *content;
@@ -63,7 +63,7 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 		found = has_form(model, tensor, content, form);
 		if (found) {
 			snprintf(entry->name, sizeof(entry->name), "%s%s",
-				 model->places[tensor].name, organ_view_words[form].suffix);
+				 model->places[tensor].name, organ_view_suffix(form));
 			entry->ino = experts ? inode_of_view_file(model, form, tensor)
 					     : inodes_computed_ino(model, FAMILY_FORMED, tensor,
 								   form, content);

@@ -127,18 +127,21 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 
 	switch (inode_kind(ino)) {
 	case INODE_VIEW_DIR:
-		inode->family = index & 0xff ? FAMILY_FORM_CLASS : FAMILY_FORM;
 		inode->part = (uint32_t)(index >> 8);
+		inode->family = index & 0xff			  ? FAMILY_FORM_CLASS
+				: inode->part == ORGAN_VIEW_TYPES ? FAMILY_TYPES
+								  : FAMILY_FORM;
 		inode->index =
 			inode->family == FAMILY_FORM_CLASS ? (uint32_t)(index & 0xff) - 1 : 0;
-		return inode->part < ORGAN_VIEWS && inode->index < CLASSES;
+		return (inode->family == FAMILY_TYPES || organ_view_name(inode->part)) &&
+		       inode->index < CLASSES;
 	case INODE_VIEW_FILE:
 		inode->part = (uint32_t)(index >> 32);
 		inode->index = (uint32_t)index;
 		inode->family = inode->part == ORGAN_VIEW_EXPERTS ? FAMILY_EXPERTS : FAMILY_FORMED;
 		if (inode->family == FAMILY_EXPERTS)
 			return inode->index < slots_count(model->slots);
-		return inode->part < ORGAN_VIEWS && inode->index < n &&
+		return organ_view_name(inode->part) && inode->index < n &&
 		       organ_file_has_view(model, inode->index, NULL, inode->part);
 	default:
 		inode->family = FAMILY_EXPERT;
@@ -329,8 +332,8 @@ uint64_t inodes_computed_ino(struct model *model, enum family_number family, uin
 		return formed ? inode_of_view_file(model, part, tensor)
 			      : inode_of_expert(model, tensor, part);
 	n = organ_file_experts(model, tensor, content);
-	return inode_of_generated(model, content, ORGAN_VIEWS + n + 1) +
-	       (formed ? part : ORGAN_VIEWS + (part < n ? part : n));
+	return inode_of_generated(model, content, ORGAN_VIEW_FORMS + n + 1) +
+	       (formed ? part : ORGAN_VIEW_FORMS + (part < n ? part : n));
 }
 
 struct inode *inodes_computed(struct inodes *inodes, enum family_number family, struct model *model,
@@ -457,7 +460,7 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 		struct donor *of = donor_of_inode(inode);
 
 		*size = organ_view_size(inode->part, &organ);
-		donor = donor_from_view(of, organ_view_words[inode->part].name);
+		donor = donor_from_view(of, organ_view_name(inode->part));
 		donor_unref(of);
 	}
 	inodes_put(inodes, inode);

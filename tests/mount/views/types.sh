@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# .views/types: the bytes that llama-quantize makes, organ files that can be grafted, undone and
+# made again by a recipe, and no file where the type cannot have the tensor.
+. "${0%/*}/../lib.sh"
+
+need xxhsum
+base=$TMP/scribe.gguf
+cp "$here/../models/scribe-f16-tensors.gguf" "$base"
+mount_model -o noassemble "$base"
+types=$MNT/.views/types
+equal "$(ls "$types" | wc -l)" 22
+equal "$(ls "$types/q4_k")" "$(printf '%s\n' embed norm organs skeleton)"
+
+# The table's tensors by the files that they are.
+while IFS=$'\t' read -r importance type tensor _ bytes hash; do
+	[ "$importance" = no ] || continue
+	name=${tensor%.weight}
+	organ=$(echo "$types/$type/"*"/${name//./_}.bin")
+	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" "$type $tensor"
+done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 40)
+
+# Its size is known before its bytes, the type is told, and its own type is its own bytes.
+organ=$(cd "$MNT" && ls organs/*.bin | head -n 1)
+name=${organ#organs/}
+equal "$(stat -c %s "$types/q6_k/$organ")" "$(wc -c <"$types/q6_k/$organ")"
+equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$types/q6_k/$organ")" Q6_K
+same "$types/f16/$organ" "$MNT/$organ"
+expect_fail 'permission denied|read-only' cp "$MNT/$organ" "$types/q6_k/$organ"
+
+# A graft of it, beside the base's organ.
+before=$(checksum "$MNT/model.gguf")
+cp "$types/q6_k/$organ" "$TMP/$name"
+cp "$types/q6_k/$organ" "$MNT/$organ"
+same "$MNT/$organ" "$TMP/$name"
+same "$types/q6_k/$organ" "$TMP/$name"
+equal "$(cut -f 1-3 "$MNT/.grafts")" "$organ	copy	Q6_K"
+cat "$MNT/.recipe" >"$TMP/recipe"
+grep -q 'view: types/q6_k' "$TMP/recipe" || fail "$(cat "$TMP/recipe")"
+after=$(checksum "$MNT/model.gguf")
+[ "$after" != "$before" ] || fail 'the model is as before'
+echo "$organ" >"$MNT/.undo"
+equal "$(checksum "$MNT/model.gguf")" "$before"
+cat "$TMP/recipe" >"$MNT/.recipe"
+equal "$(checksum "$MNT/model.gguf")" "$after"
+kill_daemon
+mount_model -o noassemble "$base"
+equal "$(checksum "$MNT/model.gguf")" "$after"
+grep -q 'view: types/q6_k' "$MNT/.recipe" || fail 'the view is not known any more'
+
+# What is quantised is decoded and encoded again; rows that are no whole blocks have no such type.
+unmount_and_wait
+mount_model -o ro "$(use stories260K)"
+[ -e "$MNT/.views/types/q8_0/organs/blk_0_ffn_up.bin" ] || fail 'no Q8_0 of rows of 64'
+absent "$MNT/.views/types/q4_k/organs/blk_0_ffn_up.bin"
+equal "$(ls "$MNT/.views/types/q4_k/organs")" ''
+find "$MNT/.views/types" -type f | some 60 | while read -r file; do
+	equal "$(wc -c <"$file")" "$(stat -c %s "$file")" "$file"
+done
+unmount_and_wait

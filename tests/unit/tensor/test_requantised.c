@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* test_requantised.c - fs/tensor/requantised.c and the names of fs/tensor/organ_views.c: a tensor
+ * in another type, row by row, for reads of any part. */
+#include "fs/storage/view.h"
+#include "fs/tensor/organ_views.h"
+#include "fs/tensor/requantised.h"
+#include "gguf/quant.h"
+#include "tests/unit/tensor_file.h"
+
+#define ROW  256u
+#define ROWS 5u
+
+/* The form of that name; the caller asserts that there is one. */
+static enum organ_view form_of(const char *name)
+{
+	enum organ_view form;
+
+	if (!organ_view_find(name, &form))
+		fail_msg("%s", name);
+	return form;
+}
+
+static void each_row_is_encoded_by_itself(void **state)
+{
+	static const uint32_t from[] = { GGML_F32, GGML_F16, GGML_Q4_0, GGML_Q6_K };
+	static const uint32_t to[] = { GGML_F32,  GGML_F16,    GGML_BF16,  GGML_Q8_0,
+				       GGML_Q4_K, GGML_IQ4_XS, GGML_TQ1_0, GGML_MXFP4 };
+	const uint64_t ne[] = { ROW, ROWS };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(from) * ARRAY_LENGTH(to); i++) {
+		const uint32_t type = to[i % ARRAY_LENGTH(to)];
+		struct tensor_file t =
+			new_tensor(state, "t", from[i / ARRAY_LENGTH(to)], 2, ne, NULL);
+		const struct organ made = requantised_organ(&t.located.organ, type);
+		struct view *view = requantised_view(&t.located, type);
+		uint8_t *expected = malloc(made.data_size);
+		char *bytes = read_view(view);
+
+		must(expected && requantised_exists(&t.located.organ, type));
+		assert_int_equal(made.type, type);
+		assert_int_equal(view_size(view), made.header_size + made.data_size);
+		for (uint32_t k = 0; k < ROWS; k++)
+			quant_row(type, t.values + k * ROW, ROW, NULL,
+				  expected + k * (made.data_size / ROWS));
+		if (type != t.located.organ.type)
+			assert_memory_equal(bytes + made.header_size, expected, made.data_size);
+		assert_any_range(view, bytes);
+		free(bytes);
+		free(expected);
+		view_unref(view);
+		free_tensor(&t);
+	}
+}
+
+static void many_short_rows_are_encoded_in_parts(void **state)
+{
+	const uint64_t ne[] = { 32, 3000 };
+	struct tensor_file t = new_tensor(state, "t", GGML_F32, 2, ne, NULL);
+	const struct organ made = requantised_organ(&t.located.organ, GGML_Q5_1);
+	struct view *view = requantised_view(&t.located, GGML_Q5_1);
+	uint8_t *expected = malloc(made.data_size);
+	char *bytes = read_view(view);
+
+	must(expected);
+	quant_row(GGML_Q5_1, t.values, 32 * 3000, NULL, expected);
+	assert_memory_equal(bytes + made.header_size, expected, made.data_size);
+	free(bytes);
+	free(expected);
+	view_unref(view);
+	free_tensor(&t);
+}
+
+static void own_type_keeps_every_bit(void **state)
+{
+	const uint64_t ne[] = { 64, 2 };
+	uint32_t odd[128];
+
+	for (uint32_t i = 0; i < 128; i++)
+		odd[i] = 0x7f800000u + 3 * i; /* infinity, and NaNs with something in them */
+	for (int type = 0; type < 2; type++) {
+		struct tensor_file t = new_tensor(state, "t", type ? GGML_Q4_0 : GGML_F32, 2, ne,
+						  type ? NULL : odd);
+		struct view *organ = organ_location_view(&t.located);
+		struct view *view = requantised_view(&t.located, t.located.organ.type);
+		char *expected = read_view(organ), *got = read_view(view);
+
+		assert_int_equal(view_size(view), view_size(organ));
+		assert_memory_equal(got, expected, view_size(organ));
+		free(expected);
+		free(got);
+		view_unref(view);
+		view_unref(organ);
+		free_tensor(&t);
+	}
+}
+
+static void tensor_that_cannot_be_had_in_a_type_does_not_exist(void **state)
+{
+	static const struct {
+		uint32_t from, to;
+		uint64_t row;
+		bool exists;
+	} cases[] = {
+		{ GGML_F32, GGML_Q8_0, 32, true },	{ GGML_F32, GGML_Q8_0, 33, false },
+		{ GGML_F32, GGML_Q4_K, 32, false },	{ GGML_F32, GGML_Q4_K, 256, true },
+		{ GGML_I32, GGML_F32, 32, false },	{ GGML_I32, GGML_I32, 32, true },
+		{ GGML_F64, GGML_F32, 32, false },	{ GGML_Q8_1, GGML_F32, 32, false },
+		{ GGML_F32, GGML_IQ2_XXS, 256, false }, { GGML_F32, GGML_Q8_1, 32, false },
+		{ GGML_Q2_K, GGML_F32, 256, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const uint64_t ne[] = { cases[i].row, 2 };
+		struct tensor_file t = new_tensor(state, "t", cases[i].from, 2, ne, NULL);
+
+		if (requantised_exists(&t.located.organ, cases[i].to) != cases[i].exists)
+			fail_msg("case %zu", i);
+		free_tensor(&t);
+	}
+}
+
+static void row_that_is_too_long_does_not_exist(void **state)
+{
+	struct organ organ = { .type = GGML_F32,
+			       .dims = 1,
+			       .ne = { REQUANTISED_ROW_MAX, 1, 1, 1 },
+			       .data_size = REQUANTISED_ROW_MAX * 4 };
+
+	(void)state;
+	assert_true(requantised_exists(&organ, GGML_Q8_0));
+	organ.ne[0] += 32;
+	organ.data_size += 128;
+	assert_false(requantised_exists(&organ, GGML_Q8_0));
+	organ.ne[0] = organ.data_size = 0;
+	assert_false(requantised_exists(&organ, GGML_Q8_0));
+}
+
+static void each_form_is_found_by_its_name(void **state)
+{
+	enum organ_view form, found;
+	uint64_t types = 0;
+
+	(void)state;
+	for (form = 0; form < ORGAN_VIEWS; form++) {
+		assert_true(organ_view_find(organ_view_name(form), &found));
+		assert_int_equal(found, form);
+	}
+	for (; organ_view_of_type(types, &form); types++) {
+		assert_true(organ_view_find(organ_view_name(form), &found));
+		assert_int_equal(found, form);
+		assert_string_equal(organ_view_suffix(form), ".bin");
+		assert_true(form < ORGAN_VIEW_FORMS);
+	}
+	assert_int_equal(types, 22);
+	assert_int_equal(form_of("types/q6_k"), ORGAN_VIEW_TYPES + 1 + GGML_Q6_K);
+	assert_false(organ_view_find("types", &found));
+	assert_false(organ_view_find("types/q6_K", &found));
+	assert_false(organ_view_find("q6_k", &found));
+	assert_null(organ_view_name(ORGAN_VIEW_TYPES));
+	assert_null(organ_view_name(ORGAN_VIEW_TYPES + 1 + GGML_IQ2_XXS));
+	assert_null(organ_view_name(ORGAN_VIEW_FORMS + 1000));
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	const uint64_t ne[] = { ROW, ROWS };
+	struct tensor_file t = new_tensor(state, "t", GGML_F32, 2, ne, NULL);
+	char byte;
+
+	needs_failing_allocations();
+	for (unsigned k = 1;; k++) {
+		struct view *view;
+		ssize_t got = -ENOMEM;
+
+		allocation_fails(k);
+		view = requantised_view(&t.located, GGML_Q4_K);
+		if (view)
+			got = view_read(view, &byte, 1, view_size(view) - 1);
+		view_unref(view);
+		if (!allocation_failed()) {
+			assert_int_equal(got, 1);
+			break;
+		}
+		assert_int_equal(got, -ENOMEM);
+	}
+	free_tensor(&t);
+}
+
+UNIT_MAIN(temp_setup, temp_teardown)
