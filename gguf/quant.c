@@ -41,9 +41,9 @@ static quant_function *const encoders[GGML_TYPES] = {
 	[GGML_Q8_0] = quant_q8_0,	[GGML_Q2_K] = quant_q2_k,     [GGML_Q3_K] = quant_q3_k,
 	[GGML_Q4_K] = quant_q4_k,	[GGML_Q5_K] = quant_q5_k,     [GGML_Q6_K] = quant_q6_k,
 	[GGML_IQ3_XXS] = quant_iq3_xxs, [GGML_IQ4_NL] = quant_iq4_nl, [GGML_IQ3_S] = quant_iq3_s,
-	[GGML_IQ4_XS] = quant_iq4_xs,	[GGML_BF16] = quant_bf16,     [GGML_TQ1_0] = quant_tq1_0,
-	[GGML_TQ2_0] = quant_tq2_0,	[GGML_MXFP4] = quant_mxfp4,   [GGML_NVFP4] = quant_nvfp4,
-	[GGML_Q1_0] = quant_q1_0,	[GGML_Q2_0] = quant_q2_0,
+	[GGML_IQ4_XS] = quant_iq4_xs,	[GGML_IQ1_M] = quant_iq1_m,   [GGML_BF16] = quant_bf16,
+	[GGML_TQ1_0] = quant_tq1_0,	[GGML_TQ2_0] = quant_tq2_0,   [GGML_MXFP4] = quant_mxfp4,
+	[GGML_NVFP4] = quant_nvfp4,	[GGML_Q1_0] = quant_q1_0,     [GGML_Q2_0] = quant_q2_0,
 };
 
 bool quant_supported(uint32_t type)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Does the type have an encoder? IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS and IQ2_S have none, nor have the
+/* Does the type have an encoder? IQ1_S, IQ2_XXS, IQ2_XS and IQ2_S have none, nor have the
  * integer types, F64, Q8_1 and Q8_K. */
 bool quant_supported(uint32_t type);
 

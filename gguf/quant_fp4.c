@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* quant_fp4.c - the types of which four bits choose one of sixteen values: MXFP4, NVFP4, IQ4_NL and
- * IQ4_XS. dequant_simple.c and dequant_iq.c have the drawings of the blocks. */
+/* quant_fp4.c - MXFP4, NVFP4, IQ4_NL and IQ4_XS: four bits choose one of sixteen values.
+ * dequant_simple.c and dequant_iq.c have the drawings of the blocks. */
 #include "dequant_grids.h"
 #include "quant_internal.h"
 
@@ -22,7 +22,7 @@ static float magnitude_of(const float *x, int n)
 	return largest;
 }
 
-/* best_index_mxfp4(): the index of the nearest value, of several the first, for a multiple of four
+/* best_index_mxfp4(): the index of the nearest value, the first of several, for a multiple of four
  * elements. */
 static void nearest_fp4(const float *x, int n, float scale, uint8_t *indexes)
 {
@@ -110,7 +110,7 @@ static inline lanes nearest_value(lanes x)
 	return value;
 }
 
-/* Their indexes, of 32 values times inverse. */
+/* Store the indexes of the values nearest to 32 elements times inverse. */
 static void put_indexes(uint8_t *qs, const float *x, float inverse)
 {
 	uint8_t indexes[32];

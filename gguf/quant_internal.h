@@ -28,6 +28,9 @@ quant_function quant_mxfp4, quant_nvfp4, quant_iq4_nl, quant_iq4_xs;
 /* quant_k.c */
 quant_function quant_q2_k, quant_q3_k, quant_q4_k, quant_q5_k, quant_q6_k;
 
+/* quant_iq1.c */
+quant_function quant_iq1_m;
+
 /* quant_iq3.c */
 quant_function quant_iq3_xxs, quant_iq3_s;
 
@@ -55,14 +58,14 @@ static inline void store_half(uint8_t *bytes, float value)
 	store_u16(bytes, (bits >> 16 & 0x8000) | (magnitude < 0x47800000 ? finite : large));
 }
 
-/* nearest_int(): the nearest integer, of two the even one, for magnitudes up to 2^22. For others,
- * which ggml does not expect, the low bits of the sum. */
+/* nearest_int(): the nearest integer, ties to even, for magnitudes up to 2^22. Larger ones, which
+ * ggml does not expect, give the low bits of the sum. */
 static inline int nearest(float value)
 {
 	return (int)(bits_of_float(value + 12582912.0f) & 0x007fffff) - 0x00400000;
 }
 
-/* Towards zero; INT32_MIN for a NaN and for a value that does not fit. */
+/* Truncate towards zero. A NaN, and a value that does not fit, give INT32_MIN. */
 static inline int32_t truncate(float value)
 {
 	return (int32_t)(fabsf(value) < 0x1p31f ? value : -0x1p31f);
@@ -93,7 +96,7 @@ static inline lanes lanes_all(float value)
 	return (lanes){ value, value, value, value };
 }
 
-/* a where mask has all bits set, else b. */
+/* Select a where all bits of mask are set, else b. */
 static inline lanes lanes_pick(int_lanes mask, lanes a, lanes b)
 {
 	return (lanes)(((int_lanes)a & mask) | ((int_lanes)b & ~mask));
@@ -176,10 +179,10 @@ lanes parts_weights(const struct parts *parts, unsigned size);
 /* Levels of four parts, part by part, as integers. */
 void parts_levels(const lanes *levels, unsigned size, unsigned count, uint8_t *to);
 
-/* The element with the largest magnitude, of several the first, and the magnitude. */
+/* The element with the largest magnitude, the first of several, and the magnitude. */
 lanes parts_extreme(const struct parts *parts, unsigned size, lanes *magnitude);
 
-/* Below this magnitude a part counts as zero (GROUP_MAX_EPS). */
+/* A part counts as zero if all magnitudes are below this one (GROUP_MAX_EPS). */
 #define MAGNITUDE_MIN 1e-15f
 
 /* make_qx_quants(), of rmse_type 1 with the weights given: the scale with the least weighted error

@@ -54,7 +54,8 @@ static void search_four(const struct minimum_type *type, const float *x, const f
 	keep(super, part, size, scale, low, &parts, levels);
 }
 
-/* Levels of n scales or minima, as parts of the largest; returns the scale of the levels. */
+/* Round n scales or minima to levels, of which `most` stands for the largest. Returns the scale of
+ * the levels. */
 static float round_positive(const float *x, int n, int most, uint8_t *levels)
 {
 	float largest = 0, inverse;
@@ -219,7 +220,7 @@ void quant_q5_k(const float *x, uint64_t n, const float *importance, uint8_t *b)
 
 /* Types without a minimum: Q3_K and Q6_K. */
 
-/* The scale with the largest magnitude, of several the first. */
+/* The scale with the largest magnitude, the first of several. */
 static float extreme_of(const float *scales, float *magnitude)
 {
 	float extreme = 0;
@@ -288,8 +289,7 @@ static float scale_levels_q3_k(const struct super *super, bool search, uint8_t l
 	return 1 / inverse;
 }
 
-/* Scale g has its low nibble in that of s[g % 8], its upper bits in s[8 + g % 4]: see q3_scale() of
- * dequant_k.c. */
+/* Store the levels of sixteen scales as q3_scale() of dequant_k.c reads them. */
 static void put_scales_q3_k(uint8_t *s, const uint8_t levels[16])
 {
 	memset(s, 0, 12);
