@@ -239,7 +239,7 @@ $B/tests/tools/organfs-faults: $B/fs/main.o $B/tests/tools/faults.o $B/tests/too
 		$(ALL_ROOMS)
 	$(CC) $(ALL_LDFLAGS) $(FAULTY_CALLS:%=-Wl,--wrap=%) $(CLOCK_CALLS:%=-Wl,--wrap=%) -o $@ $^ \
 		$(LIBS) -lm
-$B/tests/tools/fsx: $B/tests/tools/fsx.o
+$B/tests/tools/fsx $B/tests/tools/closes: %: %.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 FSFUZZ := $(patsubst %.c,$B/%.o,$(wildcard tests/tools/fsfuzz/*.c))
 $B/tests/tools/fsfuzz/fsfuzz: $(FSFUZZ)
@@ -263,7 +263,7 @@ $B/tests/tools/supervise: tests/tools/supervise.c fs/util/mountinfo.c fs/util/mo
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
-	serve-file organfs-disk supervise)
+	serve-file organfs-disk supervise closes)
 
 # All processors, unless make was told how many jobs there may be.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))

@@ -17,6 +17,7 @@
 #include "fs/tree/family.h"
 #include "fs/tree/file_name.h"
 #include "fs/tree/generated.h"
+#include "fs/tree/name_locks.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
@@ -313,14 +314,26 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		    size);
 }
 
-/* A scratch file is in force only under the name of a slot or key, which its family knows. */
+/* A scratch file is in force only under the name of a slot or key, which its family knows. Two
+ * closes of one descriptor at once come here one after the other, and the second one finds nothing
+ * new. */
 static ssize_t commit(struct async_request *async)
 {
+	struct mount *fs = mount_of(async->req);
 	struct inode *inode = async->handle->inode;
-	const int rc = family_of(inode)->commit(&mount_of(async->req)->tree, inode);
+	const struct family *family = family_of(inode);
+	struct name_lock lock = { .names = { { inode->ino, "" } } };
+	int rc = 0;
 
-	if (rc == 0 && !family_of(inode)->scratch)
-		stage_set_over(inode->stage);
+	if (family->scratch)
+		return family->commit(&fs->tree, inode);
+	name_locks_take(fs->names, &lock);
+	if (stage_written(inode->stage) || (family->is_emptied && family->is_emptied(inode))) {
+		rc = family->commit(&fs->tree, inode);
+		if (rc == 0)
+			stage_set_over(inode->stage);
+	}
+	name_locks_release(fs->names, &lock);
 	return rc;
 }
 

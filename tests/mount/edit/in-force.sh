@@ -112,8 +112,8 @@ assert read(organs + "blk_9_ffn_up.bin") == donor and read(organs + ".second") =
 os.unlink(organs + ".second")
 
 # Pages of a map are no write through a descriptor: the end of the map puts them in force, but not
-# in a slot that was removed, moved or set aside meanwhile. A
-# rename() to the same name changes nothing.
+# in a slot that was removed, moved or set aside meanwhile. rename() to the same name changes
+# nothing.
 path, away = organs + "blk_10_ffn_up.bin", organs + "blk_11_ffn_up.bin"
 for to in None, path, away, organs + ".aside":
     fd = make(path, donor)

@@ -71,6 +71,14 @@ cp "$TMP/organ" "$up/006.bin"
 same <(tail -c 44032 "$up/006.bin") <(tail -c 44032 "$TMP/organ")
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 
+# An order is obeyed once, also when two threads close a descriptor of it at the same moment.
+for _ in {1..16}; do
+	second=$(checksum "$up/001.bin")
+	"${ORGANFS%/*}/tests/tools/closes" "$up/order" 2 '1 2 3 4 5 6 7 0'
+	equal "$(checksum "$up/000.bin")" "$second" 'the first expert'
+done
+equal "$(wc -l <"$MNT/.grafts")" 0
+
 # Two swapped everywhere: the same model with other numbers, which models/npm.sh lets generate.
 for d in "$MNT"/.views/experts/*/*/; do
 	echo 0 1 5 3 4 2 6 7 >"$d/order"
