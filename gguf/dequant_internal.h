@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dequant_internal.h - what the decoders share. */
+/* dequant_internal.h - definitions that decoders and encoders share. */
 #ifndef GGUF_DEQUANT_INTERNAL_H
 #define GGUF_DEQUANT_INTERNAL_H
 

@@ -23,8 +23,9 @@ struct grid {
 	uint16_t lists[28317];	  /* a count, and as many indexes */
 };
 
-static struct grid grid_xxs = { PTHREAD_ONCE_INIT, 256, 2, { { 0 } }, { 0 }, { 0 } };
-static struct grid grid_s = { PTHREAD_ONCE_INIT, 512, 3, { { 0 } }, { 0 }, { 0 } };
+/* Zeros, so that they take no room in the file; made at their first use. */
+static struct grid grid_xxs = { .once = PTHREAD_ONCE_INIT };
+static struct grid grid_s = { .once = PTHREAD_ONCE_INIT };
 
 /* Three bits for each coordinate. */
 static unsigned point_of(const uint8_t q[4])
@@ -84,6 +85,8 @@ static void make_map(struct grid *grid)
 /* A coordinate is stored as 2q + 1 in one grid, as about eight times q in the other. */
 static void make_grid_xxs(void)
 {
+	grid_xxs.size = 256;
+	grid_xxs.distances = 2;
 	for (int i = 0; i < 256; i++)
 		for (int k = 0; k < 4; k++)
 			grid_xxs.points[i][k] = iq3xxs_grid[i] >> 8 * k >> 3 & 7;
@@ -92,6 +95,8 @@ static void make_grid_xxs(void)
 
 static void make_grid_s(void)
 {
+	grid_s.size = 512;
+	grid_s.distances = 3;
 	for (int i = 0; i < 512; i++)
 		for (int k = 0; k < 4; k++)
 			grid_s.points[i][k] = iq3s_grid[i] >> 8 * k >> 1 & 7;
