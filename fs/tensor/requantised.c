@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* requantised.c - see requantised.h. */
+/* requantised.c - see requantised.h. Without an importance matrix each block is encoded by itself,
+ * so that the unit that is computed is the longer one of the blocks of both types. Each row is a
+ * multiple of both. */
 #include "fs/tensor/requantised.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
@@ -12,16 +14,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Short rows are decoded together, so many values at once. */
-#define VALUES_AT_ONCE ((size_t)1 << 15)
+/* So many values are decoded and encoded at once. */
+#define VALUES_AT_ONCE ((size_t)1 << 13)
 
 struct requantised {
 	struct backing *file;
 	uint64_t offset;
 	uint32_t from, to; /* types */
-	size_t row;	   /* values */
-	uint64_t blocks;   /* of a row in the file */
-	size_t made_bytes; /* of a row as it is made */
+	size_t unit;	   /* values */
+	uint64_t blocks;   /* of a unit in the file */
+	size_t made_bytes; /* of a unit as it is made */
 };
 
 bool requantised_exists(const struct organ *organ, uint32_t type)
@@ -31,7 +33,6 @@ bool requantised_exists(const struct organ *organ, uint32_t type)
 	if (organ->type == type)
 		return type_find(type) != NULL;
 	return decode_gives_weights(organ->type) && quant_supported(type) && organ->data_size > 0 &&
-	       organ->ne[0] > 0 && organ->ne[0] <= REQUANTISED_ROW_MAX &&
 	       type_size(type, organ->ne, &size) == TYPE_SIZE_OK;
 }
 
@@ -44,21 +45,12 @@ struct organ requantised_organ(const struct organ *organ, uint32_t type)
 	return made;
 }
 
-/* Encode n rows from values. */
-static void encode_rows(const struct requantised *made, const float *values, size_t n,
-			uint8_t *bytes)
-{
-	for (size_t i = 0; i < n; i++)
-		quant_row(made->to, values + i * made->row, made->row, NULL,
-			  bytes + i * made->made_bytes);
-}
-
 static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
 		const atomic_bool *stop)
 {
 	const struct requantised *made = context;
-	const size_t most = made->row < VALUES_AT_ONCE ? VALUES_AT_ONCE / made->row : 1;
-	float *values = malloc((most < n ? most : n) * made->row * sizeof(*values));
+	const size_t most = VALUES_AT_ONCE / made->unit;
+	float *values = malloc((most < n ? most : n) * made->unit * sizeof(*values));
 	void *scratch = malloc(DECODE_SCRATCH);
 	uint8_t *out = bytes;
 	int rc = values && scratch ? 0 : -ENOMEM;
@@ -71,7 +63,7 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 		if (rc == 0 && stop && atomic_load(stop))
 			rc = -EINTR;
 		if (rc == 0)
-			encode_rows(made, values, part, out);
+			quant_row(made->to, values, part * made->unit, NULL, out);
 		out += part * made->made_bytes;
 		first += part;
 		n -= part;
@@ -92,20 +84,22 @@ static void release(void *context)
 static struct backing *rows_of(const struct organ_location *located, const struct organ *made)
 {
 	const struct organ *organ = &located->organ;
+	const struct type_info *from = type_find(organ->type), *to = type_find(made->type);
 	struct requantised *rows = calloc(1, sizeof(*rows));
 	struct computed_rows_source source = { .make = make, .release = release, .context = rows };
 
 	if (!rows)
 		return NULL;
+	rows->unit = from->block_elements > to->block_elements ? from->block_elements
+							       : to->block_elements;
 	shape_elements(organ->ne, &source.n);
-	source.n /= organ->ne[0];
+	source.n /= rows->unit;
 	rows->file = backing_ref(located->file);
 	rows->offset = located->offset;
 	rows->from = organ->type;
 	rows->to = made->type;
-	rows->row = (size_t)organ->ne[0];
-	rows->blocks = organ->ne[0] / type_find(organ->type)->block_elements;
-	rows->made_bytes = (size_t)(made->data_size / source.n);
+	rows->blocks = rows->unit / from->block_elements;
+	rows->made_bytes = rows->unit / to->block_elements * to->block_bytes;
 	source.length = rows->made_bytes;
 	return computed_rows_new(&source, located->file);
 }
