@@ -109,7 +109,8 @@ static struct donor *donor_of(const struct recipe_replay *replay, const struct r
 					  graft->from.length);
 	else
 		return organ_file ? donor_from_backing(organ_file, NULL, 0) : NULL;
-	if (!donor || !graft->view.bytes || !organ_view_find(graft->view.bytes, &form))
+	if (!donor || !graft->view.bytes || !organ_view_find(graft->view.bytes, &form) ||
+	    form == ORGAN_VIEW_NPY)
 		return donor;
 	viewed = donor_from_view(donor, organ_view_name(form));
 	donor_unref(donor);

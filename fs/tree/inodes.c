@@ -458,9 +458,16 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 	} else if (inode && inode->family == FAMILY_FORMED) {
 		const struct organ organ = model_organ(inode->model, inode->index, inode->content);
 		struct donor *of = donor_of_inode(inode);
+		const bool same = organ_view_organ(inode->part, &organ).type == organ.type &&
+				  inode->part > ORGAN_VIEW_TYPES;
 
 		*size = organ_view_size(inode->part, &organ);
-		donor = donor_from_view(of, organ_view_name(inode->part));
+		/* A view of its own type is the organ's own bytes. What is made of another view has
+		 * no donor that would give it again. */
+		if (same)
+			donor = donor_ref(of);
+		else if (of && !donor_view(of))
+			donor = donor_from_view(of, organ_view_name(inode->part));
 		donor_unref(of);
 	}
 	inodes_put(inodes, inode);

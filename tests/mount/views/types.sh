@@ -48,6 +48,14 @@ mount_model -o noassemble "$base"
 equal "$(checksum "$MNT/model.gguf")" "$after"
 grep -q 'view: types/q6_k' "$MNT/.recipe" || fail 'the view is not known any more'
 
+# A view of the slot's own type tells the slot's donor; a view of a view tells none, as no single
+# view would give its bytes again.
+cp "$types/q6_k/$organ" "$MNT/$organ"
+grep -q 'view: types/q6_k' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"
+cp "$types/q8_0/$organ" "$MNT/$organ"
+equal "$(cut -f 1-3 "$MNT/.grafts")" "$organ	copy	Q8_0"
+! grep -q 'view:' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"
+
 # What is quantised is decoded and encoded again; rows that are no whole blocks have no such type.
 unmount_and_wait
 mount_model -o ro "$(use stories260K)"
