@@ -34,7 +34,7 @@ void stage_open(struct stage *stage);
 void stage_close(struct stage *stage);
 unsigned stage_opens(struct stage *stage);
 
-/* It was put in force, or its last name is gone (scratch_files.h): a write to it fails. */
+/* The stage was put in force, or its last name is gone (scratch_files.h): callers refuse writes. */
 void stage_set_over(struct stage *stage);
 bool stage_is_over(const struct stage *stage);
 

@@ -467,11 +467,14 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	 * refused: that is dropped. */
 	if (last && family->is_emptied && family->is_emptied(handle->inode)) {
 		in_flight_begin(fs->emptied);
-		if (!run_on_stage(req, handle, commit, reply_emptied))
+		if (!run_on_stage(req, handle, commit, reply_emptied)) {
 			in_flight_end(fs->emptied);
+			ops_close(fs, handle);
+		}
 	} else if (last && stage_unflushed(handle->inode->stage)) {
 		/* What a map wrote after close(), and no flush has seen, takes effect now. */
-		run_on_stage(req, handle, commit, reply_released);
+		if (!run_on_stage(req, handle, commit, reply_released))
+			ops_close(fs, handle);
 	} else {
 		close_reader(fs, handle);
 		fuse_reply_err(req, 0);
