@@ -397,10 +397,14 @@ bool database_in_transaction(struct database *database)
 	return !sqlite3_get_autocommit(database->handle);
 }
 
-int database_commit(struct database *database)
+int database_commit(struct database *database, bool *may_be_logged)
 {
-	const int rc = database_exec(database, "COMMIT");
+	const int code = sqlite3_exec(database->handle, "COMMIT", NULL, NULL, NULL);
+	const int rc = error_of(database, code);
 
+	/* A write that finds no space comes before the end of the transaction; a sync comes after
+	 * it. */
+	*may_be_logged = rc < 0 && (code & 0xff) != SQLITE_FULL;
 	if (rc == 0)
 		return 0;
 	if (database_in_transaction(database))

@@ -67,8 +67,9 @@ const char *database_text(sqlite3_stmt *query, int column);
 bool database_in_transaction(struct database *database);
 
 /* Commit the open transaction. Returns 0, or -errno: it is rolled back. When the sync has failed, a
- * covering transaction takes its place in the log, as far as the disk still takes writes. */
-int database_commit(struct database *database);
+ * covering transaction takes its place in the log, as far as the disk still takes writes;
+ * *may_be_logged: the log may hold the end of the transaction all the same. */
+int database_commit(struct database *database, bool *may_be_logged);
 
 /* Write the log back into the database, sync the database and empty the log: after that neither a
  * transaction that was refused nor pages whose sync has failed are in the log. Returns 0 or

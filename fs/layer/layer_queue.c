@@ -4,6 +4,7 @@
 #include "fs/layer/blobs.h"
 #include "fs/layer/database.h"
 #include "fs/layer/layer_internal.h"
+#include "fs/util/log.h"
 #include "gguf/error.h"
 
 #include <errno.h>
@@ -57,17 +58,23 @@ static bool is_full(int rc)
 
 /* A transaction has failed. Pages of the log whose sync has failed may not be on the disk although
  * the page cache has them, and SQLite's memory is not trusted after an error: the database is
- * opened anew once the log is empty. A full disk leaves no end of a transaction in the log. */
+ * opened anew once the log is empty, or if a full disk has let no end of a transaction into it. */
 static void note_failure(struct layer *layer, int rc)
 {
 	struct layer_queue *queue = &layer->queue;
 
 	if (!queue->database)
 		return;
-	if (database_empty_log(queue->database) == 0 || is_full(rc))
+	if (database_empty_log(queue->database) == 0 || (is_full(rc) && !queue->may_be_logged)) {
 		layer_close_database(layer);
-	else
-		atomic_store(&queue->failed, rc);
+		return;
+	}
+	if (queue->may_be_logged && !atomic_load(&queue->failed))
+		log_add(layer->manner.log,
+			"%s: a change that was refused cannot be taken out of layer.db-wal: %s; "
+			"the next mount may find it done",
+			layer_path(layer), strerror(-rc));
+	atomic_store(&queue->failed, rc);
 }
 
 struct database *layer_database(struct layer *layer, int *rc)
@@ -162,7 +169,7 @@ static int commit(struct layer *layer, struct database *database)
 	int rc = queue->has_new_file ? blobs_sync(layer) : 0;
 
 	if (rc == 0)
-		rc = database_commit(database);
+		rc = database_commit(database, &queue->may_be_logged);
 	else
 		database_exec(database, "ROLLBACK");
 	if (rc == 0 && queue->is_timed)

@@ -46,12 +46,13 @@ struct layer_queue {
 
 	pthread_mutex_t database_lock; /* protects what follows; held while the disk works */
 	struct database *database;     /* NULL: closed until it is needed */
-	atomic_int failed; /* -errno of a transaction that failed, if the log may hold it still;
+	atomic_int failed;  /* -errno of a transaction that failed, if the log may hold it still;
 			    * else 0. Nothing is changed until the log is empty */
-	bool holds;	   /* all changes go into one transaction, layer_hold() */
-	int lost;	   /* -errno: an error of the disk has ended that one */
-	bool is_timed;	   /* the transaction has written times of directories */
-	bool has_new_file; /* the directory of blobs is to be made durable first */
+	bool holds;	    /* all changes go into one transaction, layer_hold() */
+	int lost;	    /* -errno: an error of the disk has ended that one */
+	bool may_be_logged; /* database_commit(), of the transaction that failed */
+	bool is_timed;	    /* the transaction has written times of directories */
+	bool has_new_file;  /* the directory of blobs is to be made durable first */
 	struct blob_numbers dropped; /* no slot has them after the commit */
 	struct blob_numbers added;   /* their files go if the transaction is rolled back */
 };
