@@ -401,10 +401,10 @@ void adapter_edit_forget_copied(struct model *model)
 	content_unref(link);
 }
 
-static int recover_number(struct model *model, const struct layer_adapter *what,
+static int recover_number(struct model *model, const struct layer_adapter *row,
 			  enum adapter_file kind, size_t length)
 {
-	const char *text = what->text;
+	const char *text = row->text;
 	size_t n = text ? strlen(text) : 0;
 	struct error err;
 	uint64_t bits;
@@ -420,43 +420,43 @@ static int recover_number(struct model *model, const struct layer_adapter *what,
 	memcpy(&value, &low, sizeof(value));
 	if (!isfinite(value))
 		return -EINVAL;
-	rc = adapters_reserve(model, what->file, length, kind);
+	rc = adapters_reserve(model, row->file, length, kind);
 	if (rc == 0)
-		adapters_set_value(model, what->file, length, kind, &value, &what->mtime);
+		adapters_set_value(model, row->file, length, kind, &value, &row->mtime);
 	return rc;
 }
 
-static int recover_link(struct model *model, const struct layer_adapter *what, size_t length)
+static int recover_link(struct model *model, const struct layer_adapter *row, size_t length)
 {
-	struct content *link = make_link(model, what->target, what->uid, what->gid, NULL, NOT_YET);
-	int rc = link ? adapters_reserve(model, what->file, length, ADAPTER_GGUF) : -ENOMEM;
+	struct content *link = make_link(model, row->target, row->uid, row->gid, NULL, NOT_YET);
+	int rc = link ? adapters_reserve(model, row->file, length, ADAPTER_GGUF) : -ENOMEM;
 
 	if (rc < 0) {
 		content_unref(link);
 		return rc;
 	}
-	link->mtime = what->mtime;
-	adapters_set_link(model, what->file, length, link, NULL);
+	link->mtime = row->mtime;
+	adapters_set_link(model, row->file, length, link, NULL);
 	return 0;
 }
 
-static int recover_one(void *context, const struct layer_adapter *what, struct error *err)
+static int recover_one(void *context, const struct layer_adapter *row, struct error *err)
 {
 	struct model *model = context;
 	enum adapter_file kind;
 	size_t length;
 	int rc = -EINVAL;
 
-	if (adapters_apply(model) && adapters_parse(what->file, &kind, &length) &&
-	    (kind == ADAPTER_GGUF) == (what->target != NULL))
-		rc = what->target ? recover_link(model, what, length)
-				  : recover_number(model, what, kind, length);
+	if (adapters_apply(model) && adapters_parse(row->file, &kind, &length) &&
+	    (kind == ADAPTER_GGUF) == (row->target != NULL))
+		rc = row->target ? recover_link(model, row, length)
+				 : recover_number(model, row, kind, length);
 	if (rc == -ENOMEM)
 		return layer_unread(model->layer, ENOMEM, err);
 	if (rc == 0)
 		model->recovered++;
 	else
-		model_leave_alone(model, class_name(CLASS_ADAPTERS), what->file,
+		model_leave_alone(model, class_name(CLASS_ADAPTERS), row->file,
 				  rc == -EINVAL ? "it is no link to an adapter and no number"
 						: strerror(-rc));
 	return 0;

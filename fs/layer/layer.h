@@ -115,7 +115,7 @@ struct layer_left {
 
 enum layer_kind { LAYER_COPY, LAYER_REFERENCE, LAYER_LINK, LAYER_WHITEOUT };
 
-/* What a layer keeps of a slot beside its content. */
+/* Provenance of a slot's content, stored beside it in the layer. */
 struct layer_origin {
 	const char *slot;    /* the exact name of the tensor, of a slot that was added; else NULL */
 	size_t slot_length;  /* bytes */

@@ -21,7 +21,7 @@ struct base_prints {
 };
 
 /* Chimeras of one base may have one fingerprint. A base with the times of the row's is not read for
- * that at every mount. What cannot be read is not compared. */
+ * that at every mount. Contents that cannot be read are not compared. */
 static int check_contents(const char *contents, const char *times, struct backing *file,
 			  const struct gguf *gguf, struct error *err)
 {

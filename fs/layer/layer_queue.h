@@ -3,8 +3,9 @@
  *
  * A thread submits its change and waits. The first thread that waits while no other one leads
  * becomes the leader: it takes all changes that were submitted, applies each within a savepoint, so
- * that one that fails fails alone, and commits them in one transaction. Changes that are submitted
- * meanwhile are the next leader's. So a thread alone never waits for others, and n threads at once
+ * that a change that breaks a rule fails alone, and commits the others in one transaction. An error
+ * of the disk that ends the transaction fails all of them. Changes that are submitted meanwhile are
+ * the next leader's. So a thread alone never waits for others, and n threads at once
  * share an fsync(). Changes are applied in the order in which they were submitted. */
 #ifndef FS_LAYER_LAYER_QUEUE_H
 #define FS_LAYER_LAYER_QUEUE_H

@@ -116,7 +116,7 @@ struct row_reader {
 	struct error *err;
 };
 
-/* What a query has returned, with err set where no reader has done that. */
+/* Set err for a failed query unless the reader of its rows has set it. Returns rc. */
 static int end_rows(struct layer *layer, int rc, struct error *err)
 {
 	return rc < 0 && !err->code ? layer_unread(layer, -rc, err) : rc;

@@ -498,7 +498,7 @@ static char *copy_text(sqlite3_stmt *row, int column)
 	return text ? strdup(text) : NULL;
 }
 
-/* What was read of one row. */
+/* The values of one row. */
 struct read_slot {
 	struct layer_entry entry; /* its texts are owned */
 	struct blob blob;

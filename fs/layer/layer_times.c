@@ -21,7 +21,7 @@ int64_t layer_time_ns(const struct timespec *time)
 {
 	int64_t ns;
 
-	/* Of the years in which such numbers end, the end. */
+	/* Times beyond the range become its end. */
 	if (__builtin_mul_overflow((int64_t)time->tv_sec, 1000000000, &ns) ||
 	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
 		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
@@ -36,7 +36,7 @@ int layer_read_times(struct layer *layer, struct database *database)
 	pthread_mutex_lock(&layer->lock);
 	while (row && (rc = database_next(database, row)) > 0) {
 		const char *name = database_text(row, 0);
-		enum organ_class klass;
+		enum organ_class klass; /* class_find() leaves CLASSES if it finds none */
 
 		if (!name ||
 		    (!class_find(name, strlen(name), &klass) && strcmp(name, "metadata") != 0))

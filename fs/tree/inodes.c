@@ -462,8 +462,8 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 				  inode->part > ORGAN_VIEW_TYPES;
 
 		*size = organ_view_size(inode->part, &organ);
-		/* A view of its own type is the organ's own bytes. What is made of another view has
-		 * no donor that would give it again. */
+		/* A view of its own type is the organ's own bytes. An organ that was made of
+		 * another view has no donor that would give it again. */
 		if (same)
 			donor = donor_ref(of);
 		else if (of && !donor_view(of))

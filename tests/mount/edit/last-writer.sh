@@ -136,8 +136,8 @@ expect(meant, "not in force when the process has closed it that wrote last")
 os.close(fd)
 expect(meant, "the close of another process has changed it")
 
-# What is complete is in force with the close of the process that wrote last, whatever others have
-# in mind; the process that goes on is told so.
+# A complete file is in force with the close of the process that wrote last, even if others would go
+# on; a process that goes on is told so.
 fd = os.open(slot, os.O_RDWR)
 os.pwrite(fd, b"\x33" * 4000, header)
 child()

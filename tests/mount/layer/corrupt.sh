@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Whatever happens to the organs of a layer between two mounts: an organ reads as it was put in
+# Organs of a layer that are damaged between two mounts: an organ reads as it was put in
 # force, or it cannot be read, .log says which one is wrong, and no model is assembled from it.
 . "${0%/*}/../lib.sh"
 

@@ -19,8 +19,8 @@ done
 cp "$TMP/blk_0_ffn_up.bin" "$TMP/blk_5_ffn_up.bin"
 "$LORA" make "$base" "$TMP/style.gguf" 'blk.0.attn_q.weight'
 
-# A layer with a row of each kind, a blob in a file, and some in rows. What it shows of these is
-# confirmed.
+# A layer with a row of each kind, a blob in a file, and some in rows. The organs that it shows
+# are confirmed.
 CONFIRMED='organs/blk_0_ffn_up norm/blk_1_attn_norm embed/token_embd organs/blk_3_ffn_up
 	organs/blk_5_ffn_up'
 mount_model -o "layer=$TMP/plain,compress=off" "$base"

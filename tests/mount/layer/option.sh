@@ -66,8 +66,8 @@ status=0
 equal "$status $(cat "$TMP/said")" "1 organfs: $layer: another mount uses this layer"
 unmount_and_wait
 
-# What a killed mount confirmed is in the log, which the next mount writes back, also one that only
-# reads; a disk that is read-only refuses that.
+# The changes that a killed mount confirmed are in the log, which the next mount writes back, also a
+# mount that only reads; a disk that is read-only refuses that.
 mount_model -o "layer=$layer" "$base"
 cp "$TMP/up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 rm "$MNT/organs/blk_0_ffn_up.bin"

@@ -51,7 +51,7 @@ shows() {
 
 # Root's daemon, which can act as each owner.
 as=
-# What is written in another user's file is his, whatever it says of itself.
+# A row in another user's file is that user's, also if it names another owner.
 layer_of roots 0 0 $OTHER
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 shows "$MNT" 0

@@ -56,7 +56,7 @@ cp "$types/q8_0/$organ" "$MNT/$organ"
 equal "$(cut -f 1-3 "$MNT/.grafts")" "$organ	copy	Q8_0"
 ! grep -q 'view:' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"
 
-# What is quantised is decoded and encoded again; rows that are no whole blocks have no such type.
+# Quantised tensors are decoded and encoded again; rows that are no whole blocks have no such type.
 unmount_and_wait
 mount_model -o ro "$(use stories260K)"
 [ -e "$MNT/.views/types/q8_0/organs/blk_0_ffn_up.bin" ] || fail 'no Q8_0 of rows of 64'

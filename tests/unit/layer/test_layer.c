@@ -527,7 +527,7 @@ static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **sta
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 2);
 	must(unlink(in_temp(state, "deep/down/layer/LAYER").text) == 0);
 	must(unlink(in_temp(state, "deep/down/layer/mine").text) == 0);
-	/* What an interrupted mount made. */
+	/* Files of an interrupted mount. */
 	site.manner.read_only = false;
 	write_text(in_temp(state, "deep/down/layer/layer.new").text, "SQLite");
 	write_text(in_temp(state, "deep/down/layer/layer.new-wal").text, "");

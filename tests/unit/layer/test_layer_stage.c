@@ -166,8 +166,8 @@ static void stage_that_shrinks_in_its_first_frame_alone_is_kept_as_it_is(void **
 	close_site(&site);
 }
 
-/* Seal those bytes with the k-th read failing. What is kept is what they are. False: there are
- * fewer reads. */
+/* Seal those bytes with the k-th read failing. A seal that succeeds keeps the bytes as they are.
+ * False: there are fewer reads. */
 static bool seal_one(const struct site *site, const uint8_t *bytes, bool in_memory, unsigned k)
 {
 	struct layer *layer = open_layer(site);
