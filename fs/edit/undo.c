@@ -40,7 +40,7 @@ void undo_list_release(struct undo_list *list)
 	for (size_t i = 0; i < list->n; i++)
 		free((char *)list->items[i].file);
 	free(list->items);
-	*list = (struct undo_list){ NULL };
+	*list = (struct undo_list){ .items = NULL };
 }
 
 /* Changes about to be undone. */

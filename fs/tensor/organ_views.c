@@ -19,7 +19,7 @@ static const struct {
 	{ "experts", "" },
 };
 
-/* By their numbers; from wide to narrow, as they are listed. */
+/* The types of .views/types, from wide to narrow. */
 static const struct {
 	uint32_t type;
 	const char *name;
