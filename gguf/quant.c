@@ -51,6 +51,11 @@ bool quant_supported(uint32_t type)
 	return type < GGML_TYPES && encoders[type];
 }
 
+bool quant_needs_importance(uint32_t type)
+{
+	return type == GGML_IQ1_M || type == GGML_IQ3_XXS;
+}
+
 float quant_max(uint32_t type)
 {
 	const float half_max = 65504.0f;

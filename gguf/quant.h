@@ -14,6 +14,9 @@
  * integer types, F64, Q8_1 and Q8_K. */
 bool quant_supported(uint32_t type);
 
+/* Does the type have an encoder that needs weights of an importance matrix? IQ1_M and IQ3_XXS. */
+bool quant_needs_importance(uint32_t type);
+
 /* The largest magnitude that every block of a supported type encodes to finite values, whatever
  * the other values of the block are. */
 float quant_max(uint32_t type);

@@ -123,6 +123,17 @@ const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX])
 	return scratch;
 }
 
+bool type_by_name(const char *name, size_t n, uint32_t *id)
+{
+	for (*id = 0; *id < GGML_TYPES; ++*id) {
+		const struct type_info *type = type_find(*id);
+
+		if (type && strlen(type->name) == n && strncasecmp(type->name, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements)
 {
 	uint64_t n = 1;

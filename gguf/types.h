@@ -6,6 +6,7 @@
 #define GGUF_TYPES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum ggml_type {
@@ -83,6 +84,9 @@ static inline uint32_t type_id(uint32_t type)
  * scratch where needed. */
 #define TYPE_NAME_MAX 24
 const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX]);
+
+/* Find the type of ggml with that name of n bytes, in capitals or not. False: there is none. */
+bool type_by_name(const char *name, size_t n, uint32_t *id);
 
 /* The number of elements of a shape of four axes, false where it exceeds 2^63 - 1. */
 bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements);

@@ -350,7 +350,7 @@ static int plan(struct merging *merging, const char *text, size_t size)
 						  .gguf = model->gguf,
 						  .open = open_model,
 						  .context = merging,
-						  .f16 = model->merged_f16,
+						  .choice = model->merged,
 						  .stop = merging->request ? merging->request->stop
 									   : NULL };
 	int rc = merge_config_read(text, size, &merging->config, &merging->err);

@@ -52,7 +52,8 @@ static bool find_type(const struct organ *slot, uint32_t values, uint32_t *type)
 	*type = slot->type;
 	if (values == slot->type)
 		return true;
-	if (slot->type != GGML_Q8_0 && slot->type != encode_type(slot->type, slot->ne[0]))
+	if (slot->type != GGML_Q8_0 &&
+	    slot->type != encode_type(slot->type, slot->ne[0], ENCODE_Q8_0))
 		*type = GGML_F16;
 	return is_real(values) && slot->type != GGML_F64 && !is_integer(slot->type);
 }

@@ -21,7 +21,7 @@
  *	  parameters:			of all models of the slice
  *	parameters:			of all
  *	dtype: float16
- *	out_dtype: float16		goes before dtype
+ *	out_dtype: q4_k			goes before dtype; either may be a type of ggml
  *	tokenizer_source: base
  *	random_seed: 42			here or among the parameters of all
  *
@@ -62,8 +62,6 @@ enum merge_parameter {
 	MERGE_INT8_MASK,
 	MERGE_PARAMETERS
 };
-
-enum merge_dtype { MERGE_DTYPE_UNSET, MERGE_DTYPE_F32, MERGE_DTYPE_F16, MERGE_DTYPE_BF16 };
 
 /* Numbers over the blocks of a slice, at least one; true is 1 and false is 0. */
 struct merge_condition {
@@ -107,7 +105,7 @@ struct merge_config {
 	size_t n;
 	struct merge_slice *slices;
 	struct merge_parameters parameters;
-	enum merge_dtype dtype;
+	uint32_t dtype; /* a type of ggml, or MERGE_TYPE_AS_IS (merge_tensor.h) */
 	bool tokenizer_of_base;
 	uint64_t seed;
 };

@@ -11,7 +11,7 @@ struct config_reader {
 	struct yaml_reader yaml;
 	struct merge_config *config;
 	bool seeded;		    /* by either of the two keys */
-	enum merge_dtype out_dtype; /* goes before dtype */
+	uint32_t out_dtype; /* goes before dtype */
 };
 
 #define refuse(reader, ...) yaml_reader_refuse(&(reader)->yaml, __VA_ARGS__)

@@ -3,8 +3,10 @@
  * (fs/util/yaml_reader.h), as a configuration. Keys may come in any order, so that what the method
  * says about them is checked when all are known. */
 #include "fs/merge/merge_config_internal.h"
+#include "fs/merge/merge_tensor.h"
 #include "fs/util/array_grown.h"
 #include "gguf/error.h"
+#include "gguf/quant.h"
 
 #include <errno.h>
 #include <string.h>
@@ -273,19 +275,29 @@ static int read_parameters(struct config_reader *reader, void *into)
 	return merge_read_parameters(reader, &reader->config->parameters);
 }
 
-static int read_type(struct config_reader *reader, enum merge_dtype *dtype)
+/* A type by its name in mergekit or in ggml. */
+static int read_type(struct config_reader *reader, uint32_t *type)
 {
-	static const char *const names[] = { [MERGE_DTYPE_F32] = "float32",
-					     [MERGE_DTYPE_F16] = "float16",
-					     [MERGE_DTYPE_BF16] = "bfloat16" };
+	static const struct {
+		const char *name;
+		uint32_t type;
+	} names[] = { { "float32", GGML_F32 }, { "float16", GGML_F16 }, { "bfloat16", GGML_BF16 } };
 	const int rc = merge_expect_word(reader, "a type");
+	const char *word;
+	size_t n;
 
-	for (enum merge_dtype t = MERGE_DTYPE_F32; rc == 0 && t <= MERGE_DTYPE_BF16; t++)
-		if (yaml_reader_is(&reader->yaml, names[t])) {
-			*dtype = t;
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (yaml_reader_is(&reader->yaml, names[i].name)) {
+			*type = names[i].type;
 			return 0;
 		}
-	return rc < 0 ? rc : refuse(reader, "here has to be float32, float16 or bfloat16");
+	word = yaml_reader_value(&reader->yaml, &n);
+	if (type_by_name(word, n, type) && quant_supported(*type) && !quant_needs_importance(*type))
+		return 0;
+	return refuse(reader, "here has to be float32, float16, bfloat16 or a type that organfs "
+			      "encodes without an importance matrix, such as q4_k");
 }
 
 static int read_dtype(struct config_reader *reader, void *into)
@@ -352,10 +364,10 @@ static int read_document(struct config_reader *reader)
 
 int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err)
 {
-	struct config_reader reader = { .config = config };
+	struct config_reader reader = { .config = config, .out_dtype = MERGE_TYPE_AS_IS };
 	int rc;
 
-	*config = (struct merge_config){ .seed = MERGE_CONFIG_SEED };
+	*config = (struct merge_config){ .seed = MERGE_CONFIG_SEED, .dtype = MERGE_TYPE_AS_IS };
 	if (n > MERGE_CONFIG_MAX)
 		return error_set(err, EFBIG, ERROR_NO_OFFSET,
 				 "a configuration has at most %zu bytes", MERGE_CONFIG_MAX);
@@ -364,7 +376,7 @@ int merge_config_read(const char *text, size_t n, struct merge_config *config, s
 		return rc;
 	rc = read_document(&reader);
 	yaml_reader_close(&reader.yaml);
-	if (reader.out_dtype != MERGE_DTYPE_UNSET)
+	if (reader.out_dtype != MERGE_TYPE_AS_IS)
 		config->dtype = reader.out_dtype;
 	return rc == 0 ? merge_config_check(config, err) : rc;
 }

@@ -38,7 +38,7 @@ struct merge_plan_params {
 	const struct gguf *gguf;
 	merge_open_model *open;
 	void *context;
-	bool f16; /* what is merged becomes F16, unless it is F32, or the configuration says */
+	enum encode_choice choice; /* of types, if the configuration names none */
 	/* When it becomes true, the plan is given up with EINTR; NULL: it never does. */
 	const atomic_bool *stop;
 };

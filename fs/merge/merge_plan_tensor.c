@@ -151,33 +151,14 @@ static int find_data(const struct planner *planner, const struct plan_place *at,
 	return rc == 0 ? check_type(planner, model, *found, true) : rc;
 }
 
-/* As the configuration says. */
-static uint32_t dtype_of(const struct merge_config *config)
-{
-	static const uint32_t types[] = { [MERGE_DTYPE_UNSET] = MERGE_TYPE_AS_IS,
-					  [MERGE_DTYPE_F32] = GGML_F32,
-					  [MERGE_DTYPE_F16] = GGML_F16,
-					  [MERGE_DTYPE_BF16] = GGML_BF16 };
-
-	return types[config->dtype];
-}
-
-static uint32_t wanted_type(const struct planner *planner, uint32_t type)
-{
-	const uint32_t dtype = dtype_of(planner->config);
-
-	if (dtype == MERGE_TYPE_AS_IS && planner->params->f16 && type != GGML_F32)
-		return GGML_F16;
-	return dtype;
-}
-
 /* Does it come out of the rule with the very bytes that it has? */
 static bool passes_through(const struct planner *planner, const struct merge_tensor *tensor)
 {
-	const uint32_t dtype = dtype_of(planner->config), type = tensor->inputs[0].type;
+	const uint32_t dtype = planner->config->dtype, type = tensor->inputs[0].type;
 
 	return tensor->rule.method == MERGE_PASSTHROUGH && tensor->rule.inputs[0].weight == 1.0 &&
-	       (dtype == MERGE_TYPE_AS_IS || merge_tensor_type(type, tensor->ne, dtype) == type);
+	       (dtype == MERGE_TYPE_AS_IS ||
+		merge_tensor_type(type, tensor->ne, dtype, ENCODE_KEEP) == type);
 }
 
 /* The bytes of a model's tensor. */
@@ -226,8 +207,8 @@ static int plan_weight(struct planner *planner, const struct plan_place *at,
 		rc = plan_refuse(planner, at->slice, "the rows of %.80s are too long to be merged",
 				 shaped->name);
 	result->made = MERGE_OF_ROWS;
-	tensor->type =
-		merge_tensor_type(shaped->type, shaped->ne, wanted_type(planner, shaped->type));
+	tensor->type = merge_tensor_type(shaped->type, shaped->ne, planner->config->dtype,
+					 planner->params->choice);
 	return rc;
 }
 

@@ -5,7 +5,6 @@
 #include "fs/merge/merge_rows.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
-#include "fs/tensor/codec.h"
 #include "gguf/quant.h"
 
 #include <errno.h>
@@ -29,11 +28,11 @@ static bool has_one_axis(const uint64_t ne[GGML_AXES])
 	return one;
 }
 
-uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted)
+uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted,
+			   enum encode_choice choice)
 {
-	if (wanted == MERGE_TYPE_AS_IS || has_one_axis(ne) ||
-	    ne[0] % type_find(wanted)->block_elements)
-		return encode_type(type, ne[0]);
+	if (wanted == MERGE_TYPE_AS_IS || has_one_axis(ne) || !encode_supported(wanted, ne[0]))
+		return encode_type(type, ne[0], choice);
 	return wanted;
 }
 

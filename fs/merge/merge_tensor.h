@@ -13,6 +13,7 @@
 #ifndef FS_MERGE_MERGE_TENSOR_H
 #define FS_MERGE_MERGE_TENSOR_H
 
+#include "fs/tensor/codec.h"
 #include "gguf/types.h"
 #include "measure/merge.h"
 
@@ -35,10 +36,11 @@ struct merge_tensor {
 };
 
 /* The type of the result for a tensor of that type and shape in the model that gives the form:
- * wanted, where that is not MERGE_TYPE_AS_IS, the tensor has more than one axis and its rows are
- * whole blocks; else encode_type(). */
+ * wanted, unless that is MERGE_TYPE_AS_IS, the tensor has only one axis, or its rows are not whole
+ * blocks; else encode_type(). */
 #define MERGE_TYPE_AS_IS UINT32_MAX
-uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted);
+uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted,
+			   enum encode_choice choice);
 
 /* The bytes of the result. It takes references of its own to the files. NULL: out of memory, or the
  * result is too large. */

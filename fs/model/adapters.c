@@ -109,7 +109,7 @@ static bool has_pairs_in_base(const struct model *model)
 	return false;
 }
 
-struct adapters *adapters_new(struct model *model, bool f16)
+struct adapters *adapters_new(struct model *model)
 {
 	struct adapters *adapters = calloc(1, sizeof(*adapters));
 
@@ -117,7 +117,6 @@ struct adapters *adapters_new(struct model *model, bool f16)
 		return NULL;
 	pthread_mutex_init(&adapters->lock, NULL);
 	adapters->apply = model->whole && !has_pairs_in_base(model);
-	adapters->f16 = f16;
 	adapters->matrix_cache = matrix_cache_new();
 	if (!adapters->matrix_cache ||
 	    add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {

@@ -38,7 +38,7 @@ struct adapters; /* any thread may use it */
 
 /* Those of a model whose slots are there, which follow them from now on. The model is borrowed.
  * NULL: out of memory. */
-struct adapters *adapters_new(struct model *model, bool f16);
+struct adapters *adapters_new(struct model *model);
 void adapters_free(struct adapters *adapters); /* NULL is fine */
 
 /* Can adapters be merged into the model? */

@@ -31,7 +31,7 @@ struct adapter_entry {
 
 /* What only changes with the commit lock and this lock held may be read with either. */
 struct adapters {
-	bool apply, f16;
+	bool apply;
 	bool alpha_reported; /* that there is no alpha */
 	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock; /* protects what follows */

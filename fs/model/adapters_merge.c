@@ -284,7 +284,7 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	if (planning.merge.n == 0 && !planning.err.code)
 		return NULL;
 	planning.merge.type =
-		lora_merge_type(planning.merge.w.type, planning.merge.ne[0], adapters->f16);
+		encode_type(planning.merge.w.type, planning.merge.ne[0], model->merged);
 	now = slots_get(model->slots, slot);
 	*same = now && now->kind == CONTENT_MERGED && now->merge && now->own == own &&
 		!planning.err.code && lora_merge_same(now->merge, &planning.merge);

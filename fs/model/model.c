@@ -240,7 +240,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	model->log = site->log;
 	model->remote = site->remote;
 	model->any_shape = options->any_shape;
-	model->merged_f16 = options->merged_f16;
+	model->merged = options->merged;
 	model->follow = !options->keep_blocks;
 	model->first = site->old ? site->old->first : model;
 	atomic_init(&model->latest, model);
@@ -268,7 +268,7 @@ struct model *model_open(const struct model_options *options, const char *path,
 	}
 	if (rc == 0 && name_model(model, path, site) < 0)
 		rc = out_of_memory(err);
-	if (rc == 0 && !(model->adapters = adapters_new(model, options->merged_f16)))
+	if (rc == 0 && !(model->adapters = adapters_new(model)))
 		rc = out_of_memory(err);
 	if (rc == 0)
 		rc = find_layer(model, options, site, err);

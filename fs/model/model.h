@@ -5,6 +5,7 @@
 #define FS_MODEL_MODEL_H
 
 #include "fs/base/fingerprint.h"
+#include "fs/tensor/codec.h"
 #include "gguf/anatomy.h"
 #include "gguf/organ.h"
 
@@ -85,7 +86,8 @@ struct model {
 	struct organ_place *places; /* one a slot; those of slots that were entered never change */
 	struct log *log;
 	struct remote_cache *remote; /* as in its params */
-	bool any_shape, follow, merged_f16;
+	bool any_shape, follow;
+	enum encode_choice merged; /* type of results of adapters and merges */
 	char *shown; /* the name of its directory, where there are several; set before another
 			thread knows the model */
 	_Atomic(struct model *) latest; /* of the first: who has its place now */
@@ -128,10 +130,10 @@ struct model {
 /* What the user chose for all models of a mount. */
 struct model_options {
 	bool read_only, any_shape, keep_blocks;
-	bool fresh;	 /* a private layer that an earlier mount left is not taken up */
-	bool merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
-	int compress;	 /* zstd level for organs in the layer; 0: none */
-	const char *header; /* file with that of a directory of organ files; NULL: its own */
+	bool fresh;		   /* a private layer that an earlier mount left is not taken up */
+	enum encode_choice merged; /* type of results of adapters and merges */
+	int compress;		   /* zstd level for organs in the layer; 0: none */
+	const char *header;	   /* file with that of a directory of organ files; NULL: its own */
 };
 
 /* What a model has from the mount; log, cache and remote are borrowed and outlive it. */

@@ -123,7 +123,7 @@ static struct model *open_and_recover(const struct models *models, const char *n
 		.any_shape = options->any_shape,
 		.keep_blocks = options->keep_blocks,
 		.fresh = options->fresh,
-		.merged_f16 = options->merged_f16,
+		.merged = options->merged,
 		.header = options->header,
 		.compress = options->compress,
 	};

@@ -4,6 +4,7 @@
 #include "fs/mount/config.h"
 #include "fs/mount/foreign_options.h"
 #include "fs/storage/zstd_seekable.h"
+#include "fs/tensor/codec.h"
 #include "fs/tensor/sampling.h"
 #include "fs/util/log.h"
 #include "fs/util/url.h"
@@ -125,8 +126,9 @@ static const struct fuse_opt templates[] = {
 	OPTION("shape=same", any_shape, 0),
 	OPTION("blocks=keep", keep_blocks, 1),
 	OPTION("blocks=follow", keep_blocks, 0),
-	OPTION("merged=f16", merged_f16, 1),
-	OPTION("merged=own", merged_f16, 0),
+	OPTION("merged=keep", merged, ENCODE_KEEP),
+	OPTION("merged=q8_0", merged, ENCODE_Q8_0),
+	OPTION("merged=f16", merged, ENCODE_F16),
 	OPTION("views=listed", list_views, 1),
 	OPTION("views=unlisted", list_views, 0),
 	OPTION("passthrough=no", no_passthrough, 1),
@@ -579,7 +581,7 @@ const char *options_help(void)
 	       "  -o compress=N    zstd level for organs in the layer (1), or off\n"
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
-	       "  -o merged=f16    what adapters change becomes F16, unless it is F32\n"
+	       "  -o merged=TYPE   type of merged tensors: keep (the base's), q8_0 or f16\n"
 	       "  -o views=listed  show .base, .views and metadata in listings\n"
 	       "  -o passthrough=no,snapshot=no  let the kernel read no file, make none\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"

@@ -34,7 +34,7 @@ struct options {
 	int no_snapshot;    /* no file is made for the kernel to read */
 	int lineage;	   /* an assembled model says how it was made */
 	int print_recipe;  /* that which the one model carries; nothing is mounted */
-	int merged_f16; /* what adapters are merged into is F16, unless it is F32 (lora_merge.h) */
+	unsigned merged; /* enum encode_choice, of results of adapters and merges */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
 	char *output; /* absolute; NULL: beside the base */

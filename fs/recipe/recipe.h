@@ -10,8 +10,9 @@
  *	  contents: HEX			as fingerprint_contents()
  *	  recipe: |			ancestry: what the file carries as organfs.recipe, or in
  *					its place "cut: yes": it is too long or too deep
- *	options:			of the mount, those that are not as by default
- *	  blocks: keep
+ *	options:			of the mount
+ *	  blocks: keep			if it is not the default
+ *	  merged: keep			with adapters or a merge; without it: q8_0
  *	donors:				what has to be at hand; grafts name them by 1, 2, ...
  *	- name: donor.gguf
  *	  size: 123456
@@ -127,7 +128,7 @@ struct recipe_adapter {
 	struct recipe_text value; /* of a setting */
 };
 
-/* Of the mount: texts that are there are not as by default. */
+/* Options of the mount: blocks if it is not the default, merged if recipe_makes_values(). */
 struct recipe_options {
 	struct recipe_text blocks, merged;
 };
@@ -153,6 +154,12 @@ static inline bool recipe_is_empty(const struct recipe *recipe)
 {
 	return !recipe->merge.config.bytes && recipe->n_grafts == 0 && recipe->n_keys == 0 &&
 	       recipe->n_adapters == 0;
+}
+
+/* Does the model of the recipe have tensors that are computed, in types that -o merged= chooses? */
+static inline bool recipe_makes_values(const struct recipe *recipe)
+{
+	return recipe->merge.config.bytes || recipe->n_adapters;
 }
 
 /* A copy of n bytes. Returns 0 or -ENOMEM. */

@@ -46,6 +46,7 @@ void recipe_say(const struct recipe_replay *replay, const char *format, ...)
 static int check_base(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
+	const char *merged = recipe->options.merged.bytes;
 	struct model *model = replay->model;
 	bool same;
 	int rc;
@@ -69,10 +70,13 @@ static int check_base(struct recipe_replay *replay)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for a mount with -o blocks=%s",
 				 model->follow ? "keep" : "follow");
-	if (recipe->n_adapters && model->merged_f16 != (recipe->options.merged.bytes != NULL))
+	/* Recipes of version 0.2 name F16 alone. */
+	if (!merged)
+		merged = encode_choice_name(ENCODE_Q8_0);
+	if (recipe_makes_values(recipe) && strcmp(merged, encode_choice_name(model->merged)) != 0)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a mount with -o merged=%s",
-				 model->merged_f16 ? "own" : "f16");
+				 "it is for a mount with -o merged=%.40s%s", merged,
+				 recipe->options.merged.bytes ? "" : ", as it names no type");
 	return 0;
 }
 

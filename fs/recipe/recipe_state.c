@@ -357,8 +357,7 @@ static int add_base(struct maker *maker)
 		return -EIO;
 	base->size = backing_size(model->base);
 	if (recipe_origin_name(&base->name, backing_path(model->base)) < 0 ||
-	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
-	    (model->merged_f16 && set(&recipe->options.merged, "f16") < 0))
+	    (!model->follow && set(&recipe->options.blocks, "keep") < 0))
 		return -ENOMEM;
 	rc = recipe_ancestry_contents(maker->ancestry, model->base, model->gguf, base->contents);
 	return rc == 0 ? recipe_ancestry_fill(maker->ancestry, base, model->base, model->gguf, NULL)
@@ -468,6 +467,8 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 	rc = add_adapters(&maker, true);
 	if (rc == 0)
 		rc = add_adapters(&maker, false);
+	if (rc == 0 && recipe_makes_values(recipe))
+		rc = set(&recipe->options.merged, encode_choice_name(model->merged));
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "adapters: %s", strerror(-rc)) : 0;
 }
 

@@ -4,6 +4,7 @@
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "gguf/dequant.h"
+#include "gguf/quant.h"
 #include "gguf/types.h"
 
 #include <errno.h>
@@ -114,9 +115,27 @@ struct backing *decode_new(struct backing *file, uint64_t offset, uint32_t type,
 	return computed_rows_new(&source, file);
 }
 
-uint32_t encode_type(uint32_t type, uint64_t row)
+const char *encode_choice_name(enum encode_choice choice)
 {
-	if (type == GGML_F32 || type == GGML_F16 || type == GGML_BF16)
+	static const char *const names[ENCODE_CHOICES] = { "keep", "q8_0", "f16" };
+
+	return names[choice];
+}
+
+bool encode_supported(uint32_t type, uint64_t row)
+{
+	return quant_supported(type) && !quant_needs_importance(type) &&
+	       row % type_find(type)->block_elements == 0;
+}
+
+uint32_t encode_type(uint32_t type, uint64_t row, enum encode_choice choice)
+{
+	if (type == GGML_F32)
 		return type;
-	return row % type_find(GGML_Q8_0)->block_elements == 0 ? GGML_Q8_0 : GGML_F16;
+	if (choice == ENCODE_F16)
+		return GGML_F16;
+	if (type == GGML_F16 || type == GGML_BF16 ||
+	    (choice == ENCODE_KEEP && encode_supported(type, row)))
+		return type;
+	return encode_supported(GGML_Q8_0, row) ? GGML_Q8_0 : GGML_F16;
 }

@@ -28,9 +28,23 @@ bool decode_gives_weights(uint32_t type);
 int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned flags,
 		uint64_t first, uint64_t n, void *scratch, float *values, const atomic_bool *stop);
 
-/* The type of the values computed from a tensor of that type with rows of that length: F32, F16 and
- * BF16 stay, of any other it is Q8_0, which adds hardly an error of its own, or F16 where the row
- * is not made of whole blocks. */
-uint32_t encode_type(uint32_t type, uint64_t row);
+/* The choice of a type for values computed from a tensor (-o merged=). */
+enum encode_choice {
+	ENCODE_KEEP, /* the tensor's own type, if it has an encoder that needs no weights */
+	ENCODE_Q8_0, /* Q8_0, which adds hardly an error of its own */
+	ENCODE_F16,
+	ENCODE_CHOICES
+};
+
+/* "keep", "q8_0", "f16" */
+const char *encode_choice_name(enum encode_choice choice);
+
+/* The type for values computed from a tensor of that type with rows of that length. F32 always
+ * stays, F16 and BF16 stay unless the choice is ENCODE_F16. If rows are not whole blocks of the
+ * chosen type, the type is Q8_0 or, at last, F16. */
+uint32_t encode_type(uint32_t type, uint64_t row, enum encode_choice choice);
+
+/* Can a type be written for a tensor with rows of that length, without weights? */
+bool encode_supported(uint32_t type, uint64_t row);
 
 #endif

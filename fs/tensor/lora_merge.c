@@ -51,11 +51,6 @@ bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b)
 	return same;
 }
 
-uint32_t lora_merge_type(uint32_t type, uint64_t length, bool f16)
-{
-	return f16 && type != GGML_F32 ? GGML_F16 : encode_type(type, length);
-}
-
 static uint64_t row_bytes(uint32_t type, uint64_t length)
 {
 	const struct type_info *info = type_find(type);

@@ -29,17 +29,13 @@ struct lora_merge_pair {
 struct lora_merge {
 	struct lora_merge_data w;
 	uint64_t ne[GGML_AXES]; /* of w and of the result */
-	uint32_t type;		/* of the result: F32, F16, BF16, or Q8_0 where rows are blocks */
+	uint32_t type;		/* of the result: encode_supported() */
 	uint32_t n;
 	struct lora_merge_pair pairs[LORA_MERGE_PAIRS_MAX];
 };
 
 /* Do both make the same bytes, from the same files? */
 bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b);
-
-/* The type of the result for a tensor of that type and row length: encode_type(), or with f16, F16
- * in place of all but F32. */
-uint32_t lora_merge_type(uint32_t type, uint64_t length, bool f16);
 
 /* The bytes of the result. It takes references of its own to the files and to matrices; *kept is
  * the merge that it goes by, borrowed. NULL: out of memory, or the result is too large. */

@@ -45,7 +45,7 @@ static bool is_purified(const struct organ *organ, struct organ *made)
 	if (!decode_gives_weights(organ->type) || organ->dims < 2 || organ->ne[0] < ROW_MIN ||
 	    organ->ne[0] > PURIFIED_ROW_MAX || organ->data_size == 0)
 		return false;
-	made->type = encode_type(organ->type, organ->ne[0]);
+	made->type = encode_type(organ->type, organ->ne[0], ENCODE_Q8_0);
 	return type_size(made->type, made->ne, &made->data_size) == TYPE_SIZE_OK;
 }
 

@@ -23,7 +23,7 @@ function __organfs_option_list
 		case 'blocks=*'
 			set offers follow keep
 		case 'merged=*'
-			set offers f16 own
+			set offers keep q8_0 f16
 		case 'views=*'
 			set offers listed unlisted
 		case 'passthrough=*' 'snapshot=*'
@@ -50,7 +50,7 @@ function __organfs_option_list
 				compress=\t'zstd level for organs in the layer' \
 				shape=any\t'accept organs of other shapes' \
 				blocks=keep\t'do not let block_count follow the blocks' \
-				merged=f16\t'what adapters change becomes F16' \
+				merged=q8_0\t'merged tensors become Q8_0' merged=f16\t'merged tensors become F16' \
 				views=listed\t'show .base and .views in listings' \
 				passthrough=no\t'let the kernel read no file by itself' \
 				snapshot=no\t'make no file for the kernel to read' \
@@ -70,7 +70,7 @@ function __organfs_option_list
 				noauto_unmount\t'not auto_unmount' \
 				noconfine\t'not confine' nofresh\t'not fresh' \
 				nolineage\t'not lineage' \
-				shape=same\t'not shape=any' merged=own\t'not merged=f16' \
+				shape=same\t'not shape=any' merged=keep\t'merged tensors keep their type' \
 				model=\t'one model more'
 	end
 	for offer in $offers

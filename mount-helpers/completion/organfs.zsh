@@ -16,7 +16,7 @@ _organfs_option_list() {
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \
 		'shape[accept organs of other shapes]:shape:(any same)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
-		'merged[what adapters change becomes F16]:type:(f16 own)' \
+		'merged[type of merged tensors]:type:(keep q8_0 f16)' \
 		'views[show .base and .views in listings]:manner:(listed unlisted)' \
 		'passthrough[may the kernel read files by itself]:answer:(no yes)' \
 		'snapshot[may files be made for the kernel to read]:answer:(no yes)' \

@@ -28,7 +28,7 @@ equal "$(cat "$TMP/lora/adapters/lora.alpha")" 10
 expect_fail 'permission denied' bash -c "echo 3 >'$TMP/lora/adapters/lora.alpha'"
 expect_fail 'invalid argument' ln -s "$a" "$TMP/lora/adapters/a.gguf"
 
-mount_model -o noassemble "$base"
+mount_model -o merged=q8_0,noassemble "$base"
 cp -r "$TMP/lora/adapters" "$MNT/"
 equal "$(cat "$MNT/adapters/lora.alpha")" 10
 equal "$(cat "$MNT/adapters/lora.scale")" 1
@@ -101,7 +101,7 @@ rm -f "$MNT/$pair"_*
 unmount_and_wait
 
 # A half for a tensor that was added waits where that is gone, also for the next mount.
-mount_model -o noassemble "$base"
+mount_model -o merged=q8_0,noassemble "$base"
 "$GGUF" organ "$base" blk.0.attn_k.weight "$TMP/k.bin"
 cp "$TMP/k.bin" "$MNT/skeleton/blk_1_attn_k.bin"
 cp "$TMP/a.bin" "$MNT/adapters/blk_1_attn_k_weight_lora_a.bin"
@@ -109,7 +109,7 @@ cp "$TMP/b.bin" "$MNT/adapters/blk_1_attn_k_weight_lora_b.bin"
 differ "$MNT/skeleton/blk_1_attn_k.bin" "$TMP/k.bin"
 rm "$MNT/skeleton/blk_1_attn_k.bin"
 unmount_and_wait
-mount_model -o noassemble "$base"
+mount_model -o merged=q8_0,noassemble "$base"
 exists "$MNT/adapters/blk_1_attn_k_weight_lora_a.bin"
 ! grep 'left alone' "$MNT/.log" || fail 'a half was left alone'
 cp "$TMP/k.bin" "$MNT/skeleton/blk_1_attn_k.bin"

@@ -15,6 +15,7 @@ blocks=$(cat "$MNT/metadata/llama.block_count") # as llama is the base's own val
 sed '/^donors/,$d; /^grafts/,$d' "$MNT/.recipe" >"$TMP/by-hand.yml"
 unmount_and_wait "$MNT"
 cat >>"$TMP/by-hand.yml" <<EOF
+options: {merged: keep}
 grafts:
 - {slot: organs/blk_5_ffn_up, how: reference, donor: base, from: blk.1.ffn_up.weight}
 - {slot: organs/blk_1_ffn_up, how: link, target: $TMP/donor/organs/blk_1_ffn_up.bin}

@@ -137,7 +137,7 @@ unmount_and_wait
 # would be mapped.
 base=$(use stories260K-q8_0)
 "$LORA" make "$base" "$TMP/adapter.gguf" blk.0.ffn_up.weight
-for as in own f16; do
+for as in q8_0 f16; do
 	mount_model -o "noassemble,fresh,merged=$as" "$base"
 	npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
 	ln -s "$TMP/adapter.gguf" "$MNT/adapters/"
@@ -148,7 +148,7 @@ import numpy as np
 
 try:
     np.load(sys.argv[1], mmap_mode="r+")
-    assert sys.argv[2] == "own"
+    assert sys.argv[2] == "q8_0"
 except PermissionError:
     assert sys.argv[2] == "f16"
 END

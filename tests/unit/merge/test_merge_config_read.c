@@ -2,6 +2,7 @@
 /* test_merge_config_read.c - fs/merge/merge_config_read.c and merge_config.c: configurations of
  * mergekit, and all that is none. */
 #include "fs/merge/merge_config.h"
+#include "fs/merge/merge_tensor.h"
 #include "tests/unit/unit.h"
 
 #define LINEAR "merge_method: linear\n"
@@ -64,7 +65,7 @@ static void the_type_of_what_comes_out_goes_before_that_of_the_work(void **state
 		snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: x}]\n%s",
 			 types[i]);
 		config = read_config(text);
-		assert_int_equal(config.dtype, MERGE_DTYPE_BF16);
+		assert_int_equal(config.dtype, GGML_BF16);
 		merge_config_release(&config);
 	}
 }
@@ -79,7 +80,7 @@ static void every_key_is_read(void **state)
 	assert_int_equal(config.method, MERGE_TIES);
 	assert_string_equal(config.base_model, "base.gguf");
 	assert_true(config.base_line == 3 && config.base_column == 13);
-	assert_int_equal(config.dtype, MERGE_DTYPE_F16);
+	assert_int_equal(config.dtype, GGML_F16);
 	assert_true(config.tokenizer_of_base && config.sliced && config.seed == 7);
 	assert_true(only(&config.parameters, MERGE_NORMALIZE)->numbers[0] == 0.0);
 	assert_true(only(&config.parameters, MERGE_INT8_MASK)->numbers[0] == 1.0);
@@ -115,7 +116,7 @@ static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **st
 	assert_int_equal(config.slices[0].base, MERGE_CONFIG_NO_SOURCE);
 	assert_false(config.sliced || config.tokenizer_of_base);
 	assert_int_equal(config.seed, 42);
-	assert_int_equal(config.dtype, MERGE_DTYPE_UNSET);
+	assert_int_equal(config.dtype, MERGE_TYPE_AS_IS);
 	assert_null(config.base_model);
 	merge_config_release(&config);
 }
@@ -217,7 +218,8 @@ static const struct {
 	{ "merge_method: linear\nmerge_method: linear\n", "2:1", "\"merge_method\"" },
 	{ LINEAR TWO "modules: {}\n", "5:1", "\"modules\"" },
 	{ LINEAR TWO "chat_template: x\n", "5:1", "\"chat_template\"" },
-	{ LINEAR TWO "dtype: int8\n", "5:8", "here has to be float32, float16 or bfloat16" },
+	{ LINEAR TWO "dtype: int8\n", "5:8",
+	  "here has to be float32, float16, bfloat16 or a type" },
 	{ LINEAR TWO "tokenizer_source: union\n", "5:19",
 	  "\"union\" is not supported, the tokenizer of \"base\" is" },
 	{ LINEAR TWO "random_seed: -1\n", "5:14", "here has to be a whole number below 2^64" },

@@ -104,11 +104,11 @@ static int open_beside(void *context, const char *written, struct base *base, ch
 	return merge_open_by_path(context, written, NULL, base, path, err);
 }
 
-static struct merge_plan_params beside(void **state, bool f16)
+static struct merge_plan_params beside(void **state, enum encode_choice choice)
 {
 	return (struct merge_plan_params){ .open = open_beside,
 					   .context = ((struct temp *)*state)->dir,
-					   .f16 = f16 };
+					   .choice = choice };
 }
 
 static void plan_into(struct planned *planned, struct merge_plan_params params)
@@ -131,14 +131,14 @@ static struct planned plan_by(void **state, const char *text, struct merge_plan_
 	return planned;
 }
 
-static struct planned plan_as(void **state, const char *text, bool f16)
+static struct planned plan_as(void **state, const char *text, enum encode_choice choice)
 {
-	return plan_by(state, text, beside(state, f16));
+	return plan_by(state, text, beside(state, choice));
 }
 
 static struct planned plan(void **state, const char *text)
 {
-	struct planned planned = plan_as(state, text, false);
+	struct planned planned = plan_as(state, text, ENCODE_KEEP);
 
 	if (!planned.plan)
 		fail_msg("%s: %s", text, planned.err.text);
@@ -269,15 +269,17 @@ static void the_type_is_the_forms_unless_the_configuration_says(void **state)
 {
 	static const struct {
 		const char *dtype;
-		bool f16;
+		enum encode_choice choice;
 		uint32_t form, matrix;
 	} cases[] = {
-		{ "", false, GGML_Q4_0, GGML_Q8_0 },
-		{ "", true, GGML_Q4_0, GGML_F16 },
-		{ "", true, OF_F32, GGML_F32 },
-		{ "dtype: float32\n", true, GGML_F16, GGML_F32 },
-		{ "dtype: float16\n", false, GGML_F16, GGML_F16 },
-		{ "dtype: bfloat16\n", false, GGML_F16, GGML_BF16 },
+		{ "", ENCODE_KEEP, GGML_Q4_0, GGML_Q4_0 },
+		{ "", ENCODE_Q8_0, GGML_Q4_0, GGML_Q8_0 },
+		{ "", ENCODE_F16, GGML_Q4_0, GGML_F16 },
+		{ "", ENCODE_F16, OF_F32, GGML_F32 },
+		{ "dtype: float32\n", ENCODE_F16, GGML_F16, GGML_F32 },
+		{ "dtype: float16\n", ENCODE_KEEP, GGML_F16, GGML_F16 },
+		{ "dtype: bfloat16\n", ENCODE_KEEP, GGML_F16, GGML_BF16 },
+		{ "dtype: bfloat16\nout_dtype: q5_0\n", ENCODE_F16, GGML_F16, GGML_Q5_0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -289,7 +291,7 @@ static void the_type_is_the_forms_unless_the_configuration_says(void **state)
 						  .type = cases[i].form });
 		save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
 		snprintf(text, sizeof(text), "%s%s", cases[i].dtype, LINEAR);
-		p = plan_as(state, text, cases[i].f16);
+		p = plan_as(state, text, cases[i].choice);
 		assert_non_null(p.plan);
 		assert_int_equal(tensor_of(&p, "blk.0.attn_q.weight")->tensor.type,
 				 cases[i].matrix);
@@ -307,7 +309,7 @@ static void passthrough_takes_the_bytes_as_they_are(void **state)
 	assert_as_model(&p, "blk.1.attn_q.weight", "donor", "blk.1.attn_q.weight");
 	assert_as_model(&p, "output.weight", "donor", "output.weight");
 	release(&p);
-	p = plan_as(state, "merge_method: passthrough\nmodels: [{model: form}]\n", true);
+	p = plan_as(state, "merge_method: passthrough\nmodels: [{model: form}]\n", ENCODE_F16);
 	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
 	release(&p);
 	/* Norms are F32 as they are. */
@@ -447,7 +449,7 @@ static char *many_slices(unsigned n, unsigned blocks, unsigned step)
 static void assert_not_planned(void **state, const char *text, int code, const char *place,
 			       const char *says)
 {
-	struct planned p = plan_as(state, text, false);
+	struct planned p = plan_as(state, text, ENCODE_KEEP);
 	unsigned line = 0, column = 0;
 	char found[32];
 
@@ -771,7 +773,7 @@ static int open_the_form(void *context, const char *written, struct base *base, 
 static void assert_no_secret(void **state, const char *text, const char *says)
 {
 	struct planned p = { 0 };
-	struct merge_plan_params params = beside(state, false);
+	struct merge_plan_params params = beside(state, ENCODE_KEEP);
 
 	params.open = open_the_form;
 	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
@@ -811,7 +813,7 @@ static int open_and_truncate(void *context, const char *written, struct base *ba
 
 static void a_model_that_cannot_be_read_any_more_is_refused(void **state)
 {
-	struct merge_plan_params params = beside(state, false);
+	struct merge_plan_params params = beside(state, ENCODE_KEEP);
 	struct planned p;
 
 	params.open = open_and_truncate;
@@ -932,7 +934,7 @@ static void without_memory_nothing_is_planned(void **state)
 		merge_plan_free(p.plan);
 		p.err = (struct error){ 0 };
 		allocation_fails(k);
-		plan_into(&p, beside(state, false));
+		plan_into(&p, beside(state, ENCODE_KEEP));
 		if (!allocation_failed())
 			break;
 		assert_null(p.plan);

@@ -130,7 +130,7 @@ static void begin_scene(struct scene *scene, const struct merge_rule *rule,
 	memcpy(scene->tensor.ne, ne, sizeof(scene->tensor.ne));
 	scene->values = to_size(rule->rows * rule->columns);
 	scene->models = models;
-	scene->tensor.type = merge_tensor_type(base_type, ne, MERGE_TYPE_AS_IS);
+	scene->tensor.type = merge_tensor_type(base_type, ne, MERGE_TYPE_AS_IS, ENCODE_Q8_0);
 	scene->size = bytes_of(scene->tensor.type, scene->values);
 }
 
@@ -371,15 +371,19 @@ static void the_type_is_one_that_can_be_made(void **state)
 			      odd[GGML_AXES] = { 63, 1, 3, 1 };
 
 	(void)state;
-	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, MERGE_TYPE_AS_IS), GGML_Q8_0);
-	assert_int_equal(merge_tensor_type(GGML_F64, odd, MERGE_TYPE_AS_IS), GGML_F16);
-	assert_int_equal(merge_tensor_type(GGML_BF16, odd, MERGE_TYPE_AS_IS), GGML_BF16);
-	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, GGML_F16), GGML_F16);
-	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_F16), GGML_F16);
-	assert_int_equal(merge_tensor_type(GGML_F32, row, GGML_F16), GGML_F32);
-	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_BF16), GGML_BF16);
-	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_Q8_0), GGML_Q8_0);
-	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_Q8_0), GGML_F32);
+	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, MERGE_TYPE_AS_IS, ENCODE_Q8_0),
+			 GGML_Q8_0);
+	assert_int_equal(merge_tensor_type(GGML_Q4_0, ne, MERGE_TYPE_AS_IS, ENCODE_KEEP),
+			 GGML_Q4_0);
+	assert_int_equal(merge_tensor_type(GGML_F64, odd, MERGE_TYPE_AS_IS, ENCODE_Q8_0), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_BF16, odd, MERGE_TYPE_AS_IS, ENCODE_Q8_0),
+			 GGML_BF16);
+	assert_int_equal(merge_tensor_type(GGML_Q4_K, ne, GGML_F16, ENCODE_Q8_0), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_F16, ENCODE_Q8_0), GGML_F16);
+	assert_int_equal(merge_tensor_type(GGML_F32, row, GGML_F16, ENCODE_Q8_0), GGML_F32);
+	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_BF16, ENCODE_Q8_0), GGML_BF16);
+	assert_int_equal(merge_tensor_type(GGML_F32, ne, GGML_Q8_0, ENCODE_Q8_0), GGML_Q8_0);
+	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_Q8_0, ENCODE_Q8_0), GGML_F32);
 }
 
 static void what_no_memory_holds_is_refused(void **state)

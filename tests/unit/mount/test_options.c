@@ -2,6 +2,7 @@
 /* test_options.c - fs/mount/options.c: every option, and what is said about those that are
  * wrong. */
 #include "fs/mount/options.h"
+#include "fs/tensor/codec.h"
 #include "tests/unit/temp_dir.h"
 
 #include <limits.h>
@@ -569,7 +570,7 @@ static void every_default_can_be_taken_back(void **state)
 	struct options options = good_files(state, "m mnt", defaults, NULL);
 
 	assert_true(options.read_only && options.no_assembly && options.no_execution);
-	assert_true(options.any_shape && options.list_views && options.merged_f16);
+	assert_true(options.any_shape && options.list_views && options.merged == ENCODE_F16);
 	assert_true(options.keep_blocks && options.auto_unmount);
 	assert_true(options.no_passthrough && options.no_snapshot);
 	assert_int_equal(options.allow, ALLOW_OTHER);
@@ -577,11 +578,11 @@ static void every_default_can_be_taken_back(void **state)
 	options_release(&options);
 	options = good_files(state,
 			     "m mnt -o rw,assemble,exec,noallow_other,noauto_unmount,shape=same,"
-			     "views=unlisted,merged=own,blocks=follow,compress=1,"
+			     "views=unlisted,merged=keep,blocks=follow,compress=1,"
 			     "passthrough=yes,snapshot=yes",
 			     defaults, NULL);
 	assert_false(options.read_only || options.no_assembly || options.no_execution);
-	assert_false(options.any_shape || options.list_views || options.merged_f16);
+	assert_false(options.any_shape || options.list_views || options.merged);
 	assert_false(options.keep_blocks || options.auto_unmount);
 	assert_false(options.no_passthrough || options.no_snapshot);
 	assert_int_equal(options.allow, ALLOW_OWNER);

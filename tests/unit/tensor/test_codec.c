@@ -108,9 +108,23 @@ static void floats_keep_their_type_and_anything_else_is_q8_0_or_f16(void **state
 	for (uint32_t type = 0; type < GGML_TYPES; type++) {
 		const bool stays = type == GGML_F32 || type == GGML_F16 || type == GGML_BF16;
 
-		assert_int_equal(encode_type(type, 96), stays ? type : GGML_Q8_0);
-		assert_int_equal(encode_type(type, 100), stays ? type : GGML_F16);
+		assert_int_equal(encode_type(type, 96, ENCODE_Q8_0), stays ? type : GGML_Q8_0);
+		assert_int_equal(encode_type(type, 100, ENCODE_Q8_0), stays ? type : GGML_F16);
+		assert_int_equal(encode_type(type, 96, ENCODE_F16),
+				 type == GGML_F32 ? type : GGML_F16);
 	}
+}
+
+static void keep_falls_back_to_q8_0_without_an_encoder_or_whole_blocks(void **state)
+{
+	(void)state;
+	assert_int_equal(encode_type(GGML_Q4_K, 512, ENCODE_KEEP), GGML_Q4_K);
+	assert_int_equal(encode_type(GGML_Q4_K, 96, ENCODE_KEEP), GGML_Q8_0);
+	assert_int_equal(encode_type(GGML_Q4_0, 100, ENCODE_KEEP), GGML_F16);
+	assert_int_equal(encode_type(GGML_IQ2_XXS, 512, ENCODE_KEEP), GGML_Q8_0);
+	assert_int_equal(encode_type(GGML_IQ3_XXS, 512, ENCODE_KEEP), GGML_Q8_0);
+	assert_int_equal(encode_type(GGML_IQ1_M, 512, ENCODE_KEEP), GGML_Q8_0);
+	assert_int_equal(encode_type(GGML_IQ3_S, 512, ENCODE_KEEP), GGML_IQ3_S);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)

@@ -101,7 +101,7 @@ static void check(void **state, uint32_t type, uint64_t ne0, uint64_t ne1, uint6
 	const uint64_t rank = 5;
 	struct matrix_cache *matrices = matrix_cache_new();
 	struct lora_merge merge = { .ne = { ne0, ne1, ne2, 1 },
-				    .type = lora_merge_type(type, ne0, false) };
+				    .type = encode_type(type, ne0, ENCODE_KEEP) };
 	struct lora_merge_pair *pair = &merge.pairs[merge.n++];
 	const struct lora_merge *kept;
 	struct backing *merged;
@@ -161,19 +161,6 @@ static void the_embeddings_halves_stand_the_other_way_round(void **state)
 {
 	check(state, GGML_F32, 24, 90, 1, true);
 	check(state, GGML_Q8_0, 32, 90, 1, true);
-}
-
-static void the_result_is_of_a_type_that_can_be_made(void **state)
-{
-	(void)state;
-	assert_int_equal(lora_merge_type(GGML_F32, 7, false), GGML_F32);
-	assert_int_equal(lora_merge_type(GGML_F32, 64, true), GGML_F32);
-	assert_int_equal(lora_merge_type(GGML_F16, 64, false), GGML_F16);
-	assert_int_equal(lora_merge_type(GGML_BF16, 64, false), GGML_BF16);
-	assert_int_equal(lora_merge_type(GGML_BF16, 64, true), GGML_F16);
-	assert_int_equal(lora_merge_type(GGML_Q4_K, 256, false), GGML_Q8_0);
-	assert_int_equal(lora_merge_type(GGML_Q4_K, 256, true), GGML_F16);
-	assert_int_equal(lora_merge_type(GGML_F64, 40, false), GGML_F16);
 }
 
 static void what_cannot_be_read_cannot_be_merged(void **state)

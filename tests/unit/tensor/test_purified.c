@@ -32,7 +32,7 @@ static void rows_are_purified_each_by_itself(void **state)
 
 	for (size_t i = 0; i < 2 * ARRAY_LENGTH(types); i++) {
 		const enum purifier purifier = i % 2 ? PURIFIER_FRACTAL : PURIFIER_SPECTRAL;
-		const uint32_t type = types[i / 2], made_type = encode_type(type, ROW);
+		const uint32_t type = types[i / 2], made_type = encode_type(type, ROW, ENCODE_Q8_0);
 		struct tensor_file t = new_tensor(state, "t", type, 2, ne, NULL);
 		const struct organ made = purified_organ(&t.located.organ);
 		struct view *view = purified_view(purifier, &t.located);
