@@ -269,7 +269,9 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 		if (n <= 0) {
 			pthread_mutex_lock(&loop->lock);
 			loop->over = true;
-			if (n < 0 && n != -EINTR)
+			/* The kernel answers ECONNABORTED, not ENODEV, if it ends the
+			 * connection while it hands over a request. */
+			if (n < 0 && n != -EINTR && n != -ECONNABORTED)
 				loop->error = n;
 			pthread_cond_broadcast(&loop->turn);
 			pthread_mutex_unlock(&loop->lock);
