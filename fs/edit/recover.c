@@ -5,6 +5,7 @@
 #include "fs/edit/graft.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/metadata_edit.h"
+#include "fs/edit/type_edit.h"
 #include "fs/model/model.h"
 
 int recover(struct model *model, const char *mountpoint, struct error *err)
@@ -19,5 +20,7 @@ int recover(struct model *model, const char *mountpoint, struct error *err)
 		rc = merge_edit_recover(model, err);
 	if (rc == 0)
 		rc = graft_recover(model, mountpoint, err);
+	if (rc == 0)
+		rc = type_edit_recover(model, err);
 	return rc == 0 ? adapter_edit_recover(model, err) : rc;
 }

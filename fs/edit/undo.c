@@ -85,7 +85,7 @@ static void add_slot(struct undoing *undoing, uint32_t i)
 	struct content *own = slots_own(model->slots, i);
 	char file[ORGAN_PATH_MAX];
 
-	if (slots_is_changed(model->slots, i, own)) {
+	if (slots_is_changed(model->slots, i, own) || slots_type(model->slots, i).is_set) {
 		snprintf(file, sizeof(file), "%s.bin", place->name);
 		add(undoing, false, place->klass, file);
 	}
@@ -326,12 +326,14 @@ fail:
 static void restore_slot(struct model *model, struct undo_ready *ready,
 			 const struct layer_undone *undone)
 {
+	const struct slot_type own = { .is_set = false };
 	struct content *nothing = NULL;
 	uint32_t i;
 
 	if (undone->is_key || !slot_name(undone->file) ||
 	    !model_find_slot(model, undone->klass, undone->file, slot_name(undone->file), &i))
 		return;
+	slots_set_type(model->slots, i, &own);
 	if (i >= model->gguf->n_tensors && !slots_has_beneath(model->slots, i))
 		nothing = ready->nothing[--ready->n_nothing];
 	ready->halves |= undone->klass == CLASS_ADAPTERS;

@@ -188,6 +188,12 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 	return slots_is_changed(listing->model->slots, i, own) ? own : NULL;
 }
 
+/* Does .undo change the slot? */
+static bool is_undone(const struct listing *listing, uint32_t i)
+{
+	return own_of(listing, i) || listing->snapshot->types[i].is_set;
+}
+
 static void print_file(FILE *out, const char *path)
 {
 	if (path) {
@@ -205,11 +211,11 @@ static void list_slots(const struct listing *listing)
 		const uint32_t i = listing->order[k];
 		const struct content *own = own_of(listing, i);
 
-		if (!own)
+		if (!is_undone(listing, i))
 			continue;
 		fprintf(listing->out, "# %s\t%s", model_organ_path(listing->model, i, path),
-			content_kind_name(own));
-		print_file(listing->out, own->donor ? donor_path(own->donor) : NULL);
+			own ? content_kind_name(own) : "retyped");
+		print_file(listing->out, own && own->donor ? donor_path(own->donor) : NULL);
 	}
 }
 
@@ -247,7 +253,7 @@ static void list_adapters(struct listing *listing, bool print)
 static void count(struct listing *listing)
 {
 	for (uint32_t i = 0; i < listing->snapshot->n; i++)
-		if (own_of(listing, i))
+		if (is_undone(listing, i))
 			listing->n[listing->model->places[i].klass]++;
 	listing->n[CLASSES] = listing->snapshot->edits ? listing->snapshot->edits->n : 0;
 	list_adapters(listing, false);

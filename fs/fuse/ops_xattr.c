@@ -7,12 +7,14 @@
  * for them at every file, and with this answer stops after the first. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
+#include "fs/edit/type_edit.h"
 #include "fs/fuse/ops.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/reply_buffers.h"
+#include "fs/model/slots.h"
 #include "fs/mount/unmount_status.h"
 #include "fs/tree/family.h"
 #include "fs/tree/scratch_files.h"
@@ -239,6 +241,48 @@ static void set_key_type(fuse_req_t req, struct inode *inode, const char *value,
 	fuse_reply_err(req, -rc);
 }
 
+static ssize_t choose_type(struct async_request *async)
+{
+	struct type_choice choice = { async->inode->index, TYPE_EDIT_OWN };
+
+	memcpy(&choice.type, async->text, sizeof(choice.type));
+	if (choice.type == TYPE_EDIT_OWN &&
+	    !slots_type(async->inode->model->slots, choice.slot).is_set)
+		return -ENODATA;
+	return type_edit_choose(async->inode->model, &choice, 1);
+}
+
+/* Choose the type in which a slot shows its content; answers the request and releases the inode.
+ * Waits for the disk. */
+static void choose_organ_type(fuse_req_t req, struct inode *inode, uint32_t type)
+{
+	struct mount *fs = mount_of(req);
+	struct async_request *async;
+
+	if (tree_can_graft(&fs->tree, inode->model)) {
+		async = async_new(req, inode, choose_type, &type, sizeof(type));
+		if (async)
+			async_submit(async, fs->commits);
+		return;
+	}
+	inodes_put(fs->inodes, inode);
+	fuse_reply_err(req, EROFS);
+}
+
+static void set_organ_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
+{
+	uint32_t type;
+
+	if (type_by_name(value, n, &type)) {
+		choose_organ_type(req, inode, type);
+		return;
+	}
+	log_add(inode->model->log, "user.organfs.type: \"%.*s\" is no type of ggml",
+		(int)(n < 60 ? n : 60), value);
+	inodes_put(mount_of(req)->inodes, inode);
+	fuse_reply_err(req, EINVAL);
+}
+
 /* A copy that brings the attributes of another organ along is no error: what the file is, its bytes
  * say. Of metadata they do not say the type. */
 void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
@@ -254,6 +298,10 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 			set_key_type(req, inode, value, size);
 			return;
 		}
+		if (inode && family_of(inode)->slot) {
+			set_organ_type(req, inode, value, size);
+			return;
+		}
 		inodes_put(fs->inodes, inode);
 	}
 	fuse_reply_err(req, strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? 0 : EOPNOTSUPP);
@@ -261,6 +309,15 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	(void)ino;
+	struct mount *fs = mount_of(req);
+	struct inode *inode = NULL;
+
+	if (strcmp(name, PREFIX "type") == 0)
+		inode = inodes_get(fs->inodes, ino);
+	if (inode && family_of(inode)->slot) {
+		choose_organ_type(req, inode, TYPE_EDIT_OWN);
+		return;
+	}
+	inodes_put(fs->inodes, inode);
 	fuse_reply_err(req, strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? EPERM : EOPNOTSUPP);
 }

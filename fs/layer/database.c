@@ -22,7 +22,7 @@ static const char schema[] =
 	;
 
 /* Tables and indices in it. */
-#define SCHEMA_ITEMS 8
+#define SCHEMA_ITEMS 9
 
 struct database {
 	sqlite3 *handle;

@@ -398,7 +398,8 @@ static bool is_empty(struct layer *layer)
 
 	return layer_query(layer, say_number, &holds_changes,
 			   "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
-			   " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)",
+			   " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)"
+			   " OR EXISTS (SELECT 1 FROM type)",
 			   "") == 0 &&
 	       !holds_changes;
 }

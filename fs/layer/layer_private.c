@@ -48,7 +48,8 @@ static void read_last_change(struct database *database, struct candidate_layer *
 	sqlite3_stmt *row =
 		database_query(database, &rc,
 			       "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
-			       " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge),"
+			       " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)"
+			       " OR EXISTS (SELECT 1 FROM type),"
 			       " max(coalesce((SELECT max(mtime) FROM directory), 0),"
 			       " coalesce((SELECT max(mtime) FROM merge), 0))",
 			       "");

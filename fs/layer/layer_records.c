@@ -111,6 +111,7 @@ int layer_revert_key(struct layer *layer, const char *name, const struct layer_k
 /* Whom to tell of the rows of a query, with the database locked: it changes only the model. */
 struct row_reader {
 	layer_key_fn *key;
+	layer_type_fn *type;
 	layer_adapter_fn *adapter;
 	void *context;
 	struct error *err;
@@ -146,6 +147,67 @@ int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, stru
 	return end_rows(layer,
 			layer_query(layer, say_key, &to,
 				    "SELECT name, removed, type, text, mtime FROM key", ""),
+			err);
+}
+
+static int put_type(struct layer *layer, struct database *database, const struct layer_type *type)
+{
+	const char *class = class_name(type->klass);
+	const int rc = layer_touch(layer, database, type->klass);
+
+	if (rc < 0)
+		return rc;
+	return type->type ? database_run(database,
+					 "INSERT OR REPLACE INTO type VALUES (?, ?, ?, ?)", "ttti",
+					 class, type->name, type->type, layer_time_ns(&type->mtime))
+			  : database_run(database, "DELETE FROM type WHERE class = ? AND name = ?",
+					 "tt", class, type->name);
+}
+
+struct type_change {
+	const struct layer_type *types;
+	size_t n;
+};
+
+static int apply_types(struct layer *layer, struct database *database, const void *context)
+{
+	const struct type_change *change = context;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < change->n; i++)
+		rc = put_type(layer, database, &change->types[i]);
+	return rc;
+}
+
+int layer_write_types(struct layer *layer, const struct layer_type *types, size_t n)
+{
+	const struct type_change change = { types, n };
+
+	return layer_apply(layer, apply_types, &change, false);
+}
+
+static int say_type(struct layer *layer, sqlite3_stmt *row, void *context)
+{
+	const struct row_reader *to = context;
+	const char *class = database_text(row, 0);
+	struct layer_type type = { .name = database_text(row, 1),
+				   .type = database_text(row, 2),
+				   .mtime = layer_time_of(sqlite3_column_int64(row, 3)) };
+
+	(void)layer;
+	if (!class || !class_find(class, strlen(class), &type.klass) || !type.name || !type.type ||
+	    strlen(type.name) > NAME_MAX)
+		return -EBADMSG;
+	return to->type(to->context, &type, to->err);
+}
+
+int layer_each_type(struct layer *layer, layer_type_fn *found, void *context, struct error *err)
+{
+	struct row_reader to = { .type = found, .context = context, .err = err };
+
+	return end_rows(layer,
+			layer_query(layer, say_type, &to,
+				    "SELECT class, name, type, mtime FROM type", ""),
 			err);
 }
 
@@ -268,7 +330,9 @@ static int apply_undone(struct layer *layer, struct database *database,
 			const struct layer_undone *undone)
 {
 	const size_t n = strlen(undone->file);
+	struct layer_type type;
 	char name[NAME_MAX + 1];
+	int rc;
 
 	if (undone->is_key)
 		return delete_key(layer, database, undone->file);
@@ -276,7 +340,9 @@ static int apply_undone(struct layer *layer, struct database *database,
 		return delete_adapter(layer, database, undone->file);
 	memcpy(name, undone->file, n - 4);
 	name[n - 4] = '\0';
-	return layer_delete_slot(layer, database, undone->klass, name);
+	type = (struct layer_type){ .klass = undone->klass, .name = name };
+	rc = put_type(layer, database, &type);
+	return rc == 0 ? layer_delete_slot(layer, database, undone->klass, name) : rc;
 }
 
 static int apply_undo(struct layer *layer, struct database *database, const void *context)

@@ -5,6 +5,8 @@
 #ifndef FS_LAYER_LAYER_RECORDS_H
 #define FS_LAYER_LAYER_RECORDS_H
 
+#include "gguf/anatomy.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +43,21 @@ int layer_revert_key(struct layer *layer, const char *name, const struct layer_k
  * which ends it. Returns that, or -errno with err set where not all can be read. */
 typedef int layer_key_fn(void *context, const struct layer_key *key, struct error *err);
 int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, struct error *err);
+
+/* The type in which a slot shows its content, by the type's name; NULL: its own. */
+struct layer_type {
+	enum organ_class klass;
+	const char *name; /* of the slot, without ".bin" */
+	const char *type;
+	struct timespec mtime;
+};
+
+/* From now on these n slots have those types. */
+int layer_write_types(struct layer *layer, const struct layer_type *types, size_t n);
+
+/* As layer_each_key(). */
+typedef int layer_type_fn(void *context, const struct layer_type *type, struct error *err);
+int layer_each_type(struct layer *layer, layer_type_fn *found, void *context, struct error *err);
 
 /* A file of adapters/ that is no organ's: a symbolic link, or a text. */
 struct layer_adapter {

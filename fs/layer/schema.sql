@@ -47,6 +47,15 @@ CREATE TABLE slot (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX slot_blob ON slot (blob) WHERE blob IS NOT NULL;
 
+-- The type of ggml in which a slot shows its content, whatever that is, where a user chose one.
+CREATE TABLE type (
+	class TEXT NOT NULL,
+	name TEXT NOT NULL,
+	type TEXT NOT NULL,        -- by its name in ggml: 'Q4_K'
+	mtime INTEGER NOT NULL,
+	PRIMARY KEY (class, name)
+) STRICT, WITHOUT ROWID;
+
 -- Edited metadata. A name is that of the key's file in metadata/.
 CREATE TABLE key (
 	name TEXT PRIMARY KEY,

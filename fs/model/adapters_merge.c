@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters. */
+/* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters, and in the
+ * types that a user chose. */
 #include "fs/base/donor.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
@@ -209,6 +210,24 @@ static void set_donor(const struct adapter_plan *planning, struct content *conte
 								organ->name_length));
 }
 
+/* The type that the slot is to show: as the user chose for it; with -o type=keep a graft's is the
+ * base's; else what adapters make of it is of the type that -o merged= says. */
+static uint32_t type_of(const struct adapter_plan *planning, const struct slot_type *chosen)
+{
+	const struct model *model = planning->model;
+	const struct lora_merge *merge = &planning->merge;
+	const uint32_t slot = planning->slot;
+
+	if (!decode_gives_weights(merge->w.type))
+		return merge->w.type;
+	if (chosen->is_set && encode_supported(chosen->type, merge->ne[0]))
+		return chosen->type;
+	if (model->keep_types && content_is_graft(planning->own) && slot < model->gguf->n_tensors &&
+	    encode_supported(model->gguf->tensors[slot].type, merge->ne[0]))
+		return model->gguf->tensors[slot].type;
+	return merge->n ? encode_type(merge->w.type, merge->ne[0], model->merged) : merge->w.type;
+}
+
 /* A content for what was planned; broken where it cannot be. NULL: out of memory. */
 static struct content *make_content(struct adapter_plan *planning)
 {
@@ -268,12 +287,13 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_plan planning = { .model = model, .about = about, .slot = slot, .own = own };
+	const struct slot_type chosen = slots_type(model->slots, slot);
 	struct content *now, *next = NULL;
 
 	*same = false;
-	if (!adapters->apply || !begin(&planning))
+	if (!begin(&planning))
 		return NULL;
-	for (uint32_t i = 0; i < adapters->n; i++) {
+	for (uint32_t i = 0; adapters->apply && i < adapters->n; i++) {
 		struct adapter_entry *entry = adapters->order[i];
 
 		if (adapter_entry_scale(entry) != 0.0f && entry->gguf)
@@ -281,10 +301,12 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 		if (adapter_entry_scale(entry) != 0.0f && entry->number == 0)
 			add_copied(&planning, entry);
 	}
-	if (planning.merge.n == 0 && !planning.err.code)
+	planning.merge.type = type_of(&planning, &chosen);
+	if (planning.merge.n == 0 && !planning.err.code &&
+	    planning.merge.type == planning.merge.w.type)
 		return NULL;
-	planning.merge.type =
-		encode_type(planning.merge.w.type, planning.merge.ne[0], model->merged);
+	if (chosen.is_set)
+		note_time(&planning, &chosen.mtime);
 	now = slots_get(model->slots, slot);
 	*same = now && now->kind == CONTENT_MERGED && now->merge && now->own == own &&
 		!planning.err.code && lora_merge_same(now->merge, &planning.merge);

@@ -241,6 +241,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	model->remote = site->remote;
 	model->any_shape = options->any_shape;
 	model->merged = options->merged;
+	model->keep_types = options->keep_types;
 	model->follow = !options->keep_blocks;
 	model->first = site->old ? site->old->first : model;
 	atomic_init(&model->latest, model);

@@ -88,6 +88,7 @@ struct model {
 	struct remote_cache *remote; /* as in its params */
 	bool any_shape, follow;
 	enum encode_choice merged; /* type of results of adapters and merges */
+	bool keep_types;	   /* grafts are shown in the types of the base */
 	char *shown; /* the name of its directory, where there are several; set before another
 			thread knows the model */
 	_Atomic(struct model *) latest; /* of the first: who has its place now */
@@ -132,6 +133,7 @@ struct model_options {
 	bool read_only, any_shape, keep_blocks;
 	bool fresh;		   /* a private layer that an earlier mount left is not taken up */
 	enum encode_choice merged; /* type of results of adapters and merges */
+	bool keep_types;	   /* grafts are shown in the types of the base */
 	int compress;		   /* zstd level for organs in the layer; 0: none */
 	const char *header;	   /* file with that of a directory of organ files; NULL: its own */
 };

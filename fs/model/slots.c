@@ -5,6 +5,7 @@
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/storage/backing.h"
+#include "fs/tensor/lora_merge.h"
 #include "fs/util/array_grown.h"
 #include "gguf/anatomy.h"
 
@@ -23,6 +24,7 @@ struct slots {
 	struct content **now;	  /* what they hold */
 	struct content **merged;  /* what they show instead; NULL: nothing else */
 	struct content **beneath; /* what they hold without a graft */
+	struct slot_type *types;
 	slots_listener *follower;
 	void *context; /* of the follower */
 };
@@ -214,6 +216,8 @@ const char *content_kind_name(const struct content *content)
 		[CONTENT_MERGED] = "broken merged", [CONTENT_BLEND] = "broken blend"
 	};
 
+	if (content->kind == CONTENT_MERGED && content->merge && content->merge->n == 0)
+		return content->broken ? "broken retyped" : "retyped";
 	return (content->broken ? broken : names)[content->kind];
 }
 
@@ -234,7 +238,8 @@ struct slots *slots_new(uint32_t n)
 	slots->now = calloc(n + 1u, sizeof(*slots->now));
 	slots->merged = calloc(n + 1u, sizeof(*slots->merged));
 	slots->beneath = calloc(n + 1u, sizeof(*slots->beneath));
-	if (!slots->now || !slots->merged || !slots->beneath) {
+	slots->types = calloc(n + 1u, sizeof(*slots->types));
+	if (!slots->now || !slots->merged || !slots->beneath || !slots->types) {
 		slots_free(slots);
 		return NULL;
 	}
@@ -257,6 +262,7 @@ void slots_free(struct slots *slots)
 	free(slots->now);
 	free(slots->merged);
 	free(slots->beneath);
+	free(slots->types);
 	free(slots);
 }
 
@@ -437,11 +443,29 @@ void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t 
 	release_shown(showings, n);
 }
 
+struct slot_type slots_type(struct slots *slots, uint32_t i)
+{
+	struct slot_type type;
+
+	pthread_mutex_lock(&slots->lock);
+	type = slots->types[i];
+	pthread_mutex_unlock(&slots->lock);
+	return type;
+}
+
+void slots_set_type(struct slots *slots, uint32_t i, const struct slot_type *type)
+{
+	pthread_mutex_lock(&slots->lock);
+	slots->types[i] = *type;
+	pthread_mutex_unlock(&slots->lock);
+}
+
 /* With the lock held. */
 static bool make_room(struct slots *slots)
 {
-	size_t room = slots->room, of_merged = room, of_beneath = room;
+	size_t room = slots->room, of_merged = room, of_beneath = room, of_types = room;
 	struct content **more = array_grown(slots->now, slots->n, &room, sizeof(*more));
+	struct slot_type *types;
 
 	if (!more)
 		return false;
@@ -454,6 +478,10 @@ static bool make_room(struct slots *slots)
 	if (!more)
 		return false;
 	slots->beneath = more;
+	types = array_grown(slots->types, slots->n, &of_types, sizeof(*types));
+	if (!types)
+		return false;
+	slots->types = types;
 	slots->room = room;
 	return true;
 }
@@ -467,6 +495,7 @@ int slots_add(struct slots *slots, struct content *content, uint32_t *i)
 		*i = slots->n++;
 		slots->now[*i] = content;
 		slots->merged[*i] = slots->beneath[*i] = NULL;
+		slots->types[*i] = (struct slot_type){ 0 };
 		slots->grafts += is_graft(slots, *i);
 		slots->links += content_is_link(content);
 		slots->generation++;
@@ -498,12 +527,18 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 	pthread_mutex_lock(&slots->lock);
 	*snapshot = (struct snapshot){ .generation = slots->generation, .grafts = slots->grafts };
 	snapshot->content = calloc(slots->n + 1u, sizeof(*snapshot->content));
-	snapshot->n = snapshot->content ? slots->n : 0;
-	for (uint32_t i = 0; i < snapshot->n; i++)
+	snapshot->types = calloc(slots->n + 1u, sizeof(*snapshot->types));
+	snapshot->n = snapshot->content && snapshot->types ? slots->n : 0;
+	for (uint32_t i = 0; i < snapshot->n; i++) {
+		snapshot->types[i] = slots->types[i];
 		if (shown(slots, i))
 			snapshot->content[i] = content_ref(shown(slots, i));
+	}
 	pthread_mutex_unlock(&slots->lock);
-	return snapshot->content ? 0 : -ENOMEM;
+	if (snapshot->content && snapshot->types)
+		return 0;
+	snapshot_release(snapshot);
+	return -ENOMEM;
 }
 
 uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base)
@@ -525,5 +560,6 @@ void snapshot_release(struct snapshot *snapshot)
 	metadata_edits_unref(snapshot->edits);
 	adapter_list_free(snapshot->adapters);
 	free(snapshot->content);
+	free(snapshot->types);
 	*snapshot = (struct snapshot){ 0 };
 }

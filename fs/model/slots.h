@@ -161,7 +161,7 @@ struct content *content_new_whiteout(void);
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);
 
-/* "copy", "reference", "link", "removed", "merged", "blend"; with "broken " before it */
+/* "copy", "reference", "link", "removed", "merged", "retyped", "blend"; with "broken " before it */
 const char *content_kind_name(const struct content *content);
 
 /* Is what a slot holds a graft, which a removal is too? */
@@ -202,6 +202,17 @@ struct content *slots_own(struct slots *slots, uint32_t i);
 
 /* Put content, which becomes the slots', into slot i. NULL restores what lies beneath. */
 void slots_set(struct slots *slots, uint32_t i, struct content *content);
+
+/* The ggml type in which a slot shows its content, as a user chose. */
+struct slot_type {
+	bool is_set; /* else the content's own */
+	uint32_t type;
+	struct timespec mtime; /* of the choice */
+};
+
+/* The choice for slot i. A change takes effect when the slot is filled or shown the next time. */
+struct slot_type slots_type(struct slots *slots, uint32_t i);
+void slots_set_type(struct slots *slots, uint32_t i, const struct slot_type *type);
 
 /* What a slot is to show; content, which becomes the slots', NULL: what it holds; or to hold: what
  * lies beneath. */
@@ -258,6 +269,7 @@ struct snapshot {
 	struct metadata_edits *edits;  /* of the metadata; NULL: of the slots alone */
 	struct adapter_list *adapters; /* in force (adapters.h); NULL: of the slots alone */
 	struct content **content;      /* n of them, as they are shown; NULL for the base's */
+	struct slot_type *types;       /* n of them */
 };
 
 /* All slots at one moment, without what else is in a snapshot. Returns 0 or -ENOMEM. Release with

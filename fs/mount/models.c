@@ -124,6 +124,7 @@ static struct model *open_and_recover(const struct models *models, const char *n
 		.keep_blocks = options->keep_blocks,
 		.fresh = options->fresh,
 		.merged = options->merged,
+		.keep_types = options->keep_types,
 		.header = options->header,
 		.compress = options->compress,
 	};

@@ -129,6 +129,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("merged=keep", merged, ENCODE_KEEP),
 	OPTION("merged=q8_0", merged, ENCODE_Q8_0),
 	OPTION("merged=f16", merged, ENCODE_F16),
+	OPTION("type=keep", keep_types, 1),
+	OPTION("type=donor", keep_types, 0),
 	OPTION("views=listed", list_views, 1),
 	OPTION("views=unlisted", list_views, 0),
 	OPTION("passthrough=no", no_passthrough, 1),
@@ -582,6 +584,7 @@ const char *options_help(void)
 	       "  -o shape=any     accept an organ whose shape differs from the slot's\n"
 	       "  -o blocks=keep   do not let block_count follow the blocks that are there\n"
 	       "  -o merged=TYPE   type of merged tensors: keep (the base's), q8_0 or f16\n"
+	       "  -o type=keep     grafts are converted to the type of the base's tensor\n"
 	       "  -o views=listed  show .base, .views and metadata in listings\n"
 	       "  -o passthrough=no,snapshot=no  let the kernel read no file, make none\n"
 	       "  -o samples=N     values of a tensor that theta is taken from (100000), or all\n"

@@ -34,6 +34,7 @@ struct options {
 	int no_snapshot;    /* no file is made for the kernel to read */
 	int lineage;	   /* an assembled model says how it was made */
 	int print_recipe;  /* that which the one model carries; nothing is mounted */
+	int keep_types;  /* grafts are shown in the types of the base */
 	unsigned merged; /* enum encode_choice, of results of adapters and merges */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;

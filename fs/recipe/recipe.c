@@ -15,6 +15,7 @@
 #define GRAFT(field)   offsetof(struct recipe_graft, field)
 #define KEY(field)     offsetof(struct recipe_key, field)
 #define ADAPTER(field) offsetof(struct recipe_adapter, field)
+#define TYPE(field)    offsetof(struct recipe_type, field)
 #define OPTIONS(field) offsetof(struct recipe_options, field)
 
 #define SOURCE_FIELDS                                                                    \
@@ -32,10 +33,11 @@ const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
 	{ "base", false, 7, SOURCE_FIELDS },
 	{ "options",
 	  false,
-	  2,
+	  3,
 	  {
 		  { "blocks", FIELD_TEXT, OPTIONS(blocks), false, false },
 		  { "merged", FIELD_TEXT, OPTIONS(merged), false, false },
+		  { "type", FIELD_TEXT, OPTIONS(type), false, false },
 	  } },
 	{ "donors", true, 7, SOURCE_FIELDS },
 	{ "merge",
@@ -85,6 +87,13 @@ const struct recipe_section_fields recipe_sections[RECIPE_SECTIONS] = {
 		  { "donor", FIELD_DONOR, ADAPTER(donor), false, false },
 		  { "value", FIELD_TEXT, ADAPTER(value), false, false },
 	  } },
+	{ "types",
+	  true,
+	  2,
+	  {
+		  { "slot", FIELD_ENCODED, TYPE(slot), true, false },
+		  { "type", FIELD_TEXT, TYPE(type), true, false },
+	  } },
 };
 
 const char *const recipe_hows[RECIPE_HOWS] = {
@@ -116,6 +125,7 @@ void recipe_release(struct recipe *recipe)
 	free(recipe->grafts);
 	free(recipe->keys);
 	free(recipe->adapters);
+	free(recipe->types);
 	*recipe = (struct recipe){ 0 };
 }
 
@@ -198,6 +208,19 @@ struct recipe_adapter *recipe_add_adapter(struct recipe *recipe)
 	return more;
 }
 
+struct recipe_type *recipe_add_type(struct recipe *recipe)
+{
+	struct recipe_type *more =
+		array_grown(recipe->types, recipe->n_types, &recipe->types_room, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	recipe->types = more;
+	more = &recipe->types[recipe->n_types++];
+	*more = (struct recipe_type){ 0 };
+	return more;
+}
+
 void *recipe_add(struct recipe *recipe, enum recipe_section section)
 {
 	switch (section) {
@@ -215,8 +238,10 @@ void *recipe_add(struct recipe *recipe, enum recipe_section section)
 		return recipe_add_graft(recipe);
 	case SECTION_METADATA:
 		return recipe_add_key(recipe);
-	default:
+	case SECTION_ADAPTERS:
 		return recipe_add_adapter(recipe);
+	default:
+		return recipe_add_type(recipe);
 	}
 }
 
@@ -237,8 +262,10 @@ void *recipe_item(const struct recipe *recipe, enum recipe_section section, size
 		return i < recipe->n_grafts ? &recipe->grafts[i] : NULL;
 	case SECTION_METADATA:
 		return i < recipe->n_keys ? &recipe->keys[i] : NULL;
-	default:
+	case SECTION_ADAPTERS:
 		return i < recipe->n_adapters ? &recipe->adapters[i] : NULL;
+	default:
+		return i < recipe->n_types ? &recipe->types[i] : NULL;
 	}
 }
 

@@ -13,6 +13,7 @@
  *	options:			of the mount
  *	  blocks: keep			if it is not the default
  *	  merged: keep			with adapters or a merge; without it: q8_0
+ *	  type: keep			if it is not the default
  *	donors:				what has to be at hand; grafts name them by 1, 2, ...
  *	- name: donor.gguf
  *	  size: 123456
@@ -47,6 +48,9 @@
  *	  donor: 2
  *	- file: style.scale
  *	  value: 0.5
+ *	types:				in which slots show their contents
+ *	- slot: organs/blk_5_ffn_up
+ *	  type: Q6_K
  *
  * In names, paths, keys and targets, bytes up to a blank, '%' and those that are not ASCII stand
  * percent-encoded, as in .grafts. A value that is no UTF-8, or holds a NUL, stands so as "encoded"
@@ -128,9 +132,16 @@ struct recipe_adapter {
 	struct recipe_text value; /* of a setting */
 };
 
-/* Options of the mount: blocks if it is not the default, merged if recipe_makes_values(). */
+/* The type of ggml that a slot shows its content in. */
+struct recipe_type {
+	struct recipe_text slot;
+	struct recipe_text type; /* its name */
+};
+
+/* Options of the mount: blocks and type if they are not the default, merged if
+ * recipe_makes_values(). */
 struct recipe_options {
-	struct recipe_text blocks, merged;
+	struct recipe_text blocks, merged, type;
 };
 
 struct recipe {
@@ -142,8 +153,9 @@ struct recipe {
 	struct recipe_graft *grafts;
 	struct recipe_key *keys;
 	struct recipe_adapter *adapters;
-	size_t n_donors, n_models, n_grafts, n_keys, n_adapters;
-	size_t donors_room, models_room, grafts_room, keys_room, adapters_room;
+	struct recipe_type *types;
+	size_t n_donors, n_models, n_grafts, n_keys, n_adapters, n_types;
+	size_t donors_room, models_room, grafts_room, keys_room, adapters_room, types_room;
 };
 
 /* All zeros is a recipe without anything, to be released. */
@@ -153,7 +165,7 @@ void recipe_release(struct recipe *recipe);
 static inline bool recipe_is_empty(const struct recipe *recipe)
 {
 	return !recipe->merge.config.bytes && recipe->n_grafts == 0 && recipe->n_keys == 0 &&
-	       recipe->n_adapters == 0;
+	       recipe->n_adapters == 0 && recipe->n_types == 0;
 }
 
 /* Does the model of the recipe have tensors that are computed, in types that -o merged= chooses? */
@@ -171,6 +183,7 @@ struct recipe_merged *recipe_add_model(struct recipe *recipe);
 struct recipe_graft *recipe_add_graft(struct recipe *recipe);
 struct recipe_key *recipe_add_key(struct recipe *recipe);
 struct recipe_adapter *recipe_add_adapter(struct recipe *recipe);
+struct recipe_type *recipe_add_type(struct recipe *recipe);
 
 /* The text, of *size bytes and a NUL, to free: always the same for the same recipe. portable:
  * without what holds on this machine alone, paths, and targets of links that are absolute or have a

@@ -3,6 +3,7 @@
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
+#include "fs/edit/type_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata.h"
@@ -131,6 +132,28 @@ static int forget_alpha(const struct recipe_replay *replay)
 		       : 0;
 }
 
+static int apply_types(struct recipe_replay *replay)
+{
+	const struct recipe *recipe = &replay->recipe;
+	struct type_choice *choices = calloc(recipe->n_types + 1, sizeof(*choices));
+	enum organ_class klass;
+	int rc = choices ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < recipe->n_types; i++) {
+		const struct recipe_type *type = &recipe->types[i];
+		const char *name = recipe_slot_name(replay, &type->slot, &klass);
+
+		if (!name || !type_by_name(type->type.bytes, type->type.length, &choices[i].type) ||
+		    !model_find_slot(replay->model, klass, name, strlen(name), &choices[i].slot))
+			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				       "there is no slot %.120s for a type", type->slot.bytes);
+	}
+	if (rc == 0)
+		rc = type_edit_choose(replay->model, choices, recipe->n_types);
+	free(choices);
+	return rc;
+}
+
 int recipe_apply(struct recipe_replay *replay)
 {
 	int rc = apply_grafts(replay);
@@ -141,7 +164,7 @@ int recipe_apply(struct recipe_replay *replay)
 		rc = apply_key(replay->model, &replay->recipe.keys[i]);
 	for (size_t i = 0; rc == 0 && i < replay->recipe.n_adapters; i++)
 		rc = apply_adapter(replay, i);
-	return rc;
+	return rc == 0 && replay->recipe.n_types ? apply_types(replay) : rc;
 }
 
 void recipe_list(const struct recipe_replay *replay, struct undo_list *list)
@@ -152,6 +175,16 @@ void recipe_list(const struct recipe_replay *replay, struct undo_list *list)
 	for (size_t i = 0; i < recipe->n_grafts; i++) {
 		snprintf(name, sizeof(name), "%s.bin", replay->grafts[i].name);
 		undo_list_add(list, false, replay->grafts[i].place.klass, name);
+	}
+	for (size_t i = 0; i < recipe->n_types; i++) {
+		enum organ_class klass = CLASSES;
+		const char *slash = strchr(recipe->types[i].slot.bytes, '/');
+
+		if (!slash || !class_find(recipe->types[i].slot.bytes,
+					  (size_t)(slash - recipe->types[i].slot.bytes), &klass))
+			continue;
+		snprintf(name, sizeof(name), "%s.bin", slash + 1);
+		undo_list_add(list, false, klass, name);
 	}
 	for (size_t i = 0; i < recipe->n_keys; i++) {
 		key_filename(recipe->keys[i].key.bytes, recipe->keys[i].key.length, name);

@@ -15,6 +15,7 @@
 #include "fs/storage/view.h"
 #include "fs/tensor/organ_views.h"
 #include "gguf/cursor.h"
+#include "gguf/types.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -38,18 +39,28 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 			   graft->from.length);
 }
 
-/* CLASS/NAME */
+const char *recipe_slot_name(struct recipe_replay *replay, const struct recipe_text *slot,
+			     enum organ_class *klass)
+{
+	const char *slash = strchr(slot->bytes, '/');
+
+	if (slash && class_find(slot->bytes, (size_t)(slash - slot->bytes), klass) && slash[1] &&
+	    slash[1] != '.' && strlen(slash + 1) <= ANATOMY_NAME_MAX && !strchr(slash + 1, '/') &&
+	    strlen(slot->bytes) == slot->length)
+		return slash + 1;
+	error_set(&replay->err, EINVAL, ERROR_NO_OFFSET, "%.120s is the name of no slot",
+		  slot->bytes);
+	return NULL;
+}
+
 static int plan_place(struct recipe_replay *replay, const struct recipe_graft *graft,
 		      struct recipe_plan_graft *plan)
 {
-	const char *slot = graft->slot.bytes, *slash = strchr(slot, '/');
+	const char *name = recipe_slot_name(replay, &graft->slot, &plan->place.klass);
 
-	if (!slash || !class_find(slot, (size_t)(slash - slot), &plan->place.klass) || !slash[1] ||
-	    slash[1] == '.' || strlen(slash + 1) > ANATOMY_NAME_MAX || strchr(slash + 1, '/') ||
-	    strlen(slot) != graft->slot.length)
-		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "%.120s is the name of no slot", slot);
-	snprintf(plan->name, sizeof(plan->name), "%s", slash + 1);
+	if (!name)
+		return -EINVAL;
+	snprintf(plan->name, sizeof(plan->name), "%s", name);
 	plan->place.name = plan->name;
 	/* Its hash says which organ it is. */
 	plan->place.as_said = graft->how == RECIPE_COPY;
@@ -282,6 +293,19 @@ static int plan_adapter(struct recipe_replay *replay, size_t i)
 	return 0;
 }
 
+static int plan_type(struct recipe_replay *replay, const struct recipe_type *type)
+{
+	enum organ_class klass;
+	uint32_t id;
+
+	if (!recipe_slot_name(replay, &type->slot, &klass))
+		return -EINVAL;
+	if (!type_by_name(type->type.bytes, type->type.length, &id))
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "\"%.40s\" is no type of ggml", type->type.bytes);
+	return 0;
+}
+
 int recipe_find_donors(struct recipe_replay *replay)
 {
 	int rc = 0;
@@ -305,5 +329,7 @@ int recipe_plan(struct recipe_replay *replay)
 		rc = plan_key(replay, &recipe->keys[i]);
 	for (size_t i = 0; rc == 0 && i < recipe->n_adapters; i++)
 		rc = plan_adapter(replay, i);
+	for (size_t i = 0; rc == 0 && i < recipe->n_types; i++)
+		rc = plan_type(replay, &recipe->types[i]);
 	return rc;
 }

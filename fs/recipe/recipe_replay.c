@@ -70,6 +70,10 @@ static int check_base(struct recipe_replay *replay)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "it is for a mount with -o blocks=%s",
 				 model->follow ? "keep" : "follow");
+	if (model->keep_types != (recipe->options.type.bytes != NULL))
+		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				 "it is for a mount with -o type=%s",
+				 model->keep_types ? "donor" : "keep");
 	/* Recipes of version 0.2 name F16 alone. */
 	if (!merged)
 		merged = encode_choice_name(ENCODE_Q8_0);

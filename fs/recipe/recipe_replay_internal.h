@@ -52,6 +52,11 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 					     const struct recipe_graft *graft,
 					     struct backing **file);
 
+/* The name of the slot CLASS/NAME, borrowed, with its class. NULL with the replay's err set: that
+ * can be no slot. */
+const char *recipe_slot_name(struct recipe_replay *replay, const struct recipe_text *slot,
+			     enum organ_class *klass);
+
 /* Has the organ file in the view the size and the hash that the recipe says? What cannot be read
  * has not. 1, 0 or -errno. */
 int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graft *graft,

@@ -165,14 +165,15 @@ static size_t find_model(const struct recipe *recipe, size_t place, const struct
 	find((recipe)->list, (recipe)->n_##list, sizeof(*(recipe)->list), i, name)
 
 _Static_assert(offsetof(struct recipe_graft, slot) == 0 && offsetof(struct recipe_key, key) == 0 &&
-		       offsetof(struct recipe_adapter, file) == 0,
+		       offsetof(struct recipe_adapter, file) == 0 &&
+		       offsetof(struct recipe_type, slot) == 0,
 	       "the name is first");
 
 /* What a has, b has too; to be called both ways, for b may say a thing twice. */
 static bool has_names(const struct recipe *a, const struct recipe *b)
 {
 	bool has = a->n_grafts == b->n_grafts && a->n_keys == b->n_keys &&
-		   a->n_adapters == b->n_adapters;
+		   a->n_adapters == b->n_adapters && a->n_types == b->n_types;
 
 	for (size_t i = 0; has && i < a->n_grafts; i++)
 		has = FIND(b, grafts, i, &a->grafts[i].slot) < b->n_grafts;
@@ -180,6 +181,8 @@ static bool has_names(const struct recipe *a, const struct recipe *b)
 		has = FIND(b, keys, i, &a->keys[i].key) < b->n_keys;
 	for (size_t i = 0; has && i < a->n_adapters; i++)
 		has = FIND(b, adapters, i, &a->adapters[i].file) < b->n_adapters;
+	for (size_t i = 0; has && i < a->n_types; i++)
+		has = FIND(b, types, i, &a->types[i].slot) < b->n_types;
 	return has;
 }
 
@@ -198,5 +201,9 @@ bool recipe_same(const struct recipe *is, const struct recipe *wanted)
 		same = same_adapter(
 			is, &is->adapters[i], wanted,
 			&wanted->adapters[FIND(wanted, adapters, i, &is->adapters[i].file)]);
+	for (size_t i = 0; same && i < is->n_types; i++)
+		same = strcasecmp(is->types[i].type.bytes,
+				  wanted->types[FIND(wanted, types, i, &is->types[i].slot)]
+					  .type.bytes) == 0;
 	return same;
 }

@@ -342,6 +342,28 @@ static int add_adapters(struct maker *maker, bool links)
 	return rc;
 }
 
+static int add_types(struct maker *maker)
+{
+	const struct model *model = maker->model;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < maker->snapshot->n; i++) {
+		const struct slot_type *chosen = &maker->snapshot->types[i];
+		const struct organ_place *place = &model->places[i];
+		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
+		struct recipe_type *type;
+
+		if (!chosen->is_set)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", class_name(place->klass), place->name);
+		type = recipe_add_type(maker->recipe);
+		rc = type ? set(&type->slot, path) : -ENOMEM;
+		if (rc == 0)
+			rc = set(&type->type, type_name(chosen->type, scratch));
+	}
+	return rc;
+}
+
 static int add_base(struct maker *maker)
 {
 	struct model *model = maker->model;
@@ -357,7 +379,8 @@ static int add_base(struct maker *maker)
 		return -EIO;
 	base->size = backing_size(model->base);
 	if (recipe_origin_name(&base->name, backing_path(model->base)) < 0 ||
-	    (!model->follow && set(&recipe->options.blocks, "keep") < 0))
+	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
+	    (model->keep_types && set(&recipe->options.type, "keep") < 0))
 		return -ENOMEM;
 	rc = recipe_ancestry_contents(maker->ancestry, model->base, model->gguf, base->contents);
 	return rc == 0 ? recipe_ancestry_fill(maker->ancestry, base, model->base, model->gguf, NULL)
@@ -469,7 +492,11 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		rc = add_adapters(&maker, false);
 	if (rc == 0 && recipe_makes_values(recipe))
 		rc = set(&recipe->options.merged, encode_choice_name(model->merged));
-	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "adapters: %s", strerror(-rc)) : 0;
+	if (rc == 0)
+		rc = add_types(&maker);
+	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "adapters and types: %s",
+				  strerror(-rc))
+		      : 0;
 }
 
 /* What bases and donors carry is told of no more. False: there was nothing of that. */
@@ -526,7 +553,7 @@ bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
 	uint32_t merged;
 
 	for (uint32_t i = 0; i < snapshot->n; i++)
-		if (changed(model, snapshot, i))
+		if (changed(model, snapshot, i) || snapshot->types[i].is_set)
 			return true;
 	return find_merged(snapshot, &merged) || (snapshot->edits && snapshot->edits->n) ||
 	       (snapshot->adapters && snapshot->adapters->n);

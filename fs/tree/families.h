@@ -30,6 +30,7 @@
 	FAMILY(ASSEMBLE, assemble)		 /* .assemble */                                   \
 	FAMILY(UNDO, undo)			 /* .undo */                                       \
 	FAMILY(RECIPE, recipe)			 /* .recipe */                                     \
+	FAMILY(TYPES_LIST, types_list)		 /* .types */                                      \
 	FAMILY(MERGE, merge)			 /* .merge */                                      \
 	FAMILY(METADATA, metadata)		 /* the directory metadata */                      \
 	FAMILY(KEY, key)	     /* index: key; metadatum: its value, NULL for the base's */   \

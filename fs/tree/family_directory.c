@@ -65,6 +65,7 @@ static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number 
 						{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
 						{ GENERATED_RECIPE, FILES, .number = 0 },
 						{ 1, FILES, GENERATED_RECIPE, NULL, true },
+						{ 1, FILES, GENERATED_TYPES, NULL, true },
 						{ 1, FILES, GENERATED_MERGE, NULL, true },
 						{ 1, DIRECTORY, INODE_BASE, ".base", true },
 						{ 1, DIFFS, INODE_BASE, ".diff", true },

@@ -2,6 +2,7 @@
 /* family_generated.c - files that are made from the state of a model (generated.h), θ files, and
  * empty ones: what is written to most of them is dropped. */
 #include "fs/edit/merge_edit.h"
+#include "fs/edit/type_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
@@ -115,8 +116,9 @@ static int undo_obey(const struct tree *tree, const struct inode *inode, struct 
 	return undo(inode->model, words->text);
 }
 
-/* Less the lines that begin with '#'. */
-static int undo_judge_lines(const struct inode *inode, const char *lines, size_t n)
+/* Judge lines less those that begin with '#'. */
+static int judge_lines(const struct inode *inode, const char *lines, size_t n,
+		       int (*judge)(struct model *model, char *words))
 {
 	char *words = malloc(n + 1), *end = words;
 	int rc;
@@ -129,9 +131,14 @@ static int undo_judge_lines(const struct inode *inode, const char *lines, size_t
 			end = mempcpy(end, line, (size_t)(next - line));
 	}
 	*end = '\0';
-	rc = undo_judge(inode->model, words);
+	rc = judge(inode->model, words);
 	free(words);
 	return rc;
+}
+
+static int undo_judge_lines(const struct inode *inode, const char *lines, size_t n)
+{
+	return judge_lines(inode, lines, n, undo_judge);
 }
 
 const struct family family_undo = {
@@ -141,6 +148,27 @@ const struct family family_undo = {
 	.most = UNDO_WORDS_MAX,
 	.judge = undo_judge_lines,
 	.obey = undo_obey,
+};
+
+static int types_obey(const struct tree *tree, const struct inode *inode,
+		      struct family_words *words)
+{
+	(void)tree;
+	return type_edit_write(inode->model, words->text);
+}
+
+static int types_judge_lines(const struct inode *inode, const char *lines, size_t n)
+{
+	return judge_lines(inode, lines, n, type_edit_judge);
+}
+
+const struct family family_types_list = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_OBEYED,
+	.lines = true,
+	.most = UNDO_WORDS_MAX,
+	.judge = types_judge_lines,
+	.obey = types_obey,
 };
 
 static int recipe_obey(const struct tree *tree, const struct inode *inode,

@@ -25,10 +25,10 @@ struct generated {
 const char *generated_name(enum generated_kind kind)
 {
 	static const char *const names[GENERATED_TABLES] = {
-		"manifest.json",   "model.gguf",   HEADER_FILE, "theta.svg", "checksums.xxh128",
-		".theta",	   ".report.json", ".table",	".assemble", ".grafts",
-		".check",	   ".undo",	   ".log",	".recipe",   ".merge",
-		"gguf-hash.xxh64", "theta.svg"
+		"manifest.json", "model.gguf",	    HEADER_FILE, "theta.svg", "checksums.xxh128",
+		".theta",	 ".report.json",    ".table",	 ".assemble", ".grafts",
+		".check",	 ".undo",	    ".log",	 ".recipe",   ".types",
+		".merge",	 "gguf-hash.xxh64", "theta.svg"
 	};
 
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
@@ -136,6 +136,7 @@ static enum family_number generated_family(enum generated_kind kind)
 		[GENERATED_ASSEMBLE] = FAMILY_ASSEMBLE,
 		[GENERATED_UNDO] = FAMILY_UNDO,
 		[GENERATED_RECIPE] = FAMILY_RECIPE,
+		[GENERATED_TYPES] = FAMILY_TYPES_LIST,
 		[GENERATED_MERGE] = FAMILY_MERGE,
 		[GENERATED_LOG] = FAMILY_LOG,
 		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,

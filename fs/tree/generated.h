@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
  * header.gguf, theta.svg, checksums.xxh128, .theta, .report.json, .table, .grafts, .check, .undo,
- * .log, .recipe, .merge, .assemble in its root, files of its .views and .base, .theta in every
- * class; and from that of a mount with several. Each state of one is an inode of its own, made when
- * it is first looked at and shared until the state moves on. */
+ * .log, .recipe, .types, .merge, .assemble in its root, files of its .views and .base, .theta in
+ * every class; and from that of a mount with several. Each state of a file is an inode of its own,
+ * made when it is first looked at and shared until the state moves on. */
 #ifndef FS_TREE_GENERATED_H
 #define FS_TREE_GENERATED_H
 
@@ -30,6 +30,7 @@ enum generated_kind {
 	GENERATED_UNDO,
 	GENERATED_LOG,
 	GENERATED_RECIPE,
+	GENERATED_TYPES,
 	GENERATED_MERGE,
 	GENERATED_IN_ROOT,
 	GENERATED_GGUF_HASH = GENERATED_IN_ROOT,

@@ -12,6 +12,7 @@
 #include "fs/files/grafts_list.h"
 #include "fs/files/manifest.h"
 #include "fs/files/picture.h"
+#include "fs/files/types_list.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
@@ -133,6 +134,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return view_of_recipe(files, snapshot, err);
 	case GENERATED_MERGE:
 		return view_of_merge(files);
+	case GENERATED_TYPES:
+		return types_list_view(model, snapshot);
 	case GENERATED_UNDO:
 		return grafts_list_undo(model, snapshot);
 	default:

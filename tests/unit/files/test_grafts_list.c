@@ -2,7 +2,10 @@
 /* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
+#include "fs/edit/type_edit.h"
+#include "fs/edit/undo.h"
 #include "fs/files/grafts_list.h"
+#include "fs/files/types_list.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
@@ -139,6 +142,36 @@ static void a_line_says_where_the_graft_came_from(void **state)
 	assert_non_null(strstr(text, "Z\t/"));
 	assert_non_null(strstr(text, "/a%20base.gguf\tblk.0.ffn_gate.weight\n"));
 	free(text);
+	close_model(&o);
+}
+
+static void list_of_types_chooses_them_where_it_is_written_back(void **state)
+{
+	const struct type_choice choices[] = { { SMALL_UP, GGML_F16 }, { SMALL_DOWN, GGML_Q4_0 } };
+	struct opened o = open_small(state, "base.gguf");
+	struct snapshot snapshot;
+	struct view *view;
+	char *text, all[] = "all";
+
+	assert_int_equal(type_edit_choose(o.model, choices, 2), 0);
+	assert_int_equal(graft_remove(o.model, SMALL_GATE), 0);
+	assert_int_equal(slots_snapshot(o.model->slots, &snapshot), 0);
+	view = types_list_view(o.model, &snapshot);
+	snapshot_release(&snapshot);
+	assert_non_null(view);
+	text = read_view(view);
+	assert_string_equal(text, "embed/token_embd.bin F32\n"
+				  "skeleton/blk_0_attn_q.bin F32\n"
+				  "organs/blk_0_ffn_up.bin F16\n"
+				  "norm/blk_0_ffn_norm.bin F32\n"
+				  "organs/blk_0_ffn_down.bin Q4_0\n");
+	assert_int_equal(undo(o.model, all), 0);
+	assert_int_equal(type_edit_write(o.model, text), 0);
+	assert_int_equal(slots_type(o.model->slots, SMALL_UP).type, GGML_F16);
+	assert_int_equal(slots_type(o.model->slots, SMALL_DOWN).type, GGML_Q4_0);
+	assert_false(slots_type(o.model->slots, SMALL_Q).is_set);
+	free(text);
+	view_unref(view);
 	close_model(&o);
 }
 

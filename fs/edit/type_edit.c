@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* type_edit.c - see type_edit.h. */
+#include "fs/edit/type_edit.h"
+#include "fs/edit/journal.h"
+#include "fs/edit/type_lines.h"
+#include "fs/layer/layer_records.h"
+#include "fs/model/adapters.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/tensor/codec.h"
+#include "fs/tensor/lora_merge.h"
+#include "fs/util/log.h"
+#include "fs/util/plural.h"
+#include "gguf/error.h"
+#include "gguf/quant.h"
+#include "gguf/types.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Choices on their way into the layer. */
+struct choosing {
+	struct model *model;
+	struct layer_type *rows; /* n of them */
+	struct slot_type *types; /* of the same slots */
+	uint32_t *slots;
+	size_t n;
+	struct timespec now;
+	struct error err;
+};
+
+int type_edit_check(const struct organ *organ, uint32_t type, struct error *err)
+{
+	const struct type_info *info = type_find(type);
+	char scratch[TYPE_NAME_MAX];
+
+	if (organ->type == type)
+		return 0;
+	if (!decode_gives_weights(organ->type))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "values of the type %s are not converted",
+				 type_name(organ->type, scratch));
+	if (!info || !quant_supported(type))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "organfs has no encoder for %s",
+				 type_name(type, scratch));
+	if (quant_needs_importance(type))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s needs an importance matrix",
+				 info->name);
+	if (organ->ne[0] % info->block_elements)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "rows of %" PRIu64 " values are not whole blocks of %" PRIu32
+				 ", as %s has them",
+				 organ->ne[0], info->block_elements, info->name);
+	return 0;
+}
+
+/* Does the slot show its content as it is, if no type is chosen for it? */
+static bool is_plain(const struct model *model, uint32_t slot, const struct content *own)
+{
+	struct content *shown = slots_get(model->slots, slot);
+	const bool merged =
+		shown && shown->kind == CONTENT_MERGED && shown->merge && shown->merge->n > 0;
+
+	content_unref(shown);
+	return !merged && !(model->keep_types && content_is_graft(own));
+}
+
+/* Add a choice that changes something. Returns 0, or -errno with err set. */
+static int add(struct choosing *choosing, const struct type_choice *choice)
+{
+	struct model *model = choosing->model;
+	const uint32_t i = choice->slot;
+	const struct organ_place *place = &model->places[i];
+	const struct slot_type before = slots_type(model->slots, i);
+	struct content *own = slots_own(model->slots, i);
+	struct slot_type type = { choice->type != TYPE_EDIT_OWN, choice->type, choosing->now };
+	const struct organ organ = content_is_whiteout(own) ? (struct organ){ .name = NULL }
+							    : model_organ(model, i, own);
+	int rc = 0;
+
+	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS)
+		rc = error_set(&choosing->err, ENOENT, ERROR_NO_OFFSET,
+			       "no tensor of the model is there");
+	else if (type.is_set)
+		rc = type_edit_check(&organ, type.type, &choosing->err);
+	if (type.is_set && type.type == organ.type && is_plain(model, i, own))
+		type.is_set = false;
+	content_unref(own);
+	if (rc < 0 || (!type.is_set && !before.is_set) ||
+	    (type.is_set && before.is_set && type.type == before.type))
+		return rc;
+	choosing->rows[choosing->n] =
+		(struct layer_type){ .klass = place->klass,
+				     .name = place->name,
+				     .type = type.is_set ? type_find(type.type)->name : NULL,
+				     .mtime = choosing->now };
+	choosing->slots[choosing->n] = i;
+	choosing->types[choosing->n++] = type;
+	return 0;
+}
+
+/* With the commit lock held. */
+static int choose_all(struct choosing *choosing, const struct type_choice *choices, size_t n)
+{
+	struct model *model = choosing->model;
+	char path[ORGAN_PATH_MAX];
+	int rc = journal_check(model);
+
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = add(choosing, &choices[i]);
+		if (rc < 0)
+			log_add(model->log, "%s: type refused: %s; nothing is changed",
+				model_organ_path(model, choices[i].slot, path), choosing->err.text);
+	}
+	if (rc == 0 && choosing->n)
+		rc = layer_write_types(model->layer, choosing->rows, choosing->n);
+	if (rc < 0 || choosing->n == 0)
+		return rc;
+	for (size_t i = 0; i < choosing->n; i++)
+		slots_set_type(model->slots, choosing->slots[i], &choosing->types[i]);
+	adapters_refresh(model);
+	return 0;
+}
+
+int type_edit_choose(struct model *model, const struct type_choice *choices, size_t n)
+{
+	struct choosing choosing = { .model = model };
+	int rc = -ENOMEM;
+
+	clock_gettime(CLOCK_REALTIME, &choosing.now);
+	choosing.rows = calloc(n + 1, sizeof(*choosing.rows));
+	choosing.types = calloc(n + 1, sizeof(*choosing.types));
+	choosing.slots = calloc(n + 1, sizeof(*choosing.slots));
+	if (choosing.rows && choosing.types && choosing.slots) {
+		journal_begin(model);
+		rc = choose_all(&choosing, choices, n);
+		journal_end(model);
+	}
+	free(choosing.rows);
+	free(choosing.types);
+	free(choosing.slots);
+	if (rc < 0 && !choosing.err.code)
+		log_add(model->log, "types refused: %s; nothing is changed", strerror(-rc));
+	return rc;
+}
+
+static int refuse_lines(struct model *model, const struct error *err)
+{
+	log_add(model->log, ".types: refused: %s; nothing is changed", err->text);
+	return -err->code;
+}
+
+int type_edit_write(struct model *model, char *lines)
+{
+	struct type_lines read;
+	struct error err = { 0 };
+	int rc = type_lines_read(model, lines, &read, &err);
+
+	if (rc < 0)
+		refuse_lines(model, &err);
+	else
+		rc = type_edit_choose(model, read.choices, read.n);
+	if (rc == 0)
+		log_add(model->log, ".types: %zu tensor%s named", read.n,
+			read.n == 1 ? " is" : "s are");
+	if (rc == 0 && read.unfit)
+		log_add(model->log,
+			".types: %" PRIu32 " tensor%s named by patterns keep%s the type: rows are "
+			"not whole blocks of the new one",
+			read.unfit, plural(read.unfit), read.unfit == 1 ? "s" : "");
+	free(read.choices);
+	return rc;
+}
+
+int type_edit_judge(struct model *model, char *lines)
+{
+	struct type_lines read;
+	struct error err = { 0 };
+	const int rc = type_lines_read(model, lines, &read, &err);
+
+	free(read.choices);
+	return rc < 0 ? refuse_lines(model, &err) : 0;
+}
+
+static int recover_one(void *context, const struct layer_type *row, struct error *err)
+{
+	struct model *model = context;
+	struct slot_type type = { .is_set = true, .mtime = row->mtime };
+	char file[ORGAN_PATH_MAX];
+	uint32_t slot;
+
+	(void)err;
+	if (row->klass != CLASS_ADAPTERS &&
+	    model_find_slot(model, row->klass, row->name, strlen(row->name), &slot) &&
+	    type_by_name(row->type, strlen(row->type), &type.type)) {
+		slots_set_type(model->slots, slot, &type);
+		model->recovered++;
+		return 0;
+	}
+	snprintf(file, sizeof(file), "%.*s.bin", (int)sizeof(file) - 5, row->name);
+	model_leave_alone(model, class_name(row->klass), file,
+			  "its type is none of ggml, or there is no such slot");
+	return 0;
+}
+
+int type_edit_recover(struct model *model, struct error *err)
+{
+	const uint32_t before = model->recovered;
+	const int rc = layer_each_type(model->layer, recover_one, model, err);
+
+	if (rc == 0 && model->recovered > before)
+		adapters_refresh(model);
+	return rc;
+}

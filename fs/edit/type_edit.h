@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* type_edit.h - the types of ggml in which slots show their contents. A choice is checked, made
+ * durable in the layer and then visible; it stays with the slot whatever fills it, until it is
+ * taken back. A content that cannot be encoded in the chosen type is shown as it is. */
+#ifndef FS_EDIT_TYPE_EDIT_H
+#define FS_EDIT_TYPE_EDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct model;
+struct organ;
+
+struct type_choice {
+	uint32_t slot;
+	uint32_t type; /* of ggml, or TYPE_EDIT_OWN: that of the slot's content */
+};
+#define TYPE_EDIT_OWN UINT32_MAX
+
+/* Can the organ be shown in that type? Returns 0, or -EINVAL with the reason in err. */
+int type_edit_check(const struct organ *organ, uint32_t type, struct error *err);
+
+/* Show n slots, each named once, in these types from now on, in one transaction. The choice of a
+ * type that the content has itself takes an earlier choice back. Returns 0 or -errno, with a line
+ * in the log and nothing changed: EINVAL a content cannot be encoded in the type, ENOENT a slot
+ * holds nothing. */
+int type_edit_choose(struct model *model, const struct type_choice *choices, size_t n);
+
+/* The same by the lines of .types: NUL-terminated text, which is changed. Each names slots and a
+ * type (type_lines.h). EINVAL: a line is wrong. */
+int type_edit_write(struct model *model, char *lines);
+
+/* Check lines as type_edit_write() does, before they are all there. Returns 0 or -errno. */
+int type_edit_judge(struct model *model, char *lines);
+
+/* Take up the choices of an earlier mount from the layer. Returns 0, or -errno with err set: not
+ * all can be read. */
+int type_edit_recover(struct model *model, struct error *err);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* type_lines.c - see type_lines.h. */
+#include "fs/edit/type_lines.h"
+#include "fs/edit/type_edit.h"
+#include "fs/model/model.h"
+#include "fs/model/slots.h"
+#include "fs/tensor/codec.h"
+#include "gguf/error.h"
+#include "gguf/quant.h"
+#include "gguf/types.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer regular expressions are refused. */
+#define REGEX_MAX 1024
+
+struct reading {
+	struct model *model;
+	struct type_lines *lines;
+	bool *decided; /* by slots */
+	uint32_t n;    /* slots */
+	struct error *err;
+};
+
+/* One pattern with its type. */
+struct pattern {
+	const char *text;
+	uint32_t type;
+	bool exact;	      /* the name of one slot */
+	const regex_t *regex; /* of tensors' names; NULL: a glob of slots */
+};
+
+/* Parts of the names of tensors that llama-quantize leaves alone. */
+static const char *const not_quantised[] = {
+	"_norm.weight",
+	"ffn_gate_inp.weight",
+	"ffn_gate_tid2eid.weight",
+	"altup",
+	"laurel",
+	"per_layer_model_proj",
+	"position_embd",
+	"token_types",
+	"ssm_conv1d",
+	"shortconv.conv.weight",
+	"indexer.k_proj.weight",
+	"indexer.q_proj.weight",
+	"time_mix_first.weight",
+	"time_mix_w0.weight",
+	"time_mix_w1.weight",
+	"time_mix_w2.weight",
+	"time_mix_v0.weight",
+	"time_mix_v1.weight",
+	"time_mix_v2.weight",
+	"time_mix_a0.weight",
+	"time_mix_a1.weight",
+	"time_mix_a2.weight",
+	"time_mix_g1.weight",
+	"time_mix_g2.weight",
+	"time_mix_decay_w1.weight",
+	"time_mix_decay_w2.weight",
+	"time_mix_lerp_fused.weight",
+	"attn_rel_b.weight",
+	"sam.pos_embd",
+	"sam.neck.",
+	"sam.net_",
+	".rel_pos",
+	".patch_embd",
+	".patch_merger",
+	"a.rvq.codebook",
+	"mm.a.code_embd",
+};
+
+static bool is_quantised(const struct organ *organ, const char *name, size_t length)
+{
+	static const char ending[] = "weight";
+	const size_t n = sizeof(ending) - 1;
+
+	if (organ->dims < 2 || length < n || memcmp(name + length - n, ending, n) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(not_quantised) / sizeof(not_quantised[0]); i++)
+		if (memmem(name, length, not_quantised[i], strlen(not_quantised[i])))
+			return false;
+	return decode_gives_weights(organ->type);
+}
+
+static int refuse(const struct reading *reading, const char *text, const char *why)
+{
+	return error_set(reading->err, EINVAL, ERROR_NO_OFFSET, "\"%.200s\": %s", text, why);
+}
+
+static bool is_named(const struct pattern *pattern, const struct organ_place *place)
+{
+	char path[ORGAN_PATH_MAX];
+	regmatch_t whole = { .rm_so = 0, .rm_eo = (regoff_t)place->tensor_length };
+
+	if (pattern->regex)
+		return regexec(pattern->regex, place->tensor, 1, &whole, REG_STARTEND) == 0;
+	snprintf(path, sizeof(path), "%s/%s.bin", class_name(place->klass), place->name);
+	if (fnmatch(pattern->text, path, 0) == 0)
+		return true;
+	path[strlen(path) - strlen(".bin")] = '\0';
+	return fnmatch(pattern->text, path, 0) == 0;
+}
+
+/* Decide for slot i if the pattern names it. Returns 1 if it does, 0, or -EINVAL with err set. */
+static int decide(struct reading *reading, const struct pattern *pattern, uint32_t i)
+{
+	const struct organ_place *place = &reading->model->places[i];
+	struct content *own = slots_own(reading->model->slots, i);
+	struct organ organ = { .ne = { 0 } };
+	int rc = 0;
+
+	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS || !is_named(pattern, place))
+		goto out;
+	rc = 1;
+	organ = model_organ(reading->model, i, own);
+	if (reading->decided[i] ||
+	    (!pattern->exact && !is_quantised(&organ, place->tensor, place->tensor_length)))
+		goto out;
+	if (!pattern->exact && !encode_supported(pattern->type, organ.ne[0])) {
+		reading->lines->unfit++;
+		goto out;
+	}
+	reading->decided[i] = true;
+	reading->lines->choices[reading->lines->n++] = (struct type_choice){ i, pattern->type };
+	if (pattern->exact && type_edit_check(&organ, pattern->type, reading->err) < 0)
+		rc = -EINVAL;
+out:
+	content_unref(own);
+	return rc;
+}
+
+static int decide_all(struct reading *reading, const struct pattern *pattern)
+{
+	bool named = false;
+
+	for (uint32_t i = 0; i < reading->n; i++) {
+		const int rc = decide(reading, pattern, i);
+
+		if (rc < 0)
+			return rc;
+		named = named || rc;
+	}
+	/* A list for several models names tensors that this one has not. */
+	return named || pattern->regex ? 0
+				       : refuse(reading, pattern->text, "there is no such tensor");
+}
+
+static int find_type(const struct reading *reading, const char *text, const char *name, bool exact,
+		     uint32_t *type)
+{
+	if (!type_by_name(name, strlen(name), type))
+		return refuse(reading, text, "the type is none of ggml");
+	if (exact || (quant_supported(*type) && !quant_needs_importance(*type)))
+		return 0;
+	return refuse(reading, text, "the type has no encoder, or needs an importance matrix");
+}
+
+/* \d, which POSIX has not. A group that captures nothing is one that captures. */
+static bool translate(const char *text, size_t n, char regex[REGEX_MAX])
+{
+	bool in_brackets = false;
+	char *to = regex;
+
+	for (size_t i = 0; i < n; i++) {
+		if (to + 8 > regex + REGEX_MAX)
+			return false;
+		if (text[i] == '\\' && i + 1 < n) {
+			const char *digits = in_brackets ? "0-9" : "[0-9]";
+
+			i++;
+			if (text[i] == 'd')
+				to = stpcpy(to, digits);
+			else if (in_brackets)
+				*to++ = text[i];
+			else
+				to += sprintf(to, "\\%c", text[i]);
+			continue;
+		}
+		in_brackets = text[i] == '[' || (in_brackets && text[i] != ']');
+		*to++ = text[i];
+		if (text[i] == '(' && !in_brackets && i + 2 < n && text[i + 1] == '?' &&
+		    text[i + 2] == ':')
+			i += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+/* REGEX=TYPE */
+static int read_option(struct reading *reading, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	struct pattern pattern = { .text = word };
+	char text[REGEX_MAX];
+	regex_t regex;
+	int rc;
+
+	if (!equals || equals == word)
+		return refuse(reading, word, "a line is CLASS/NAME TYPE or REGEX=TYPE");
+	rc = find_type(reading, word, equals + 1, false, &pattern.type);
+	if (rc < 0)
+		return rc;
+	if (!translate(word, (size_t)(equals - word), text) ||
+	    regcomp(&regex, text, REG_EXTENDED | REG_NEWLINE) != 0)
+		return refuse(reading, word, "the regular expression is wrong or too long");
+	pattern.regex = &regex;
+	rc = decide_all(reading, &pattern);
+	regfree(&regex);
+	return rc;
+}
+
+/* A line without blanks at its ends. */
+static int read_line(struct reading *reading, char *line)
+{
+	static const char blanks[] = " \t";
+	char *last = line + strlen(line), *word;
+	struct pattern pattern = { .text = line };
+	int rc = 0;
+
+	while (last > line && !strchr(blanks, last[-1]))
+		last--;
+	if (last > line && !strchr(last, '=')) {
+		const bool exact = !strpbrk(line, "*?[");
+
+		last[-1] = '\0';
+		for (char *end = last - 1; end > line && strchr(blanks, end[-1]); end--)
+			end[-1] = '\0';
+		pattern.exact = exact;
+		rc = find_type(reading, last, last, exact, &pattern.type);
+		return rc == 0 ? decide_all(reading, &pattern) : rc;
+	}
+	while (rc == 0 && (word = strsep(&line, blanks)))
+		if (word[0])
+			rc = read_option(reading, word);
+	return rc;
+}
+
+int type_lines_read(struct model *model, char *text, struct type_lines *lines, struct error *err)
+{
+	const uint32_t n = slots_count(model->slots);
+	struct reading reading = { .model = model, .lines = lines, .n = n, .err = err };
+	char *line;
+	int rc = 0;
+
+	*lines = (struct type_lines){ .choices = calloc(n + 1u, sizeof(*lines->choices)) };
+	reading.decided = calloc(n + 1u, sizeof(*reading.decided));
+	if (!lines->choices || !reading.decided)
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	while (rc == 0 && (line = strsep(&text, "\n"))) {
+		char *end;
+
+		line += strspn(line, " \t");
+		end = line + strlen(line);
+		while (end > line && strchr(" \t\r", end[-1]))
+			*--end = '\0';
+		if (line[0] && line[0] != '#')
+			rc = read_line(&reading, line);
+	}
+	free(reading.decided);
+	return rc;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* types_list.h - .types: the ggml type of every tensor, one line each, "CLASS/NAME.bin TYPE", which
+ * chooses these types where it is written back (fs/edit/type_lines.h). */
+#ifndef FS_FILES_TYPES_LIST_H
+#define FS_FILES_TYPES_LIST_H
+
+struct model;
+struct snapshot;
+struct view;
+
+/* NULL: out of memory. */
+struct view *types_list_view(struct model *model, const struct snapshot *snapshot);
+
+#endif
