@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* block_metadata.c - see block_metadata.h. */
 #include "fs/assemble/block_metadata.h"
+#include "fs/assemble/model_types.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
@@ -220,19 +221,22 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 	const struct kv *kv;
 	uint64_t count;
 	size_t prefix;
-	int rc;
+	int rc = 0;
 
 	*follow = (struct layout_values){ 0 };
-	kv = snapshot->grafts ? find_count(model->gguf, &count, &prefix) : NULL;
-	if (!kv || count == 0 || !base_agrees(model, count))
+	if (!snapshot->grafts)
 		return 0;
-	rc = find_blocks(model, snapshot, &blocks);
-	if (rc == 0 && has_changed(&blocks, count)) {
-		rc = refuse_gaps(&blocks, err);
-		if (rc == 0)
+	kv = find_count(model->gguf, &count, &prefix);
+	if (kv && count > 0 && base_agrees(model, count)) {
+		rc = find_blocks(model, snapshot, &blocks);
+		if (rc == 0 && has_changed(&blocks, count))
+			rc = refuse_gaps(&blocks, err);
+		if (rc == 0 && has_changed(&blocks, count))
 			rc = find_values(model, snapshot->edits, &blocks, kv, count, prefix,
 					 follow);
 	}
+	if (rc == 0)
+		rc = model_types_follow(model, snapshot, follow);
 	free(blocks.source);
 	if (rc < 0 && rc != -EINVAL)
 		error_set(err, -rc, ERROR_NO_OFFSET, "%s",

@@ -75,12 +75,15 @@ static int add_host(struct check *check)
 		const char *name;
 		bool of_metadata;
 		check_host_fn *look;
-	} checks[] = {
-		{ "blocks", true, check_host_blocks },	 { "complete", false, check_host_complete },
-		{ "layout", false, check_layout_sizes }, { "arrays", true, check_host_arrays },
-		{ "output", false, check_host_output },	 { "adapters", false, check_host_adapters },
-		{ "experts", true, check_host_experts }, { "nextn", true, check_blocks_nextn }
-	};
+	} checks[] = { { "blocks", true, check_host_blocks },
+		       { "complete", false, check_host_complete },
+		       { "layout", false, check_layout_sizes },
+		       { "file_type", false, check_host_types },
+		       { "arrays", true, check_host_arrays },
+		       { "output", false, check_host_output },
+		       { "adapters", false, check_host_adapters },
+		       { "experts", true, check_host_experts },
+		       { "nextn", true, check_blocks_nextn } };
 	const struct check_groups *groups = check->groups;
 	const bool changed = groups->grafts || groups->removed || groups->merge ||
 			     (groups->edits && groups->edits->n);
@@ -101,8 +104,8 @@ static int add_host(struct check *check)
 		row->is_made = checks[i].of_metadata && changed;
 		if (!row->is_made)
 			rc = row->look(groups, groups->model->gguf, &row->finding);
-		/* Nearly all models are laid out as they should be. */
-		if (row->look == check_layout_sizes && !row->finding.text[0])
+		/* Nearly all models are as they should be. */
+		if (!row->is_made && !row->finding.text[0])
 			check->n--;
 	}
 	return rc;

@@ -180,6 +180,7 @@ struct check_groups *check_groups_new(struct model *model, const struct snapshot
 	self = donor_from_backing(model->base, "", 0);
 	well = groups->content && self;
 	count_adapters(groups, snapshot->adapters);
+	groups->types = model_types_find(model, snapshot);
 	for (uint32_t i = 0; well && i < snapshot->n; i++) {
 		groups->n_slots = i + 1;
 		well = take(groups, i, snapshot->content[i], &groups->content[i]);

@@ -3,6 +3,8 @@
 #ifndef FS_CHECK_CHECK_GROUPS_H
 #define FS_CHECK_CHECK_GROUPS_H
 
+#include "fs/assemble/model_types.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +44,7 @@ struct check_groups {
 	struct adapted {
 		uint32_t adapters, broken, touched, halves;
 	} adapted; /* adapters, which are no grafts (adapters.h) */
+	struct model_types types;
 	/* In the order of their first slots, those of kind UNKNOWN last. */
 	struct check_group *groups;
 	uint32_t n, grafts, removed;

@@ -4,11 +4,13 @@
 #include "fs/check/check_blocks.h"
 #include "fs/check/check_groups.h"
 #include "fs/check/check_verdict.h"
+#include "fs/metadata/metadata.h"
 #include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"
 #include "fs/util/plural.h"
+#include "gguf/file_type.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
@@ -221,6 +223,23 @@ int check_host_output(const struct check_groups *groups, const struct gguf *head
 	else
 		finding_set(finding, VERDICT_RISKY,
 			    "the head was removed: the token embedding will be it, or nothing");
+	return 0;
+}
+
+int check_host_types(const struct check_groups *groups, const struct gguf *header,
+		     struct finding *finding)
+{
+	const struct model_types *types = &groups->types;
+	const struct kv *kv = gguf_find(groups->model->gguf, FILE_TYPE_KEY);
+	char scratch[TYPE_NAME_MAX], before[TYPE_NAME_MAX];
+
+	(void)header;
+	if (kv && !types->agree && types->most != types->of_base && types->most != UINT32_MAX &&
+	    !metadata_edits_find(groups->edits, (uint32_t)(kv - groups->model->gguf->kv)))
+		finding_set(finding, VERDICT_RISKY,
+			    "most matrices are %s now, not %s, and " FILE_TYPE_KEY
+			    " is the base's still",
+			    type_name(types->most, scratch), type_name(types->of_base, before));
 	return 0;
 }
 

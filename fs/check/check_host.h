@@ -23,6 +23,10 @@ check_host_fn check_host_blocks;
  * the header. */
 check_host_fn check_host_complete;
 
+/* Is most of the model of the type that general.file_type says? Without the header; no text: it
+ * is, or the base has no such key. */
+check_host_fn check_host_types;
+
 /* Have arrays with an entry for each block so many? */
 check_host_fn check_host_arrays;
 

@@ -171,7 +171,7 @@ static void mark(struct figures *figures, struct figure *figure, const char *dir
 {
 	char type[64];
 
-	if (strcmp(fields[1], "merged") != 0) {
+	if (strcmp(fields[1], "merged") != 0 && strcmp(fields[1], "retyped") != 0) {
 		figure->changes |= 1u << FIGURE_GRAFTED;
 		figure->donor = donor_of(figures, fields[7], fields[8]);
 	}

@@ -8,7 +8,6 @@
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/codec.h"
-#include "fs/tensor/lora_merge.h"
 #include "fs/util/log.h"
 #include "fs/util/plural.h"
 #include "gguf/error.h"
@@ -63,7 +62,7 @@ static bool is_plain(const struct model *model, uint32_t slot, const struct cont
 {
 	struct content *shown = slots_get(model->slots, slot);
 	const bool merged =
-		shown && shown->kind == CONTENT_MERGED && shown->merge && shown->merge->n > 0;
+		shown && shown->kind == CONTENT_MERGED && !content_is_retyped(shown);
 
 	content_unref(shown);
 	return !merged && !(model->keep_types && content_is_graft(own));

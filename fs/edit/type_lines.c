@@ -6,6 +6,7 @@
 #include "fs/model/slots.h"
 #include "fs/tensor/codec.h"
 #include "gguf/error.h"
+#include "gguf/file_type.h"
 #include "gguf/quant.h"
 #include "gguf/types.h"
 
@@ -35,57 +36,9 @@ struct pattern {
 	const regex_t *regex; /* of tensors' names; NULL: a glob of slots */
 };
 
-/* Parts of the names of tensors that llama-quantize leaves alone. */
-static const char *const not_quantised[] = {
-	"_norm.weight",
-	"ffn_gate_inp.weight",
-	"ffn_gate_tid2eid.weight",
-	"altup",
-	"laurel",
-	"per_layer_model_proj",
-	"position_embd",
-	"token_types",
-	"ssm_conv1d",
-	"shortconv.conv.weight",
-	"indexer.k_proj.weight",
-	"indexer.q_proj.weight",
-	"time_mix_first.weight",
-	"time_mix_w0.weight",
-	"time_mix_w1.weight",
-	"time_mix_w2.weight",
-	"time_mix_v0.weight",
-	"time_mix_v1.weight",
-	"time_mix_v2.weight",
-	"time_mix_a0.weight",
-	"time_mix_a1.weight",
-	"time_mix_a2.weight",
-	"time_mix_g1.weight",
-	"time_mix_g2.weight",
-	"time_mix_decay_w1.weight",
-	"time_mix_decay_w2.weight",
-	"time_mix_lerp_fused.weight",
-	"attn_rel_b.weight",
-	"sam.pos_embd",
-	"sam.neck.",
-	"sam.net_",
-	".rel_pos",
-	".patch_embd",
-	".patch_merger",
-	"a.rvq.codebook",
-	"mm.a.code_embd",
-};
-
 static bool is_quantised(const struct organ *organ, const char *name, size_t length)
 {
-	static const char ending[] = "weight";
-	const size_t n = sizeof(ending) - 1;
-
-	if (organ->dims < 2 || length < n || memcmp(name + length - n, ending, n) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(not_quantised) / sizeof(not_quantised[0]); i++)
-		if (memmem(name, length, not_quantised[i], strlen(not_quantised[i])))
-			return false;
-	return decode_gives_weights(organ->type);
+	return file_type_counts(name, length, organ->dims) && decode_gives_weights(organ->type);
 }
 
 static int refuse(const struct reading *reading, const char *text, const char *why)

@@ -42,7 +42,7 @@ static bool fill_changes(struct figures *figures, struct figure *figure, uint32_
 		figure->changes |= 1u << FIGURE_ADDED;
 	else if (content && content->organ.type != gguf->tensors[i].type)
 		figure->changes |= 1u << FIGURE_CONVERTED;
-	if (content && content->kind == CONTENT_MERGED)
+	if (content && content->kind == CONTENT_MERGED && !content_is_retyped(content))
 		figure->changes |= 1u << FIGURE_MERGED;
 	if (!own || !own->donor)
 		return true;

@@ -203,6 +203,12 @@ void content_set_broken(struct content *content, const char *why)
 	content->broken = strdup(why);
 }
 
+bool content_is_retyped(const struct content *content)
+{
+	return content && content->kind == CONTENT_MERGED && content->merge &&
+	       content->merge->n == 0;
+}
+
 const char *content_kind_name(const struct content *content)
 {
 	static const char *const names[] = {
@@ -216,7 +222,7 @@ const char *content_kind_name(const struct content *content)
 		[CONTENT_MERGED] = "broken merged", [CONTENT_BLEND] = "broken blend"
 	};
 
-	if (content->kind == CONTENT_MERGED && content->merge && content->merge->n == 0)
+	if (content_is_retyped(content))
 		return content->broken ? "broken retyped" : "retyped";
 	return (content->broken ? broken : names)[content->kind];
 }

@@ -170,6 +170,9 @@ static inline bool content_is_graft(const struct content *own)
 	return own && !own->beneath;
 }
 
+/* Does the slot show its own content in a chosen type, which no adapter changes? */
+bool content_is_retyped(const struct content *content);
+
 static inline bool content_is_whiteout(const struct content *content)
 {
 	return content && content->kind == CONTENT_WHITEOUT;

@@ -36,6 +36,7 @@ _organfs_option_list() {
 	shape=*) _organfs_value _organfs_words 'any same' ;;
 	blocks=*) _organfs_value _organfs_words 'follow keep' ;;
 	merged=*) _organfs_value _organfs_words 'keep q8_0 f16' ;;
+	type=*) _organfs_value _organfs_words 'keep donor' ;;
 	views=*) _organfs_value _organfs_words 'listed unlisted' ;;
 	passthrough=* | snapshot=*) _organfs_value _organfs_words 'no yes' ;;
 	samples=*) _organfs_value _organfs_words '1000 10000 100000 1000000 all' ;;
@@ -45,10 +46,10 @@ _organfs_option_list() {
 	umask=*) _organfs_value _organfs_words '000 002 022 027 077' ;;
 	*)
 		_organfs_words 'ro output= noassemble layer= compress= shape=any blocks=keep
-			merged=q8_0 merged=f16 views=listed samples= threads= uid= gid= umask= allow_other
+			merged=q8_0 merged=f16 type=keep views=listed samples= threads= uid= gid= umask= allow_other
 			allow_root auto_unmount confine nonempty debug model= header= recipe= donors=
 			lineage fresh rw assemble noallow_other noauto_unmount noconfine nofresh
-			nolineage shape=same merged=keep passthrough=no snapshot=no pidfile='
+			nolineage shape=same merged=keep type=donor passthrough=no snapshot=no pidfile='
 		;;
 	esac
 	# What is given once is enough.

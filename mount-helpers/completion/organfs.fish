@@ -24,6 +24,8 @@ function __organfs_option_list
 			set offers follow keep
 		case 'merged=*'
 			set offers keep q8_0 f16
+		case 'type=*'
+			set offers keep donor
 		case 'views=*'
 			set offers listed unlisted
 		case 'passthrough=*' 'snapshot=*'
@@ -51,6 +53,7 @@ function __organfs_option_list
 				shape=any\t'accept organs of other shapes' \
 				blocks=keep\t'do not let block_count follow the blocks' \
 				merged=q8_0\t'merged tensors become Q8_0' merged=f16\t'merged tensors become F16' \
+				type=keep\t'grafts get the types of the base' \
 				views=listed\t'show .base and .views in listings' \
 				passthrough=no\t'let the kernel read no file by itself' \
 				snapshot=no\t'make no file for the kernel to read' \
@@ -71,6 +74,7 @@ function __organfs_option_list
 				noconfine\t'not confine' nofresh\t'not fresh' \
 				nolineage\t'not lineage' \
 				shape=same\t'not shape=any' merged=keep\t'merged tensors keep their type' \
+				type=donor\t'not type=keep' \
 				model=\t'one model more'
 	end
 	for offer in $offers

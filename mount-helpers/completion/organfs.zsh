@@ -17,6 +17,7 @@ _organfs_option_list() {
 		'shape[accept organs of other shapes]:shape:(any same)' \
 		'blocks[does block_count follow the blocks]:manner:(follow keep)' \
 		'merged[type of merged tensors]:type:(keep q8_0 f16)' \
+		'type[types of grafts]:manner:(keep donor)' \
 		'views[show .base and .views in listings]:manner:(listed unlisted)' \
 		'passthrough[may the kernel read files by itself]:answer:(no yes)' \
 		'snapshot[may files be made for the kernel to read]:answer:(no yes)' \

@@ -4,7 +4,7 @@ import {button, count, el, keepFocus, placeRows, ranges} from "./dom.js";
 import {undoGrafts} from "./edits.js";
 import {place} from "./model.js";
 
-const VERBS = {removed: "removed", edited: "edited", added: "added"};
+const VERBS = {removed: "removed", edited: "edited", added: "added", retyped: "converted"};
 
 function parts(graft) {
 	const [directory, ...rest] = graft.file.split("/");

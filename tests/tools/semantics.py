@@ -248,9 +248,13 @@ def check_xattrs():
     check("theta", b"36.22", lambda: os.getxattr(slot(2), "user.organfs.theta"))
     check("no such", "ENODATA", lambda: os.getxattr(slot(2), "user.organfs.x"))
     check("of others", "ENOTSUP", lambda: os.setxattr(slot(2), "user.x", b"1"))
-    check("along with a copy", None, lambda: os.setxattr(slot(2), "user.organfs.type", b"F32"))
-    check("dropped", b"Q4_K", lambda: os.getxattr(slot(2), "user.organfs.type"))
-    check("removexattr", "EPERM", lambda: os.removexattr(slot(2), "user.organfs.type"))
+    check("along with a copy", None, lambda: os.setxattr(slot(2), "user.organfs.shape", b"1x1"))
+    check("dropped", b"256x512", lambda: os.getxattr(slot(2), "user.organfs.shape"))
+    check("removexattr", "EPERM", lambda: os.removexattr(slot(2), "user.organfs.shape"))
+    check("chosen type", None, lambda: os.setxattr(slot(2), "user.organfs.type", b"F32"))
+    check("of the content", b"F32", lambda: os.getxattr(slot(2), "user.organfs.type"))
+    check("taken back", None, lambda: os.removexattr(slot(2), "user.organfs.type"))
+    check("twice", "ENODATA", lambda: os.removexattr(slot(2), "user.organfs.type"))
     for name in "security.capability", "system.posix_acl_access":
         check(name, "ENOTSUP", lambda: os.getxattr(slot(2), name))
 

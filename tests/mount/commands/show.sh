@@ -29,7 +29,7 @@ fits() {
 base=$(use scribe-Q4_K_M)
 clerk=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor" "$TMP/several" "$TMP/parts"
-mount_model -o noassemble "$base"
+mount_model -o noassemble,merged=q8_0 "$base"
 mount_model -o ro "$clerk" "$TMP/donor"
 
 # Of a model and of a mount without a graft the same.

@@ -49,7 +49,7 @@ cp "$TMP/organ.bin" "$organ"
 [ -n "$(attribute graft)" ] || fail 'no graft attribute'
 equal "$(attribute tensor)" blk.3.ffn_down.weight 'tensor after the graft'
 before=$(getfattr -d -m - "$organ" 2>/dev/null)
-setfattr -n user.organfs.type -v F32 "$organ" 2>/dev/null || true
+setfattr -n user.organfs.shape -v 1x1 "$organ" 2>/dev/null || true
 setfattr -x user.organfs.tensor "$organ" 2>/dev/null || true
 equal "$(getfattr -d -m - "$organ" 2>/dev/null)" "$before" 'attributes after setfattr'
 unmount_and_wait

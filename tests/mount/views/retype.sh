@@ -72,11 +72,22 @@ expect_fail 'invalid argument' bash -c "printf '%s\n' 'organs/* q8_0' 'organs/no
 log_says '"organs/none": there is no such tensor'
 same "$MNT/model.gguf" "$base"
 
+# What llama.cpp calls the model follows matrices that agree, and .check says where they do not.
+equal "$(cat "$MNT/metadata/general.file_type")" 15
+echo '* q5_0' >"$MNT/.types"
+equal "$(cat "$MNT/metadata/general.file_type")" 8
+! grep -q 'file_type' "$MNT/.check" || fail "$(cat "$MNT/.check")"
+echo 'organs/*_ffn_down q8_0' >"$MNT/.types"
+equal "$(cat "$MNT/metadata/general.file_type")" 15
+grep -q '^risky	file_type	most matrices are Q5_0 now, not Q4_K' "$MNT/.check" ||
+	fail "$(cat "$MNT/.check")"
+echo all >"$MNT/.undo"
+
 # Lines, of both kinds; what is shown can be written back.
 printf '%s\n' '# comment' "$up q6_k" 'organs/*_ffn_* q5_k' >"$MNT/.types"
 grep -v '_ffn_.* Q5_K' "$MNT/.types" | grep '_ffn_[gdu]' >others
 equal "$(cat others)" "$up Q6_K"
-printf 'ffn_(up|gate)=q3_k\nattn_[qk]\\.weight=iq4_xs blk\\.\\d\\.ffn_down=q8_0' >"$MNT/.types"
+printf 'ffn_(up|gate)=q3_k\nattn_[qk]\\.weight=iq4_xs blk\\.\\d\\.ffn_down=q8_0\n' >"$MNT/.types"
 equal "$(grep -c 'Q3_K' "$MNT/.types")" 12
 equal "$(grep -c 'IQ4_XS' "$MNT/.types")" 12
 equal "$(grep -c 'ffn_down.bin Q8_0' "$MNT/.types")" 6
