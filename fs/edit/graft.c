@@ -12,6 +12,7 @@
 #include "fs/model/inode.h"
 #include "fs/model/model.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/removal.h"
 #include "fs/paths/write_source.h"
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
@@ -345,8 +346,7 @@ static int keep_sealed(struct filling *filling, struct journal_graft *graft,
 	return rc;
 }
 
-/* With the commit lock held: has another thread filled or emptied the slot since? */
-static bool has_moved_on(struct filling *filling)
+bool filling_has_moved_on(struct filling *filling)
 {
 	struct content *content;
 
@@ -375,7 +375,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
 		journal_begin_graft(model, &graft, filling->klass, filling->name);
-		rc = has_moved_on(filling) ? -ESTALE : journal_check(model);
+		rc = filling_has_moved_on(filling) ? -ESTALE : journal_check(model);
 		if (rc == 0 && !filling->is_base) {
 			rc = keep_sealed(filling, &graft, &mtime, &view);
 		} else if (rc == 0) {
@@ -388,8 +388,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	return stage_commit_end(stage, rc, view);
 }
 
-/* The end of a refusal's line: the slot's content now. Some programs, as mv(1) from another
- * filesystem, remove a slot before they write it anew. */
+/* The end of a refusal's line: the slot's content now. */
 static const char *state_text(const struct filling *filling)
 {
 	struct content *own;
@@ -397,6 +396,9 @@ static const char *state_text(const struct filling *filling)
 
 	if (filling->is_new)
 		return "";
+	if (filling->put_back)
+		return "; its removal just before is undone, and the slot has its former content "
+		       "again";
 	own = slots_own(filling->model->slots, filling->tensor);
 	removed = content_is_whiteout(own);
 	content_unref(own);
@@ -562,7 +564,10 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
-	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+	if (rc == 0)
+		return 0;
+	filling.put_back = graft_put_back(&filling, stage);
+	return filling_refuse(&filling, rc);
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
@@ -595,9 +600,10 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	return rc < 0 && !filling.moved_on ? filling_refuse(&filling, rc) : rc;
 }
 
-/* moved_on: NULL, or the slot has to hold was, as graft_set_aside(). */
-static int empty_slot(struct model *model, uint32_t tensor, const struct content *was,
-		      bool *moved_on)
+/* process: by whose unlink(2); 0: by none. moved_on: NULL, or the slot has to hold was, as
+ * graft_set_aside(). */
+static int empty_slot(struct model *model, uint32_t tensor, pid_t process,
+		      const struct content *was, bool *moved_on)
 {
 	struct content *content, *nothing = content_new_whiteout();
 	char path[ORGAN_PATH_MAX];
@@ -612,10 +618,13 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 					  : journal_check(model);
 	if (rc == 0)
 		rc = nothing ? journal_empty_slot(model, tensor) : -ENOMEM;
-	if (rc == 0)
+	if (rc == 0) {
+		removal_keep(model,
+			     process ? removal_new(tensor, process, content, nothing) : NULL);
 		slots_set(model->slots, tensor, nothing);
-	else
+	} else {
 		content_unref(nothing);
+	}
 	if (rc == 0 && model->places[tensor].klass == CLASS_ADAPTERS)
 		adapter_edit_forget_copied(model);
 	journal_end(model);
@@ -628,10 +637,15 @@ static int empty_slot(struct model *model, uint32_t tensor, const struct content
 
 int graft_remove(struct model *model, uint32_t tensor)
 {
-	return empty_slot(model, tensor, NULL, NULL);
+	return empty_slot(model, tensor, 0, NULL, NULL);
+}
+
+int graft_unlink(struct model *model, uint32_t tensor, pid_t process)
+{
+	return empty_slot(model, tensor, process, NULL, NULL);
 }
 
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
 {
-	return empty_slot(model, tensor, was, moved_on);
+	return empty_slot(model, tensor, 0, was, moved_on);
 }

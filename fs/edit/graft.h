@@ -64,8 +64,11 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 /* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
 int graft_remove(struct model *model, uint32_t tensor);
 
-/* The same of a slot that holds that content, NULL for the base's. Where it holds another one by
- * now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
+/* The same by unlink(2) of that process, 0: not known. The model keeps the removal (removal.h). */
+int graft_unlink(struct model *model, uint32_t tensor, pid_t process);
+
+/* As graft_remove(), of a slot that holds that content, NULL for the base's. Where it holds another
+ * one by now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was,
 		    bool *moved_on);
 

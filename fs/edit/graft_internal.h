@@ -8,6 +8,7 @@
 #include "gguf/error.h"
 
 struct origin;
+struct stage;
 
 /* Longer names of tensors cannot be added. */
 #define ADDED_NAME_MAX 512
@@ -31,6 +32,7 @@ struct filling {
 	bool is_over;		      /* in place of was alone, NULL for the base's */
 	const struct content *was;
 	bool moved_on;		       /* it holds something else by now */
+	bool put_back;		       /* the file is refused, and the removal before it undone */
 	struct layer_seal *seal;       /* how the organ goes into the layer; the stage's */
 	const struct layer_left *left; /* a slot that is emptied with it; NULL: none is */
 	uint32_t left_slot;	       /* its number */
@@ -86,6 +88,9 @@ int filling_put(struct filling *filling, struct content *content);
 void filling_publish(struct filling *filling, struct content *content, struct backing *file,
 		     const struct timespec *mtime);
 
+/* With the commit lock held: has another thread filled or emptied the slot since? */
+bool filling_has_moved_on(struct filling *filling);
+
 /* The slot holds its own tensor of the base again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
 
@@ -96,6 +101,14 @@ int filling_refuse(struct filling *filling, int rc);
 /* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
  * own header. */
 void filling_log_role(const struct filling *filling);
+
+/* A stage with the organ at the origin as its whole content, which is not copied. NULL: out of
+ * memory. */
+struct stage *graft_stage_of(const struct origin *origin, struct layer *layer);
+
+/* The file in the stage is refused: undo the removal of the slot by the process that made the file
+ * (removal.h), unless the slot has been filled since. False: there is none, or that failed. */
+bool graft_put_back(const struct filling *refused, struct stage *stage);
 
 /* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
  * borrowed afterwards. */

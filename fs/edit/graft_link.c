@@ -297,7 +297,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 
 	lock_both(model, from->model);
 	filling_find(filling);
-	if (is_current(from)) {
+	if (is_current(from) && !filling_has_moved_on(filling)) {
 		rc = journal_check(model);
 		/* A copy onto itself changes nothing. */
 		if (rc == 0 && !is_onto_itself(filling, from))
@@ -308,22 +308,27 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 	return rc == -EXDEV ? -ESTALE : rc;
 }
 
+struct stage *graft_stage_of(const struct origin *origin, struct layer *layer)
+{
+	struct view *shown = organ_file_view(origin->model, origin->slot, origin->content);
+	struct view *empty = view_new(NULL, 0, NULL);
+	struct stage *stage = shown && empty ? stage_new(layer, empty) : NULL;
+
+	if (stage)
+		stage_adopt(stage, shown, origin);
+	view_unref(empty);
+	view_unref(shown);
+	return stage;
+}
+
 /* The slot CLASS/NAME holds a copy of the organ at the origin. */
 static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
 		      const char *name)
 {
-	struct view *shown = organ_file_view(origin->model, origin->slot, origin->content);
-	struct view *empty = view_new(NULL, 0, NULL);
-	struct stage *stage = shown && empty ? stage_new(model->layer, empty) : NULL;
-	int rc = -ENOMEM;
+	struct stage *stage = graft_stage_of(origin, model->layer);
+	const int rc = stage ? graft_fill_name(model, klass, name, stage) : -ENOMEM;
 
-	if (stage) {
-		stage_adopt(stage, shown, origin);
-		rc = graft_fill_name(model, klass, name, stage);
-	}
 	stage_free(stage);
-	view_unref(empty);
-	view_unref(shown);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 /* stage.c - see stage.h. */
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
+#include "fs/model/removal.h"
 #include "fs/model/slots.h"
 #include "fs/paths/write_source.h"
 #include "fs/storage/view.h"
@@ -20,6 +21,7 @@ struct stage {
 	bool is_brief;
 	atomic_uint opens;
 	atomic_bool over;
+	_Atomic(struct removal *) removal;
 	atomic_uint busy;	   /* writers that have not closed since they wrote */
 	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
 	struct stage_shown shown;
@@ -65,6 +67,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 		return NULL;
 	atomic_init(&stage->opens, 0);
 	atomic_init(&stage->over, false);
+	atomic_init(&stage->removal, NULL);
 	atomic_init(&stage->busy, 0);
 	pthread_mutex_init(&stage->show_lock, NULL);
 	pthread_mutex_init(&stage->lock, NULL);
@@ -78,6 +81,16 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 void stage_set_brief(struct stage *stage)
 {
 	stage->is_brief = true;
+}
+
+void stage_set_removal(struct stage *stage, struct removal *removal)
+{
+	atomic_store(&stage->removal, removal);
+}
+
+struct removal *stage_take_removal(struct stage *stage)
+{
+	return atomic_exchange(&stage->removal, NULL);
 }
 
 static void forget_origin(struct stage *stage)
@@ -147,6 +160,7 @@ void stage_free(struct stage *stage)
 	if (!stage)
 		return;
 	discard(stage);
+	removal_free(stage_take_removal(stage));
 	pthread_mutex_destroy(&stage->lock);
 	pthread_mutex_destroy(&stage->show_lock);
 	free(stage);

@@ -18,6 +18,7 @@ struct view;
 struct write_source;
 
 struct model;
+struct removal;
 struct stage; /* any thread may use it */
 
 /* A stage on top of content, of which it takes a reference. NULL: out of memory. */
@@ -26,6 +27,12 @@ struct stage *stage_new(struct layer *layer, struct view *content);
 /* Before anything is written: it is there no longer than one process has it open, so that what is
  * small need not be on the disk before it is in force. */
 void stage_set_brief(struct stage *stage);
+
+/* The slot was removed by the process that writes it anew with the stage (removal.h): the removal
+ * becomes the stage's, before another thread knows the stage. stage_take_removal() makes it the
+ * caller's; NULL: there is none. */
+void stage_set_removal(struct stage *stage, struct removal *removal);
+struct removal *stage_take_removal(struct stage *stage);
 
 void stage_free(struct stage *stage); /* what was not put in force is gone; NULL is fine */
 

@@ -2,7 +2,9 @@
 /* ops_create.c - names in directories that come and go: create, unlink. A name that ends in
  * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
  * answered by a job. */
+#include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
+#include "fs/model/removal.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/options.h"
 #include "fs/storage/view.h"
@@ -10,6 +12,7 @@
 #include "fs/tree/name_locks.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/process.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -65,10 +68,26 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 	}
 }
 
+/* A new file of the slot that its process removed last has that removal (removal.h). */
+static void hand_removal(const struct inode *directory, const char *name, const struct inode *file,
+			 pid_t thread)
+{
+	struct removal *removal = removal_take(directory->model);
+	uint32_t slot;
+
+	if (removal && directory->family == FAMILY_CLASS &&
+	    model_find_slot(directory->model, directory->index, name, tree_slot_name(name),
+			    &slot) &&
+	    slot == removal->slot && process_of(thread) == removal->process)
+		stage_set_removal(file->stage, removal);
+	else
+		removal_free(removal);
+}
+
 /* A θ file that was removed comes back, an organ of another name than the model's tensors have may
  * become a new slot, and anything else is a scratch file. */
 static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
-			       int *rc)
+			       pid_t thread, int *rc)
 {
 	struct inode *inode;
 
@@ -81,8 +100,12 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 		return tree_find(&fs->tree, directory, name, rc);
 	}
 	inode = tree_find(&fs->tree, directory, name, rc);
-	if (!inode)
-		return tree_make_scratch(&fs->tree, directory, name, view_new(NULL, 0, NULL), rc);
+	if (!inode) {
+		inode = tree_make_scratch(&fs->tree, directory, name, view_new(NULL, 0, NULL), rc);
+		if (inode)
+			hand_removal(directory, name, inode, thread);
+		return inode;
+	}
 	if (family_of(inode)->nothing)
 		return inode;
 	/* Another process was faster. */
@@ -91,10 +114,11 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 	return NULL;
 }
 
-static struct inode *create(struct mount *fs, fuse_ino_t parent, const char *name, int *rc)
+static struct inode *create(fuse_req_t req, fuse_ino_t parent, const char *name, int *rc)
 {
+	struct mount *fs = mount_of(req);
 	struct inode *directory = ops_editable(fs, parent, rc);
-	struct inode *inode = directory ? create_in(fs, directory, name, rc)
+	struct inode *inode = directory ? create_in(fs, directory, name, fuse_req_ctx(req)->pid, rc)
 					: ops_create_beside(fs, parent, name, rc);
 
 	inodes_put(fs->inodes, directory);
@@ -104,9 +128,8 @@ static struct inode *create(struct mount *fs, fuse_ino_t parent, const char *nam
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
-	struct mount *fs = mount_of(req);
 	int rc;
-	struct inode *inode = create(fs, parent, name, &rc);
+	struct inode *inode = create(req, parent, name, &rc);
 
 	(void)mode;
 	if (inode) {
@@ -115,7 +138,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 			reply_create(req, inode, fi);
 			return;
 		}
-		inodes_put(fs->inodes, inode);
+		inodes_put(mount_of(req)->inodes, inode);
 	}
 	fuse_reply_err(req, -rc);
 }
@@ -132,13 +155,14 @@ static ssize_t remove_named(struct async_request *async)
 	const struct removing *removing = (const struct removing *)(const void *)async->text;
 	struct name_lock lock = { .names = { { removing->directory, removing->name } } };
 	struct mount *fs = async->fs;
+	const pid_t process = process_of(fuse_req_ctx(async->req)->pid);
 	struct inode *inode;
 	int rc;
 
 	name_locks_take(fs->names, &lock);
 	inode = ops_find_in(fs, removing->directory, removing->name, &rc);
 	if (inode)
-		rc = family_of(inode)->remove ? family_of(inode)->remove(inode) : 0;
+		rc = family_of(inode)->remove ? family_of(inode)->remove(inode, process) : 0;
 	if (rc == 0)
 		scratch_files_remove(fs->scratches, removing->directory, removing->name);
 	name_locks_release(fs->names, &lock);
@@ -198,6 +222,6 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 
 	(void)device;
 	if (S_ISREG(mode))
-		inode = create(fs, parent, name, &rc);
+		inode = create(req, parent, name, &rc);
 	ops_reply_entry(req, inode, rc);
 }

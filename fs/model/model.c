@@ -8,6 +8,7 @@
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/model/merge_force.h"
+#include "fs/model/removal.h"
 #include "fs/storage/backing.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/log.h"
@@ -236,6 +237,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	pthread_mutex_init(&model->sent_lock, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
 	atomic_init(&model->seconds, 0);
+	atomic_init(&model->removal, NULL);
 	model->number = site->number;
 	model->log = site->log;
 	model->remote = site->remote;
@@ -308,6 +310,7 @@ void model_close(struct model *model)
 {
 	if (!model)
 		return;
+	removal_keep(model, NULL);
 	slots_free(model->slots);
 	adapters_free(model->adapters);
 	merge_state_unref(model->merge);

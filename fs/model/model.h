@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 struct content;
+struct removal;
 struct snapshot;
 
 /* Where a tensor stands in the tree. Texts are borrowed from the model. */
@@ -105,6 +106,7 @@ struct model {
 	struct merge_state *merge; /* of models, in force; NULL: none is (merge_force.h) */
 
 	struct slots *slots;
+	_Atomic(struct removal *) removal; /* removal.h */
 	struct adapters *adapters;
 	struct metadata *metadata;
 	uint32_t recovered;  /* grafts that an earlier mount left in the layer */

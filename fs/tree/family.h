@@ -116,8 +116,9 @@ struct family {
 	 * the log. */
 	int (*obey)(const struct tree *tree, const struct inode *inode, struct family_words *words);
 
-	/* What removing the name does, which waits for the disk: 0 or -errno. */
-	int (*remove)(const struct inode *inode);
+	/* What removing the name does, which waits for the disk, by that process, 0: not known.
+	 * Returns 0 or -errno. */
+	int (*remove)(const struct inode *inode, pid_t process);
 
 	/* The attribute user.organfs.NAME into text of n bytes: its length or -ENODATA. The type of
 	 * metadata; with this that can be set. The organ that the other attributes are of. */

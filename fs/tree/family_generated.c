@@ -232,8 +232,9 @@ static int merge_obey(const struct tree *tree, const struct inode *inode,
 	return rc;
 }
 
-static int merge_remove(const struct inode *inode)
+static int merge_remove(const struct inode *inode, pid_t process)
 {
+	(void)process;
 	return merge_edit_end(inode->model);
 }
 

@@ -65,8 +65,9 @@ static int key_truncate(struct inode *inode, uint64_t size)
 	return key.fixed ? -EACCES : -EINVAL;
 }
 
-static int key_remove(const struct inode *inode)
+static int key_remove(const struct inode *inode, pid_t process)
 {
+	(void)process;
 	return metadata_edit_remove(inode->model, inode->index);
 }
 

@@ -4,6 +4,7 @@
 #include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/model/removal.h"
 #include "fs/storage/backing.h"
 #include "fs/tree/family.h"
 #include "fs/tree/tree.h"
@@ -141,6 +142,7 @@ int family_view_attribute(const struct inode *inode, const char *name, char *tex
 /* What adapters make of it is not written to: they would be merged twice. */
 static struct inode *organ_stage(const struct tree *tree, const struct inode *organ)
 {
+	removal_keep(organ->model, NULL);
 	return tree_make_stage(tree, FAMILY_STAGE, organ,
 			       organ_file_view(organ->model, organ->index,
 					       content_own(organ->content)));
@@ -159,9 +161,9 @@ static int organ_truncate(struct inode *inode, uint64_t size)
 	return -EINVAL;
 }
 
-static int organ_remove(const struct inode *inode)
+static int organ_remove(const struct inode *inode, pid_t process)
 {
-	return graft_remove(inode->model, inode->index);
+	return graft_unlink(inode->model, inode->index, process);
 }
 
 static int organ_commit(const struct tree *tree, struct inode *inode)

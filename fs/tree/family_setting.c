@@ -25,10 +25,11 @@ static struct inode *setting_stage(const struct tree *tree, const struct inode *
 	return tree_make_stage(tree, FAMILY_SETTING_STAGE, setting, view_ref(setting->view));
 }
 
-static int adapter_remove(const struct inode *inode)
+static int adapter_remove(const struct inode *inode, pid_t process)
 {
 	char name[NAME_MAX + 1];
 
+	(void)process;
 	adapters_name(inode->model, inode->index, name);
 	return adapter_edit_remove(inode->model, name);
 }

@@ -71,9 +71,9 @@ expect_fail 'Invalid argument' cp "$TMP/bad.bin" "$slot"
 same "$slot" "$TMP/good.bin"
 no_leak "$before" # a row has the graft
 
-# mv(1) removes the slot first, and then writes its file: the line says what the slot is now.
-expect_fail 'Invalid argument' mv "$TMP/bad.bin" "$slot"
-exists "$TMP/bad.bin"
+# A slot that another process removed stays removed, and the line says so.
+rm "$slot"
+expect_fail 'Invalid argument' cp "$TMP/bad.bin" "$slot"
 log_says 'blk_1_ffn_up.bin: graft refused: .*; the slot stays removed, .*\.undo brings back'
 echo all >"$MNT/.undo"
 exists "$slot"

@@ -29,6 +29,13 @@ same "$MNT/$organ" kept
 same "$MNT/model.gguf" merged.gguf
 [ "$(wc -l <"$MNT/.grafts")" = 1 ] || fail "$(cat "$MNT/.grafts")"
 
+# A removal with which mv begins is undone if mv's file is refused.
+echo junk >junk
+expect_fail 'Invalid argument' mv junk "$MNT/$organ"
+same "$MNT/$organ" kept
+same "$MNT/model.gguf" merged.gguf
+[ "$(wc -l <"$MNT/.grafts")" = 1 ] || fail "$(cat "$MNT/.grafts")"
+
 # By hand.
 rm "$MNT/$organ"
 kill_daemon
