@@ -3,17 +3,19 @@
 #include "fs/lazy/lazy_text.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/tensor_losses.h"
 #include "fs/lazy/whole_text.h"
 #include "fs/storage/view.h"
 #include "fs/util/array_grown.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct lazy_text_cell {
-	lazy_text_print_fn *print; /* NULL: a hash */
+	lazy_text_print_fn *print; /* NULL: a hash or an error */
 	size_t width;
 	size_t before; /* bytes of text up to here */
 };
@@ -21,10 +23,11 @@ struct lazy_text_cell {
 struct lazy_text {
 	struct view_generator generator;
 	struct memo *memo;	      /* of what the cells show */
-	struct tensor_hashes *hashes; /* NULL: they show measures */
+	struct tensor_hashes *hashes; /* NULL: they show measures, or errors */
 	enum hash_kind kind;
-	struct whole_text *whole;	  /* the last cell; NULL: it is as the others */
-	FILE *out;			  /* NULL once it is a view */
+	bool of_losses;
+	struct whole_text *whole; /* the last cell; NULL: it is as the others */
+	FILE *out;		  /* NULL once it is a view */
 	char *text;
 	size_t size;
 	bool failed;
@@ -77,6 +80,27 @@ static int print_measured(struct lazy_text *cells, size_t number, char *bytes, s
 	return 0;
 }
 
+/* The width of a number by "%.9g", and a newline. */
+#define LOSS_WIDTH 16
+#define LOSS_CELL  (LOSS_WIDTH + 1)
+
+static int print_loss(struct lazy_text *cells, size_t number, char *bytes, const atomic_bool *stop)
+{
+	char text[LOSS_CELL + 1];
+	double loss = NAN;
+	const int rc = memo_get(cells->memo, &cells->subjects[number], stop, &loss);
+
+	if (rc < 0 && rc != -ENOTSUP)
+		return rc;
+	/* A NaN may have a sign, which would take a byte. */
+	if (isnan(loss))
+		snprintf(text, sizeof(text), "%*s\n", LOSS_WIDTH, "nan");
+	else
+		snprintf(text, sizeof(text), "%*.9g\n", LOSS_WIDTH, loss);
+	memcpy(bytes, text, LOSS_CELL);
+	return 0;
+}
+
 static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
 		const atomic_bool *stop)
 {
@@ -84,6 +108,8 @@ static int make(struct view_generator *generator, size_t number, char *bytes, si
 	char text[XXH128_TEXT];
 	int rc;
 
+	if (cells->of_losses)
+		return print_loss(cells, number, bytes, stop);
 	if (!cells->hashes)
 		return print_measured(cells, number, bytes, length, stop);
 	if (cells->whole && number == cells->n - 1)
@@ -120,6 +146,15 @@ struct lazy_text *lazy_text_new_of_hashes(struct tensor_hashes *hashes, enum has
 		cells->hashes = hashes;
 		cells->kind = kind;
 	}
+	return cells;
+}
+
+struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t type)
+{
+	struct lazy_text *cells = lazy_text_new(losses->types[type]);
+
+	if (cells)
+		cells->of_losses = true;
 	return cells;
 }
 
@@ -170,6 +205,14 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 void lazy_text_add_hash(struct lazy_text *cells, const struct subject *subject)
 {
 	add(cells, subject, NULL, tensor_hash_width(cells->kind));
+}
+
+void lazy_text_add_loss(struct lazy_text *cells, const struct subject *subject)
+{
+	if (tensor_losses_reserve(subject->content))
+		add(cells, subject, NULL, LOSS_CELL);
+	else
+		cells->failed = true;
 }
 
 void lazy_text_add_whole(struct lazy_text *cells, struct whole_text *whole)

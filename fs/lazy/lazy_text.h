@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lazy_text.h - a text with cells in it that show the Z-measure or the hash of one organ each. A
- * cell has a width that does not depend on what it shows, so the
- * size of the text is known before anything is measured, and a read measures only the organs whose
- * cells it touches. */
+/* lazy_text.h - a text with cells in it that show the Z-measure, the hash or the error in another
+ * type of one organ each. A cell has a width that does not depend on its value, so the size of the
+ * text is known before anything is measured, and a read measures only the organs whose cells it
+ * touches. */
 #ifndef FS_LAZY_LAZY_TEXT_H
 #define FS_LAZY_LAZY_TEXT_H
 
@@ -13,6 +13,7 @@
 struct memo;
 struct subject;
 struct tensor_hashes;
+struct tensor_losses;
 struct view;
 struct whole_text;
 
@@ -24,10 +25,11 @@ typedef int lazy_text_print_fn(char *text, size_t n, const struct zmeasure *z);
 
 struct lazy_text;
 
-/* An empty text of cells of measures, or of hashes. Those are borrowed and outlive it. NULL: out of
- * memory. */
+/* An empty text of cells of measures, of hashes, or of the errors in the type of that number
+ * (organ_view_of_type()). Those are borrowed and outlive it. NULL: out of memory. */
 struct lazy_text *lazy_text_new(struct memo *measures);
 struct lazy_text *lazy_text_new_of_hashes(struct tensor_hashes *hashes, enum hash_kind kind);
+struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t type);
 
 /* Where to write what stands between the cells. Borrowed. */
 FILE *lazy_text_stream(struct lazy_text *cells);
@@ -38,6 +40,9 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 
 /* The same in a text of hashes. */
 void lazy_text_add_hash(struct lazy_text *cells, const struct subject *subject);
+
+/* The same in a text of errors: a number by "%.9g", with blanks before it, and a newline. */
+void lazy_text_add_loss(struct lazy_text *cells, const struct subject *subject);
 
 /* The last cell in a text of hashes, as wide as they: a text that becomes the cells', also on
  * failure. NULL: it could not be had. */

@@ -183,6 +183,7 @@ void content_unref(struct content *content)
 	backing_unref(content->file);
 	free(content->broken);
 	donor_unref(content->donor);
+	free(atomic_load(&content->losses));
 	if (content->kind == CONTENT_LINK) {
 		free(content->target);
 		free(content->seen);

@@ -24,7 +24,7 @@
 #include <xxhash.h>
 
 /* Here what is found out once of a content is kept. Zeros: it was not asked for yet. All in struct
- * memo_state belongs to memo.h, the rest to tensor_measures.h and tensor_hashes.h. */
+ * memo_state belongs to memo.h, the rest to tensor_measures.h, tensor_hashes.h, tensor_losses.h. */
 enum memo_phase {
 	MEMO_NONE,
 	MEMO_PENDING, /* a job for it is queued or runs */
@@ -55,6 +55,12 @@ enum hash_kind {
 struct hash_result {
 	struct memo_state once;
 	XXH128_hash_t hash; /* of 64 bits: in low64 */
+};
+
+/* The error of the values in one type of .views/types. */
+struct loss_result {
+	struct memo_state once;
+	double loss;
 };
 
 enum content_kind {
@@ -98,6 +104,8 @@ struct content {
 	char *broken;			       /* NULL, or why its data cannot be read */
 	struct measure_result reading;	       /* of its values; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
+	/* One a type of .views/types; NULL: no loss.tsv was read; tensor_losses.h. */
+	_Atomic(struct loss_result *) losses;
 };
 
 /* A content of the organ in that file, both of which become the content's, also on failure.

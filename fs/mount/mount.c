@@ -4,6 +4,7 @@
 #include "fs/edit/symlinks.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/tensor_losses.h"
 #include "fs/model/inode.h"
 #include "fs/mount/options.h"
 #include "fs/mount/reply_buffers.h"
@@ -179,6 +180,7 @@ void mount_drain(struct mount *fs)
 		atomic_store(&fs->model_files[i].ending, true);
 		memo_stop(fs->model_files[i].measures);
 		tensor_hashes_stop(fs->model_files[i].hashes);
+		tensor_losses_stop(fs->model_files[i].losses);
 	}
 	for (size_t i = 0; i < POOLS; i++) {
 		/* Jobs of computed_reads use these threads, which use the pools that follow. */

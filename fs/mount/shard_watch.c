@@ -6,6 +6,7 @@
 #include "fs/files/assembly.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/tensor_losses.h"
 #include "fs/model/slots.h"
 #include "fs/mount/mount.h"
 #include "fs/util/log.h"
@@ -29,6 +30,8 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	memo_inherit(model_files->measures, old->measures);
 	for (enum hash_kind kind = 0; kind < HASH_KINDS; kind++)
 		memo_inherit(model_files->hashes->kinds[kind], old->hashes->kinds[kind]);
+	for (uint32_t i = 0; i < ORGAN_VIEW_TYPE_COUNT; i++)
+		memo_inherit(model_files->losses->types[i], old->losses->types[i]);
 	assembly_set_mount(model_files->assembly, fs->device, fs->models->models, fs->models->n);
 	atomic_store(&fs->n_model_files, fs->models->n_all);
 	inodes_set_models(fs->inodes, fs->models->n_all);

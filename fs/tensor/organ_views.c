@@ -37,15 +37,15 @@ static const struct {
 	{ GGML_TQ1_0, "types/tq1_0" },	 { GGML_Q1_0, "types/q1_0" },
 };
 
-#define N_TYPES (sizeof(types) / sizeof(types[0]))
+#define N_TYPES ORGAN_VIEW_TYPE_COUNT
+_Static_assert(sizeof(types) / sizeof(types[0]) == N_TYPES, "each type is counted");
 
-/* SIZE_MAX: none of these. */
-static size_t find_type(enum organ_view form)
+uint32_t organ_view_type_number(enum organ_view form)
 {
-	for (size_t i = 0; i < N_TYPES; i++)
+	for (uint32_t i = 0; i < N_TYPES; i++)
 		if (form == ORGAN_VIEW_TYPES + 1 + types[i].type)
 			return i;
-	return SIZE_MAX;
+	return UINT32_MAX;
 }
 
 static uint32_t type_of(enum organ_view form)
@@ -62,11 +62,11 @@ bool organ_view_of_type(uint64_t i, enum organ_view *form)
 
 const char *organ_view_name(enum organ_view form)
 {
-	const size_t i = find_type(form);
+	const uint32_t i = organ_view_type_number(form);
 
 	if (form < ORGAN_VIEWS)
 		return forms[form].name;
-	return i == SIZE_MAX ? NULL : types[i].name;
+	return i == UINT32_MAX ? NULL : types[i].name;
 }
 
 bool organ_view_find(const char *name, enum organ_view *form)

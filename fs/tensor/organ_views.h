@@ -40,8 +40,15 @@ bool organ_view_find(const char *name, enum organ_view *form);
 /* The ending of its files: ".npy", ".bin", "" for directories. */
 const char *organ_view_suffix(enum organ_view form);
 
+/* Number of types in .views/types. */
+#define ORGAN_VIEW_TYPE_COUNT 22u
+
 /* The form of the i-th type in .views/types. False: there are not so many. */
 bool organ_view_of_type(uint64_t i, enum organ_view *form);
+
+/* The number of the type whose files have that form, from 0 as above. UINT32_MAX: the form is not
+ * one of a type in .views/types. */
+uint32_t organ_view_type_number(enum organ_view form);
 
 /* Are its files made of the organ alone, so that a recipe can make them again? */
 bool organ_view_is_organ(enum organ_view form);

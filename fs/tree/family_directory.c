@@ -47,7 +47,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 /* So many names of a directory. */
 struct fixed_names {
 	unsigned n;
-	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS, TYPES, TYPE_NAMES } what;
+	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS, TYPES, TYPE_NAMES, LOSS } what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
 	const char *name;
 	bool unlisted; /* unless the user wants it */
@@ -90,6 +90,7 @@ static const struct fixed_names types_rows[] = {
 };
 
 static const struct fixed_names form_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_VIEW_DIR },
+						{ 1, LOSS, .number = GENERATED_LOSSES },
 						{ 0 } };
 
 static const struct fixed_names *const rows[] = {
@@ -143,7 +144,11 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 	*child = (struct child){ .name = row->name,
 				 .there = true,
 				 .listed = !row->unlisted || tree->list_views };
-	if (row->what == FILES) {
+	if (row->what == LOSS && directory->part <= ORGAN_VIEW_TYPES)
+		return false;
+	if (row->what == LOSS)
+		i = organ_view_type_number(directory->part);
+	if (row->what == FILES || row->what == LOSS) {
 		child->file = row->number + (unsigned)i;
 		child->name = generated_name(child->file);
 		if (child->file == GENERATED_MERGE)
@@ -333,7 +338,9 @@ const struct family family_types = {
 const struct family family_form = {
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
+	.links = LINKS_YES,
 	.lookup = directory_lookup,
+	.may_block = directory_may_block,
 	.list = directory_list,
 };
 

@@ -31,6 +31,8 @@ const char *generated_name(enum generated_kind kind)
 		".merge",	 "gguf-hash.xxh64", "theta.svg"
 	};
 
+	if (kind >= GENERATED_LOSSES)
+		return "loss.tsv";
 	return kind < GENERATED_TABLES ? names[kind] : ".theta";
 }
 
@@ -79,7 +81,7 @@ static struct timespec time_of(const struct generated *generated, enum generated
 
 	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		return generator->model ? model_time(generator->model) : generator->mtime;
-	if (kind < GENERATED_TABLES ||
+	if (kind < GENERATED_TABLES || kind >= GENERATED_LOSSES ||
 	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_TABLES), &time))
 		clock_gettime(CLOCK_REALTIME, &time);
 	return time;
@@ -141,6 +143,7 @@ static enum family_number generated_family(enum generated_kind kind)
 		[GENERATED_LOG] = FAMILY_LOG,
 		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,
 		[GENERATED_BASE_PICTURE] = FAMILY_GENERATED_FIXED,
+		[GENERATED_LOSSES... GENERATED_KINDS - 1] = FAMILY_GENERATED_FIXED,
 	};
 
 	return of_their_own[kind] ? of_their_own[kind] : FAMILY_GENERATED;

@@ -16,10 +16,12 @@
 #include "fs/lazy/figures.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_hashes.h"
+#include "fs/lazy/tensor_losses.h"
 #include "fs/lazy/tensor_measures.h"
 #include "fs/lazy/theta_text.h"
 #include "fs/model/merge_force.h"
 #include "fs/recipe/recipe_state.h"
+#include "fs/report/loss_table.h"
 #include "fs/report/report.h"
 #include "fs/report/report_json.h"
 #include "fs/report/table.h"
@@ -139,6 +141,9 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 	case GENERATED_UNDO:
 		return grafts_list_undo(model, snapshot);
 	default:
+		if (kind >= GENERATED_LOSSES)
+			return loss_table_view(model, files->losses, snapshot,
+					       kind - GENERATED_LOSSES);
 		return theta_table(model, files->measures, snapshot,
 				   (enum organ_class)(kind - GENERATED_TABLES));
 	}
@@ -190,6 +195,7 @@ int model_files_init(struct model_files *files, struct model *model,
 		recipe_lineage_show(&files->lineage);
 	files->measures = tensor_measures_new(model, params->samples, params->measurers);
 	files->hashes = tensor_hashes_new(model, params->hashers);
+	files->losses = tensor_losses_new(model, params->hashers);
 	files->assembly = assembly_new(model, params->output, params->directory);
 	if (files->assembly && params->confined)
 		assembly_set_confined(files->assembly);
@@ -198,8 +204,8 @@ int model_files_init(struct model_files *files, struct model *model,
 	files->generated = generated_new(&generator, params->inodes);
 	files->diffs = diffs_new(&diffs);
 	files->space = free_space_new(model->base, model->directory);
-	return files->measures && files->hashes && files->assembly && files->generated &&
-			       files->diffs && files->space
+	return files->measures && files->hashes && files->losses && files->assembly &&
+			       files->generated && files->diffs && files->space
 		       ? 0
 		       : -ENOMEM;
 }
@@ -210,6 +216,7 @@ void model_files_release(struct model_files *files)
 	diffs_free(files->diffs);
 	memo_free(files->measures);
 	tensor_hashes_free(files->hashes);
+	tensor_losses_free(files->losses);
 	assembly_free(files->assembly);
 	free_space_free(files->space);
 	shards_unref(files->refused);

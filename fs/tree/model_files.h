@@ -11,6 +11,7 @@ struct model_files {
 	struct model *model;
 	struct memo *measures;
 	struct tensor_hashes *hashes;
+	struct tensor_losses *losses;
 	struct assembly *assembly;
 	struct free_space *space;	 /* on the filesystem of the base */
 	struct generated *generated;	 /* the files made from its state */
@@ -29,7 +30,8 @@ struct model_files_params {
 	bool confined;			/* as assembly_set_confined() */
 	bool keep;			/* the assembled file stays open (assembly_keep()) */
 	struct inodes *inodes;
-	/* Threads to measure and to hash with, and those that help readers of .diff. */
+	/* Threads to measure with, to hash and to encode with, and those that help readers of
+	 * .diff. */
 	struct pool *measurers, *hashers, *differs;
 };
 

@@ -10,7 +10,7 @@ cp "$here/../models/scribe-f16-tensors.gguf" "$base"
 mount_model -o noassemble "$base"
 types=$MNT/.views/types
 equal "$(ls "$types" | wc -l)" 22
-equal "$(ls "$types/q4_k")" "$(printf '%s\n' embed norm organs skeleton)"
+equal "$(ls "$types/q4_k")" "$(printf '%s\n' embed loss.tsv norm organs skeleton)"
 
 # The table's tensors by the files that they are.
 while IFS=$'\t' read -r importance type tensor _ bytes hash; do

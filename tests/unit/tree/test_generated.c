@@ -80,8 +80,10 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_UNDO), ".undo");
 	assert_string_equal(generated_name(GENERATED_CHECKSUMS), "checksums.xxh128");
 	assert_string_equal(generated_name(GENERATED_GGUF_HASH), "gguf-hash.xxh64");
-	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_KINDS; kind++)
+	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_LOSSES; kind++)
 		assert_string_equal(generated_name(kind), ".theta");
+	for (enum generated_kind kind = GENERATED_LOSSES; kind < GENERATED_KINDS; kind++)
+		assert_string_equal(generated_name(kind), "loss.tsv");
 }
 
 static void as_long_as_nothing_changes_it_is_one_node(void **state)
