@@ -4,6 +4,7 @@
  * (golden_quantise_rows.tsv), and the error. */
 #include "gguf/cursor.h"
 #include "gguf/dequant.h"
+#include "gguf/importance.h"
 #include "gguf/quant.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
@@ -168,38 +169,27 @@ static void close_file(struct opened *opened)
 	free(opened->bytes);
 }
 
-/* The values of a tensor, to free(), or NULL if there is no such tensor. */
-static float *values_of(const struct opened *opened, const char *name, const char *suffix,
-			const struct gguf_tensor **tensor)
+/* The values of a tensor, to free(). */
+static float *values_of(const struct opened *opened, const struct gguf_tensor *t)
 {
-	char whole[64];
-	const struct gguf_tensor *t;
-	float *values;
+	float *values = new_values(to_size(t->ne[0] * t->ne[1]));
 
-	snprintf(whole, sizeof(whole), "%s%s", name, suffix);
-	t = gguf_tensor(opened->gguf, whole, strlen(whole));
-	if (!t)
-		return NULL;
-	values = new_values(to_size(t->ne[0] * t->ne[1]));
 	dequant_blocks(t->type, opened->bytes + t->offset, t->ne[0] * t->ne[1], values);
-	*tensor = t;
 	return values;
 }
 
-/* The weights that llama-quantize makes of an importance matrix, to free(), or NULL. */
-static float *importance_of(const struct opened *matrix, const char *name)
+/* To free(); NULL: the matrix has none. */
+static float *importance_of(struct opened *matrix, const struct gguf_tensor *t)
 {
-	const struct gguf_tensor *sums, *counts;
-	float *weights = values_of(matrix, name, ".in_sum2", &sums);
-	float *count;
+	const struct source source = source_of_memory(&matrix->memory);
+	float *weights;
 
-	if (!weights)
+	if (!importance_has(matrix->gguf, t->name, t->name_length))
 		return NULL;
-	count = values_of(matrix, name, ".counts", &counts);
-	assert_non_null(count);
-	for (uint64_t i = 0; i < sums->ne[0]; i++)
-		weights[i] /= count[0];
-	free(count);
+	weights = new_values(to_size(t->ne[0]));
+	assert_int_equal(importance_read(matrix->gguf, &source, t->name, t->name_length, t->ne, 0,
+					 weights, NULL),
+			 0);
 	return weights;
 }
 
@@ -231,11 +221,11 @@ static void tensors_are_encoded_as_llama_quantize_does(void **state)
 	assert_int_equal(fscanf(table, "%*[^\n]"), 0);
 	while (fscanf(table, "%7s %15s %31s %*s %*s %39s", important, type_text, name, expected) ==
 	       4) {
-		const struct gguf_tensor *t;
-		float *values = values_of(&model, name, "", &t), *importance = NULL;
+		const struct gguf_tensor *t = gguf_tensor(model.gguf, name, strlen(name));
+		float *values = values_of(&model, t), *importance = NULL;
 
 		if (strcmp(important, "yes") == 0)
-			importance = importance_of(&matrix, name);
+			importance = importance_of(&matrix, t);
 		hash_tensor(type_named(type_text), t, values, importance, hash);
 		if (strcmp(hash, expected) != 0)
 			fail_msg("%s %s %s", important, type_text, name);
