@@ -23,7 +23,7 @@ static int find(struct model *model, uint64_t number, const struct subject *subj
 	enum organ_view form;
 
 	organ_view_of_type(number, &form);
-	return requantised_loss(&at, organ_view_organ(form, &at.organ).type, &once->unwanted,
+	return requantised_loss(&at, organ_view_organ(form, &at.organ).type, NULL, &once->unwanted,
 				&((struct loss_result *)once)->loss);
 }
 

@@ -148,6 +148,6 @@ struct view *organ_view_new(enum organ_view form, const struct organ_location *l
 	if (form == ORGAN_VIEW_FRACTAL)
 		return purified_view(PURIFIER_FRACTAL, located);
 	if (form > ORGAN_VIEW_TYPES)
-		return requantised_view(located, type_of(form));
+		return requantised_view(located, type_of(form), NULL);
 	return organ_location_view(located);
 }

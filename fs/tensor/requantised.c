@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /* requantised.c - see requantised.h. Without an importance matrix each block is encoded by itself,
  * so that the unit that is computed is the longer one of the blocks of both types. Each row is a
- * multiple of both. */
+ * multiple of both. With a matrix the encoders look at the whole row, which is the unit then. */
 #include "fs/tensor/requantised.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/storage/view.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/organ_views.h"
 #include "gguf/dequant.h"
 #include "gguf/quant.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* So many values are decoded and encoded at once. */
+/* Longer rows have no weights: a row is made as one, in memory. */
+#define ROW_MOST ((uint64_t)1 << 20)
+
+/* So many values are decoded and encoded at once, or a unit if that is longer. */
 #define VALUES_AT_ONCE ((size_t)1 << 13)
 
 struct requantised {
-	struct backing *file;
-	uint64_t offset;
-	uint32_t from, to; /* types */
-	size_t unit;	   /* values */
-	uint64_t blocks;   /* of a unit in the file */
-	size_t made_bytes; /* of a unit as it is made */
+	struct organ_location from; /* with a name of its own, and a reference to the file */
+	uint32_t to;		    /* type */
+	size_t unit;		    /* values */
+	uint64_t blocks;	    /* of a unit in the file */
+	size_t made_bytes;	    /* of a unit as it is made */
+	struct importance_matrix *importance; /* NULL: it has no weights for the organ */
 };
 
 bool requantised_exists(const struct organ *organ, uint32_t type)
@@ -45,31 +50,83 @@ struct organ requantised_organ(const struct organ *organ, uint32_t type)
 	return made;
 }
 
+/* Memory of one call of make(). */
+struct row_work {
+	size_t most; /* units at once */
+	float *values;
+	void *scratch;
+	float *weights;	 /* NULL: there are none */
+	uint64_t expert; /* to which they belong; UINT64_MAX: none was read yet */
+};
+
+static bool work_init(struct row_work *work, const struct requantised *made, size_t n)
+{
+	const size_t most = made->unit < VALUES_AT_ONCE ? VALUES_AT_ONCE / made->unit : 1;
+
+	*work = (struct row_work){ .most = most < n ? most : n, .expert = UINT64_MAX };
+	work->values = calloc(work->most * made->unit, sizeof(*work->values));
+	work->scratch = malloc(DECODE_SCRATCH);
+	if (made->importance)
+		work->weights = calloc(made->unit, sizeof(*work->weights));
+	return work->values && work->scratch && (work->weights || !made->importance);
+}
+
+static void work_release(struct row_work *work)
+{
+	free(work->values);
+	free(work->scratch);
+	free(work->weights);
+}
+
+/* Encode n units from number first on, whose values are in work. */
+static int encode(const struct requantised *made, struct row_work *work, uint64_t first, size_t n,
+		  uint8_t *out)
+{
+	const struct organ *organ = &made->from.organ;
+	const float *values = work->values;
+
+	if (!made->importance) {
+		quant_row(made->to, values, n * made->unit, NULL, out);
+		return 0;
+	}
+	for (uint64_t row = first; row < first + n; row++) {
+		const uint64_t expert = row / organ->ne[1] % organ->ne[2];
+
+		if (expert != work->expert &&
+		    importance_matrix_read(made->importance, organ, expert, work->weights, NULL) <
+			    0)
+			return -EIO;
+		work->expert = expert;
+		quant_row(made->to, values, made->unit, work->weights, out);
+		values += made->unit;
+		out += made->made_bytes;
+	}
+	return 0;
+}
+
 static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
 		const atomic_bool *stop)
 {
 	const struct requantised *made = context;
-	const size_t most = VALUES_AT_ONCE / made->unit;
-	float *values = malloc((most < n ? most : n) * made->unit * sizeof(*values));
-	void *scratch = malloc(DECODE_SCRATCH);
 	uint8_t *out = bytes;
-	int rc = values && scratch ? 0 : -ENOMEM;
+	struct row_work work;
+	int rc = work_init(&work, made, n) ? 0 : -ENOMEM;
 
 	while (rc == 0 && n) {
-		const size_t part = n < most ? n : most;
+		const size_t part = n < work.most ? n : work.most;
 
-		rc = decode_read(made->file, made->offset, made->from, flags, first * made->blocks,
-				 part * made->blocks, scratch, values, stop);
+		rc = decode_read(made->from.file, made->from.offset, made->from.organ.type, flags,
+				 first * made->blocks, part * made->blocks, work.scratch,
+				 work.values, stop);
 		if (rc == 0 && stop && atomic_load(stop))
 			rc = -EINTR;
 		if (rc == 0)
-			quant_row(made->to, values, part * made->unit, NULL, out);
+			rc = encode(made, &work, first, part, out);
 		out += part * made->made_bytes;
 		first += part;
 		n -= part;
 	}
-	free(values);
-	free(scratch);
+	work_release(&work);
 	return rc;
 }
 
@@ -77,41 +134,73 @@ static void release(void *context)
 {
 	struct requantised *made = context;
 
-	backing_unref(made->file);
+	importance_matrix_unref(made->importance);
+	backing_unref(made->from.file);
+	free((char *)made->from.organ.name);
 	free(made);
 }
 
-static struct backing *rows_of(const struct organ_location *located, const struct organ *made)
+/* NULL: out of memory. */
+static struct requantised *rows_new(const struct organ_location *located, const struct organ *to,
+				    struct importance_matrix *importance)
 {
-	const struct organ *organ = &located->organ;
-	const struct type_info *from = type_find(organ->type), *to = type_find(made->type);
 	struct requantised *rows = calloc(1, sizeof(*rows));
+	char *name = malloc(located->organ.name_length + 1u);
+
+	if (!rows || !name) {
+		free(rows);
+		free(name);
+		return NULL;
+	}
+	rows->from = *located;
+	rows->from.organ.name = memcpy(name, located->organ.name, located->organ.name_length);
+	backing_ref(located->file);
+	rows->to = to->type;
+	if (located->organ.ne[0] <= ROW_MOST && importance_matrix_has(importance, &located->organ))
+		rows->importance = importance_matrix_ref(importance);
+	return rows;
+}
+
+/* NULL: out of memory. */
+static struct backing *rows_of(const struct organ_location *located, const struct organ *made,
+			       struct importance_matrix *importance)
+{
+	const struct type_info *from = type_find(located->organ.type), *to = type_find(made->type);
+	struct requantised *rows = rows_new(located, made, importance);
 	struct computed_rows_source source = { .make = make, .release = release, .context = rows };
 
 	if (!rows)
 		return NULL;
 	rows->unit = from->block_elements > to->block_elements ? from->block_elements
 							       : to->block_elements;
-	shape_elements(organ->ne, &source.n);
-	source.n /= rows->unit;
-	rows->file = backing_ref(located->file);
-	rows->offset = located->offset;
-	rows->from = organ->type;
-	rows->to = made->type;
+	if (rows->importance)
+		rows->unit = located->organ.ne[0];
 	rows->blocks = rows->unit / from->block_elements;
 	rows->made_bytes = rows->unit / to->block_elements * to->block_bytes;
+	shape_elements(located->organ.ne, &source.n);
+	source.n /= rows->unit;
 	source.length = rows->made_bytes;
 	return computed_rows_new(&source, located->file);
 }
 
-struct view *requantised_view(const struct organ_location *located, uint32_t type)
+struct organ_location requantised_location(const struct organ_location *located, uint32_t type,
+					   struct importance_matrix *importance)
 {
 	struct organ_location made = { .organ = requantised_organ(&located->organ, type) };
+
+	made.file = rows_of(located, &made.organ, importance);
+	return made;
+}
+
+struct view *requantised_view(const struct organ_location *located, uint32_t type,
+			      struct importance_matrix *importance)
+{
+	struct organ_location made;
 	struct view *view;
 
 	if (type == located->organ.type)
 		return organ_location_view(located);
-	made.file = rows_of(located, &made.organ);
+	made = requantised_location(located, type, importance);
 	if (!made.file)
 		return NULL;
 	view = organ_location_view(&made);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct importance_matrix;
 struct organ;
 struct organ_location;
 struct view;
@@ -18,8 +19,16 @@ bool requantised_exists(const struct organ *organ, uint32_t type);
 /* The organ in that type, for which requantised_exists(). */
 struct organ requantised_organ(const struct organ *organ, uint32_t type);
 
-/* The organ file in that type; for the organ's own type it has the organ's bytes. NULL: out of
- * memory. */
-struct view *requantised_view(const struct organ_location *located, uint32_t type);
+/* The organ in that type, which is not its own, in a file of its data, to release with
+ * backing_unref(). If importance, which may be NULL, has weights for the organ's name, each row is
+ * encoded with those of its expert, unless it has more than 2^20 values; a read fails with -EIO if
+ * the weights do not fit the organ. File NULL: out of memory. */
+struct organ_location requantised_location(const struct organ_location *located, uint32_t type,
+					   struct importance_matrix *importance);
+
+/* The organ file in that type, encoded as above; for the organ's own type it has the organ's bytes.
+ * NULL: out of memory. */
+struct view *requantised_view(const struct organ_location *located, uint32_t type,
+			      struct importance_matrix *importance);
 
 #endif

@@ -119,35 +119,44 @@ static int add_sampled(const struct comparing *c, float *a, float *b, size_t n,
 	return rc;
 }
 
-static int add_all(const struct comparing *c, float *a, float *b, struct difference *difference)
+int tensor_difference_values(const struct sampling *here, const struct sampling *there,
+			     struct difference *difference)
 {
-	int rc = 0;
+	float *a = malloc(SAMPLING_RANGE_MAX * sizeof(*a));
+	float *b = malloc(SAMPLING_RANGE_MAX * sizeof(*b));
+	int rc = a && b ? 0 : -ENOMEM;
 
-	for (uint64_t at = 0; rc == 0 && at < c->a.elements; at += SAMPLING_RANGE_MAX) {
-		const uint64_t left = c->a.elements - at;
+	for (uint64_t at = 0; rc == 0 && at < here->elements; at += SAMPLING_RANGE_MAX) {
+		const uint64_t left = here->elements - at;
 		const size_t n = left < SAMPLING_RANGE_MAX ? (size_t)left : SAMPLING_RANGE_MAX;
 
-		rc = sampling_range(&c->a, at, n, a);
+		rc = sampling_range(here, at, n, a);
 		if (rc == 0)
-			rc = sampling_range(&c->b, at, n, b);
+			rc = sampling_range(there, at, n, b);
 		if (rc == 0)
 			difference_add(difference, a, b, n);
 	}
 	if (rc == 0)
-		rc = backing_check(c->a.file);
-	return rc == 0 ? backing_check(c->b.file) : rc;
+		rc = backing_check(here->file);
+	if (rc == 0)
+		rc = backing_check(there->file);
+	free(b);
+	free(a);
+	return rc;
 }
 
 static int compare_values(const struct comparing *c, struct difference *difference)
 {
-	const bool all = c->a.samples == SAMPLES_ALL;
-	const size_t n =
-		all ? SAMPLING_RANGE_MAX : (size_t)sample_total(c->a.elements, c->a.samples);
-	float *a = malloc((n + 1) * sizeof(*a)), *b = malloc((n + 1) * sizeof(*b));
+	const size_t n = (size_t)sample_total(c->a.elements, c->a.samples);
+	float *a, *b;
 	int rc = -ENOMEM;
 
+	if (c->a.samples == SAMPLES_ALL)
+		return tensor_difference_values(&c->a, &c->b, difference);
+	a = malloc((n + 1) * sizeof(*a));
+	b = malloc((n + 1) * sizeof(*b));
 	if (a && b)
-		rc = all ? add_all(c, a, b, difference) : add_sampled(c, a, b, n, difference);
+		rc = add_sampled(c, a, b, n, difference);
 	free(b);
 	free(a);
 	return rc;

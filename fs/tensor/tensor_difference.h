@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct difference;
 struct halt;
 struct organ_location;
+struct sampling;
 
 enum tensor_difference_status {
 	DIFFERENCE_OK,
@@ -37,6 +39,11 @@ struct tensor_difference {
 /* Is it known without reading that both have the same bytes, for these lie in the same place? */
 bool tensor_difference_is_none(const struct organ_location *here,
 			       const struct organ_location *there);
+
+/* Add the pairs of all values of two tensors of one shape. Returns 0 or as sampling_range(), or
+ * -EIO if one of the files was changed meanwhile. */
+int tensor_difference_values(const struct sampling *here, const struct sampling *there,
+			     struct difference *difference);
 
 /* Compare two organs, of which one may be NULL. What has the type and shape of the other is read
  * until a byte differs, and otherwise samples of both are, as sampling.h says. Returns 0, or -EINTR

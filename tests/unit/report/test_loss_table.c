@@ -57,7 +57,7 @@ static void expect_line(struct model *model, uint32_t tensor, const char *type, 
 	char path[ORGAN_PATH_MAX], line[ORGAN_PATH_MAX + 100];
 	double loss;
 
-	must(requantised_loss(&at, to, NULL, &loss) == 0);
+	must(requantised_loss(&at, to, NULL, NULL, &loss) == 0);
 	snprintf(line, sizeof(line), "\n%s\t%s\t%s\t%16.9g\n",
 		 model_organ_path(model, tensor, path), type, sizes, loss);
 	if (!strstr(text, line))

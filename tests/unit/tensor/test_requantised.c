@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_requantised.c - fs/tensor/requantised.c and the names of fs/tensor/organ_views.c: a tensor
- * in another type, row by row, for reads of any part. */
+/* test_requantised.c - fs/tensor/requantised.c, fs/tensor/importance_matrix.c and the names of
+ * fs/tensor/organ_views.c: a tensor in another type, row by row, for reads of any part, with the
+ * weights of an importance matrix too. */
+#include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tensor/requantised.h"
 #include "gguf/quant.h"
+#include "tests/unit/gguf_bytes.h"
 #include "tests/unit/tensor_file.h"
 
 #define ROW  256u
@@ -32,7 +36,7 @@ static void each_row_is_encoded_by_itself(void **state)
 		struct tensor_file t =
 			new_tensor(state, "t", from[i / ARRAY_LENGTH(to)], 2, ne, NULL);
 		const struct organ made = requantised_organ(&t.located.organ, type);
-		struct view *view = requantised_view(&t.located, type);
+		struct view *view = requantised_view(&t.located, type, NULL);
 		uint8_t *expected = malloc(made.data_size);
 		char *bytes = read_view(view);
 
@@ -57,7 +61,7 @@ static void many_short_rows_are_encoded_in_parts(void **state)
 	const uint64_t ne[] = { 32, 3000 };
 	struct tensor_file t = new_tensor(state, "t", GGML_F32, 2, ne, NULL);
 	const struct organ made = requantised_organ(&t.located.organ, GGML_Q5_1);
-	struct view *view = requantised_view(&t.located, GGML_Q5_1);
+	struct view *view = requantised_view(&t.located, GGML_Q5_1, NULL);
 	uint8_t *expected = malloc(made.data_size);
 	char *bytes = read_view(view);
 
@@ -81,7 +85,7 @@ static void own_type_keeps_every_bit(void **state)
 		struct tensor_file t = new_tensor(state, "t", type ? GGML_Q4_0 : GGML_F32, 2, ne,
 						  type ? NULL : odd);
 		struct view *organ = organ_location_view(&t.located);
-		struct view *view = requantised_view(&t.located, t.located.organ.type);
+		struct view *view = requantised_view(&t.located, t.located.organ.type, NULL);
 		char *expected = read_view(organ), *got = read_view(view);
 
 		assert_int_equal(view_size(view), view_size(organ));
@@ -154,10 +158,127 @@ static void each_form_is_found_by_its_name(void **state)
 	assert_null(organ_view_name(ORGAN_VIEW_FORMS + 1000));
 }
 
-static void without_memory_nothing_is_lost(void **state)
+#define STACK	"blk.0.ffn_up_exps.weight"
+#define EXPERTS 3u
+
+/* The weight of a column of an expert in matrix_of(). */
+static float weight_of(uint64_t expert, uint64_t column)
+{
+	return (float)(1 + (7 * column + 3 * expert) % 11);
+}
+
+/* An importance matrix with rows of that length for each expert of STACK. */
+static struct importance_matrix *matrix_of(void **state, uint64_t row)
+{
+	const uint64_t sums_ne[] = { row, EXPERTS }, counts_ne[] = { 1, EXPERTS };
+	struct mkgguf *m = mkgguf_new(3);
+	struct importance_matrix *matrix;
+	const float two = 2;
+	struct mk_file file;
+	struct gguf *gguf;
+
+	mkgguf_kv_string(m, "general.type", "imatrix");
+	mkgguf_tensor(m, STACK ".in_sum2", GGML_F32, 2, sums_ne);
+	mkgguf_tensor(m, STACK ".counts", GGML_F32, 2, counts_ne);
+	file = mkgguf_finish(m);
+	gguf = read_bytes(file.bytes, file.size);
+	for (uint64_t i = 0; i < row * EXPERTS; i++) {
+		const float sum = 2 * weight_of(i / row, i % row);
+
+		memcpy(file.bytes + gguf->tensors[0].offset + 4 * i, &sum, 4);
+	}
+	for (uint64_t i = 0; i < EXPERTS; i++)
+		memcpy(file.bytes + gguf->tensors[1].offset + 4 * i, &two, 4);
+	save(state, "matrix", &file);
+	mk_file_free(&file);
+	matrix = importance_matrix_new(backing_open(in_temp(state, "matrix").text, NULL), gguf,
+				       NULL);
+	must(matrix);
+	return matrix;
+}
+
+static void rows_are_encoded_with_the_weights_of_their_expert(void **state)
+{
+	static const uint32_t to[] = { GGML_Q4_0, GGML_Q4_K, GGML_IQ4_XS, GGML_Q8_0 };
+	const uint64_t ne[] = { 2 * ROW, ROWS, EXPERTS };
+	struct importance_matrix *matrix = matrix_of(state, 2 * ROW);
+	struct tensor_file t = new_tensor(state, STACK, GGML_F16, 3, ne, NULL);
+
+	for (size_t i = 0; i < ARRAY_LENGTH(to); i++) {
+		const struct organ made = requantised_organ(&t.located.organ, to[i]);
+		const size_t length = made.data_size / (ROWS * EXPERTS);
+		struct view *view = requantised_view(&t.located, to[i], matrix);
+		char *bytes = read_view(view);
+
+		for (size_t k = 0; k < ROWS * EXPERTS; k++) {
+			uint8_t expected[2 * ROW * sizeof(float)];
+			float weights[2 * ROW];
+
+			for (size_t j = 0; j < 2 * ROW; j++)
+				weights[j] = weight_of(k / ROWS, j);
+			quant_row(to[i], t.values + k * 2 * ROW, 2 * ROW, weights, expected);
+			assert_memory_equal(bytes + made.header_size + k * length, expected,
+					    length);
+		}
+		assert_any_range(view, bytes);
+		free(bytes);
+		view_unref(view);
+	}
+	free_tensor(&t);
+	importance_matrix_unref(matrix);
+}
+
+static void tensor_without_weights_is_encoded_as_without_a_matrix(void **state)
 {
 	const uint64_t ne[] = { ROW, ROWS };
-	struct tensor_file t = new_tensor(state, "t", GGML_F32, 2, ne, NULL);
+	struct importance_matrix *matrix = matrix_of(state, ROW);
+	struct tensor_file t = new_tensor(state, "blk.0.ffn_up.weight", GGML_F32, 2, ne, NULL);
+	struct view *with = requantised_view(&t.located, GGML_Q4_K, matrix);
+	struct view *without = requantised_view(&t.located, GGML_Q4_K, NULL);
+	char *bytes = read_view(with), *expected = read_view(without);
+
+	assert_memory_equal(bytes, expected, view_size(without));
+	free(bytes);
+	free(expected);
+	view_unref(with);
+	view_unref(without);
+	free_tensor(&t);
+	importance_matrix_unref(matrix);
+}
+
+static void weights_that_do_not_fit_are_an_error_of_the_read(void **state)
+{
+	const uint64_t ne[] = { ROW, ROWS };
+	struct importance_matrix *matrix = matrix_of(state, ROW);
+	struct tensor_file t = new_tensor(state, STACK, GGML_F32, 2, ne, NULL);
+	struct view *view = requantised_view(&t.located, GGML_Q4_K, matrix);
+	char byte;
+
+	must(view);
+	assert_int_equal(view_read(view, &byte, 1, view_size(view) - 1), -EIO);
+	view_unref(view);
+	free_tensor(&t);
+	importance_matrix_unref(matrix);
+}
+
+static void file_that_is_no_matrix_is_refused(void **state)
+{
+	struct mk_file file = mk_small();
+	struct gguf *gguf = read_bytes(file.bytes, file.size);
+	struct error err = { 0 };
+
+	save(state, "model", &file);
+	mk_file_free(&file);
+	assert_null(importance_matrix_new(backing_open(in_temp(state, "model").text, NULL), gguf,
+					  &err));
+	assert_int_equal(err.code, EINVAL);
+}
+
+static void without_memory_nothing_is_lost(void **state)
+{
+	const uint64_t ne[] = { ROW, ROWS, EXPERTS };
+	struct importance_matrix *matrix = matrix_of(state, ROW);
+	struct tensor_file t = new_tensor(state, STACK, GGML_F32, 3, ne, NULL);
 	char byte;
 
 	needs_failing_allocations();
@@ -166,7 +287,7 @@ static void without_memory_nothing_is_lost(void **state)
 		ssize_t got = -ENOMEM;
 
 		allocation_fails(k);
-		view = requantised_view(&t.located, GGML_Q4_K);
+		view = requantised_view(&t.located, GGML_Q4_K, matrix);
 		if (view)
 			got = view_read(view, &byte, 1, view_size(view) - 1);
 		view_unref(view);
@@ -177,6 +298,7 @@ static void without_memory_nothing_is_lost(void **state)
 		assert_int_equal(got, -ENOMEM);
 	}
 	free_tensor(&t);
+	importance_matrix_unref(matrix);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)

@@ -20,7 +20,7 @@ static double loss_of(const struct tensor_file *t, uint32_t type)
 {
 	double loss;
 
-	must(requantised_loss(&t->located, type, NULL, &loss) == 0);
+	must(requantised_loss(&t->located, type, NULL, NULL, &loss) == 0);
 	return loss;
 }
 
@@ -97,7 +97,7 @@ static void own_type_loses_nothing_and_is_not_read(void **state)
 	struct organ_location nowhere = { .organ = t.located.organ };
 	double loss = 1;
 
-	assert_int_equal(requantised_loss(&nowhere, GGML_Q4_0, NULL, &loss), 0);
+	assert_int_equal(requantised_loss(&nowhere, GGML_Q4_0, NULL, NULL, &loss), 0);
 	assert_true(loss == 0);
 	free_tensor(&t);
 }
@@ -133,7 +133,7 @@ static void stopped_loss_is_not_computed(void **state)
 	const atomic_bool stop = true;
 	double loss;
 
-	assert_int_equal(requantised_loss(&t.located, GGML_Q8_0, &stop, &loss), -EINTR);
+	assert_int_equal(requantised_loss(&t.located, GGML_Q8_0, NULL, &stop, &loss), -EINTR);
 	free_tensor(&t);
 }
 
@@ -143,9 +143,9 @@ static void file_that_is_gone_or_changed_is_told_apart(void **state)
 	struct organ_location nowhere = { .organ = t.located.organ };
 	double loss;
 
-	assert_int_equal(requantised_loss(&nowhere, GGML_Q8_0, NULL, &loss), -ENOTSUP);
+	assert_int_equal(requantised_loss(&nowhere, GGML_Q8_0, NULL, NULL, &loss), -ENOTSUP);
 	write_file(in_temp(state, "tensor").text, t.bytes, 77);
-	assert_int_equal(requantised_loss(&t.located, GGML_Q8_0, NULL, &loss), -EIO);
+	assert_int_equal(requantised_loss(&t.located, GGML_Q8_0, NULL, NULL, &loss), -EIO);
 	free_tensor(&t);
 }
 
@@ -159,7 +159,7 @@ static void without_memory_there_is_no_loss(void **state)
 		int rc;
 
 		allocation_fails(k);
-		rc = requantised_loss(&t.located, GGML_Q8_0, NULL, &loss);
+		rc = requantised_loss(&t.located, GGML_Q8_0, NULL, NULL, &loss);
 		if (!allocation_failed()) {
 			assert_int_equal(rc, 0);
 			break;

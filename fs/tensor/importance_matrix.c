@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* importance_matrix.c - see importance_matrix.h. */
+#include "fs/tensor/importance_matrix.h"
+#include "fs/storage/backing.h"
+#include "gguf/cursor.h"
+#include "gguf/error.h"
+#include "gguf/importance.h"
+#include "gguf/organ.h"
+#include "gguf/reader.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct importance_matrix {
+	atomic_uint refs;
+	struct backing *file;
+	struct gguf *gguf;
+};
+
+struct importance_matrix *importance_matrix_new(struct backing *file, struct gguf *gguf,
+						struct error *err)
+{
+	const struct source source = backing_source(file);
+	struct importance_matrix *matrix = malloc(sizeof(*matrix));
+
+	if (matrix && importance_check(gguf, &source, err) == 0) {
+		atomic_init(&matrix->refs, 1);
+		matrix->file = file;
+		matrix->gguf = gguf;
+		return matrix;
+	}
+	if (!matrix)
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	free(matrix);
+	gguf_free(gguf);
+	backing_unref(file);
+	return NULL;
+}
+
+struct importance_matrix *importance_matrix_ref(struct importance_matrix *matrix)
+{
+	atomic_fetch_add(&matrix->refs, 1);
+	return matrix;
+}
+
+void importance_matrix_unref(struct importance_matrix *matrix)
+{
+	if (!matrix || atomic_fetch_sub(&matrix->refs, 1) != 1)
+		return;
+	gguf_free(matrix->gguf);
+	backing_unref(matrix->file);
+	free(matrix);
+}
+
+bool importance_matrix_has(const struct importance_matrix *matrix, const struct organ *organ)
+{
+	return matrix && importance_has(matrix->gguf, organ->name, organ->name_length);
+}
+
+int importance_matrix_read(const struct importance_matrix *matrix, const struct organ *organ,
+			   uint64_t expert, float *weights, struct error *err)
+{
+	const struct source source = backing_source(matrix->file);
+
+	return importance_read(matrix->gguf, &source, organ->name, organ->name_length, organ->ne,
+			       expert, weights, err);
+}
