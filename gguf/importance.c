@@ -108,19 +108,40 @@ static int read_values(const struct source *source, const struct gguf_tensor *te
 	return 0;
 }
 
+/* The two tensors of the matrix, whose shapes are right. */
+static int find_both(const struct gguf *matrix, const struct source *source, const char *name,
+		     size_t length, const uint64_t ne[GGML_AXES], const struct gguf_tensor **sums,
+		     const struct gguf_tensor **counts, struct error *err)
+{
+	*sums = find(matrix, name, length, SUMS);
+	*counts = find(matrix, name, length, COUNTS);
+	if (!*sums || !*counts)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%.*s has no %s", (int)length, name,
+				 *sums ? COUNTS : SUMS);
+	return check_shapes(source, *sums, *counts, ne, err);
+}
+
+int importance_fits(const struct gguf *matrix, const struct source *source, const char *name,
+		    size_t length, const uint64_t ne[GGML_AXES], struct error *err)
+{
+	const struct gguf_tensor *sums, *counts;
+	int rc = find_both(matrix, source, name, length, ne, &sums, &counts, err);
+	const uint64_t n = rc == 0 && holds(source, counts, 1) ? 1 : ne[2];
+	float count;
+
+	for (uint64_t i = 0; rc == 0 && i < n; i++)
+		rc = read_values(source, counts, i, 1, &count, err);
+	return rc;
+}
+
 int importance_read(const struct gguf *matrix, const struct source *source, const char *name,
 		    size_t length, const uint64_t ne[GGML_AXES], uint64_t expert, float *weights,
 		    struct error *err)
 {
-	const struct gguf_tensor *sums = find(matrix, name, length, SUMS);
-	const struct gguf_tensor *counts = find(matrix, name, length, COUNTS);
+	const struct gguf_tensor *sums, *counts;
 	float count;
-	int rc;
+	int rc = find_both(matrix, source, name, length, ne, &sums, &counts, err);
 
-	if (!sums || !counts)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%.*s has no %s", (int)length, name,
-				 sums ? COUNTS : SUMS);
-	rc = check_shapes(source, sums, counts, ne, err);
 	if (rc == 0)
 		rc = read_values(source, counts, holds(source, counts, 1) ? 0 : expert, 1, &count,
 				 err);

@@ -24,6 +24,11 @@ int importance_check(const struct gguf *matrix, const struct source *source, str
 /* Does the matrix have sums or counts of the tensor with that name of length bytes? */
 bool importance_has(const struct gguf *matrix, const char *name, size_t length);
 
+/* Does what the matrix has of a tensor with that name fit its shape, and are the counts numbers? No
+ * sums are read. Returns 0, for a tensor for which importance_has(); or as importance_read(). */
+int importance_fits(const struct gguf *matrix, const struct source *source, const char *name,
+		    size_t length, const uint64_t ne[GGML_AXES], struct error *err);
+
 /* The weights of the columns of one matrix of a tensor with that name and shape, number expert of
  * its ne[2], as quant_row() takes them: bit for bit those of llama-quantize, the sum over the
  * rounded count, or 1 if that is 0. There are ne[0] of them. Returns 0, for a tensor for which

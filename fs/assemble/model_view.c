@@ -166,7 +166,10 @@ static int check_whole(const struct model *model, const struct snapshot *snapsho
 
 	for (uint32_t i = 0; adapters && i < adapters->n; i++)
 		if (adapters->lines[i].broken)
-			return error_set(err, EIO, ERROR_NO_OFFSET, "adapters/%.100s: %.140s",
+			return error_set(err, EIO, ERROR_NO_OFFSET, "%s%.100s: %.140s",
+					 adapters_is_importance(adapters->lines[i].name)
+						 ? ""
+						 : "adapters/",
 					 adapters->lines[i].name, adapters->lines[i].broken);
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (snapshot->content[i] && snapshot->content[i]->broken)
@@ -339,8 +342,8 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		else if (wanted & WANTED_LINEAGE)
 			rc = add_lineage(model, snapshot, &values, owned, &text, err);
-		if (rc == 0 && (model->shards || snapshot->grafts || values.n ||
-				(wanted & WANTED_STRICT)))
+		if (rc == 0 &&
+		    (model->shards || snapshot->grafts || values.n || (wanted & WANTED_STRICT)))
 			rc = check_short(model, slots, err);
 		if (rc == 0)
 			rc = layout_build(model->gguf, slots, snapshot->n, &values, layout, err);

@@ -158,6 +158,8 @@ static void count_adapters(struct check_groups *groups, const struct adapter_lis
 	struct adapted *adapted = &groups->adapted;
 
 	for (uint32_t i = 0; list && i < list->n; i++) {
+		if (adapters_is_importance(list->lines[i].name))
+			continue;
 		adapted->adapters++;
 		adapted->broken += list->lines[i].broken != NULL;
 		adapted->touched += list->lines[i].touched;

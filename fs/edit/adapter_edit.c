@@ -23,6 +23,12 @@
 
 #define DIRECTORY "adapters/"
 
+/* The directory of a file of an adapter; "" of the importance matrix. */
+static const char *directory_of(const char *file)
+{
+	return adapters_is_importance(file) ? "" : DIRECTORY;
+}
+
 /* Where a link of an earlier mount leads is looked at once the mount is there. */
 #define NOT_YET "a link that was not followed yet"
 
@@ -32,7 +38,7 @@ static int refuse(struct model *model, const char *file, const struct error *err
 {
 	char text[320];
 
-	log_add(model->log, DIRECTORY "%s: refused: %s%s; nothing is changed", file,
+	log_add(model->log, "%s%s: refused: %s%s; nothing is changed", directory_of(file), file,
 		err->code ? error_describe(err, text, sizeof(text)) : strerror(-rc), more);
 	return rc;
 }
@@ -66,8 +72,8 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 
 /* Where a link leads: another one like it, and in *gguf that file's tensors; broken where that is
  * nowhere. NULL with err set: it leads to something else. */
-static struct content *follow(struct model *model, const struct content *of, bool hurried,
-			      struct gguf **gguf, struct error *err)
+static struct content *follow(struct model *model, const char *name, const struct content *of,
+			      bool hurried, struct gguf **gguf, struct error *err)
 {
 	struct backing *file = NULL;
 	struct content *content = NULL;
@@ -77,7 +83,7 @@ static struct content *follow(struct model *model, const struct content *of, boo
 	*gguf = NULL;
 	rc = symlinks_gguf(model->links, model, of, hurried, &file, gguf, err);
 	if (rc == 0)
-		rc = adapters_check_file(model, file, *gguf, err);
+		rc = adapters_check_file(model, name, file, *gguf, err);
 	if (rc == -EINVAL || rc == -ENOMEM) {
 		backing_unref(file);
 	} else {
@@ -104,8 +110,9 @@ static const char *hint(const char *target)
 static void report_broken(struct model *model, const char *file, const struct content *link)
 {
 	if (link->broken)
-		log_add(model->log, DIRECTORY "%s: a link to %.100s%s: %s%s", file, link->target,
-			strlen(link->target) > 100 ? "..." : "", link->broken, hint(link->target));
+		log_add(model->log, "%s%s: a link to %.100s%s: %s%s", directory_of(file), file,
+			link->target, strlen(link->target) > 100 ? "..." : "", link->broken,
+			hint(link->target));
 }
 
 /* With the commit lock held: the link is in the layer, and in force. Both are used up. */
@@ -142,14 +149,14 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 	struct gguf *gguf = NULL;
 	enum adapter_file kind;
 	size_t length;
-	int rc = not_for_this(model, &err);
+	int rc = adapters_is_importance(file) ? 0 : not_for_this(model, &err);
 
 	if (rc == 0 && !(adapters_parse(file, &kind, &length) && kind == ADAPTER_GGUF))
 		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET, "it holds a number, and is no link");
 	if (rc == 0 && !(of = make_link(model, target, uid, gid, NULL, NOT_YET)))
 		rc = -ENOMEM;
 	if (rc == 0) {
-		link = follow(model, of, false, &gguf, &err);
+		link = follow(model, file, of, false, &gguf, &err);
 		rc = link && err.code != ENOENT ? 0 : -err.code;
 	}
 	content_unref(of);
@@ -282,13 +289,16 @@ int adapter_edit_remove(struct model *model, const char *file)
 	journal_begin(model);
 	if (adapters_parse(file, &kind, &length) && adapters_lookup(model, file, &shown)) {
 		content_unref(shown.link);
-		rc = adapters_apply(model) ? remove_file(model, file, kind, length) : -EPERM;
+		rc = adapters_apply(model) || adapters_is_importance(file)
+			     ? remove_file(model, file, kind, length)
+			     : -EPERM;
 	} else {
 		rc = -ENOENT;
 	}
 	journal_end(model);
 	if (rc < 0 && rc != -ENOENT)
-		log_add(model->log, DIRECTORY "%s: cannot be removed: %s", file, strerror(-rc));
+		log_add(model->log, "%s%s: cannot be removed: %s", directory_of(file), file,
+			strerror(-rc));
 	return rc;
 }
 
@@ -447,7 +457,8 @@ static int recover_one(void *context, const struct layer_adapter *row, struct er
 	size_t length;
 	int rc = -EINVAL;
 
-	if (adapters_apply(model) && adapters_parse(row->file, &kind, &length) &&
+	if ((adapters_apply(model) || adapters_is_importance(row->file)) &&
+	    adapters_parse(row->file, &kind, &length) &&
 	    (kind == ADAPTER_GGUF) == (row->target != NULL))
 		rc = row->target ? recover_link(model, row, length)
 				 : recover_number(model, row, kind, length);
@@ -502,7 +513,7 @@ static bool look_again(struct model *model, const char *file, const struct conte
 {
 	struct error err = { 0 };
 	struct gguf *gguf;
-	struct content *link = follow(model, was, hurried, &gguf, &err);
+	struct content *link = follow(model, file, was, hurried, &gguf, &err);
 	char text[320];
 
 	if (!link)

@@ -107,7 +107,7 @@ static void add_adapter(struct undoing *undoing, const char *file, const struct 
 	if (!shown->set)
 		return;
 	add(undoing, false, CLASS_ADAPTERS, file);
-	if (shown->kind != ADAPTER_GGUF)
+	if (shown->kind != ADAPTER_GGUF || adapters_is_importance(file))
 		return;
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)(strlen(file) - strlen(".gguf")), file);
 	if (strlen(scale) > NAME_MAX)
@@ -253,6 +253,8 @@ static bool find(struct undoing *undoing, char *word)
 	/* As a shell completes the name of a directory. */
 	if (n > 1 && word[n - 1] == '/')
 		word[--n] = '\0';
+	if (strcmp(word, ADAPTERS_IMPORTANCE) == 0)
+		return find_adapter(undoing, word);
 	slash = strchr(word, '/');
 	if (slash)
 		return find_file(undoing, word, (size_t)(slash - word));

@@ -104,10 +104,15 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 
 	memcpy(&bits, &line->scale, sizeof(bits));
 	value_scalar_text(KV_F32, bits, text);
-	fputs("adapters/", out);
-	paths_print(line->name, strlen(line->name), out);
-	fprintf(out, "\t%sadapter\t%s\t%" PRIu32 "\t%" PRIu64 "\t-\t",
-		line->broken ? "broken " : "", text, line->touched, line->bytes);
+	if (adapters_is_importance(line->name)) {
+		fprintf(out, "%s\t%simportance\t-\t-\t%" PRIu64 "\t-\t", line->name,
+			line->broken ? "broken " : "", line->bytes);
+	} else {
+		fputs("adapters/", out);
+		paths_print(line->name, strlen(line->name), out);
+		fprintf(out, "\t%sadapter\t%s\t%" PRIu32 "\t%" PRIu64 "\t-\t",
+			line->broken ? "broken " : "", text, line->touched, line->bytes);
+	}
 	write_time(out, &line->mtime);
 	write_name(out, line->file, line->file ? strlen(line->file) : 0);
 	fputs("\t-\n", out);
@@ -240,10 +245,13 @@ static void list_adapters(struct listing *listing, bool print)
 		if (shown.set && !print)
 			listing->n[CLASS_ADAPTERS]++;
 		if (shown.set && print) {
-			fprintf(listing->out, "# adapters/");
+			fprintf(listing->out, "# %s",
+				adapters_is_importance(file) ? "" : "adapters/");
 			paths_print(file, strlen(file), listing->out);
 			fprintf(listing->out, "\t%s",
-				shown.kind == ADAPTER_GGUF ? "adapter" : "setting");
+				adapters_is_importance(file) ? "importance"
+				: shown.kind == ADAPTER_GGUF ? "adapter"
+							     : "setting");
 			print_file(listing->out, shown.link ? shown.link->target : NULL);
 		}
 		content_unref(shown.link);

@@ -97,7 +97,9 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 	if (!for_writing(fi)) {
 		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
 		 * have all of it made, and not let go of it at an interrupt. */
-		fi->direct_io = family->computed || (inode->view && view_is_computed(inode->view));
+		fi->direct_io = family->computed ||
+				(inode->view && view_is_computed(inode->view)) ||
+				(family->varies && family->varies(inode));
 		fi->keep_cache = 1;
 		fi->noflush = 1;
 		return 0;

@@ -3,6 +3,7 @@
  * the log that says what to do instead, and what is taken and dropped, so that `cp -r`, rsync and
  * `rm -r` of whole trees do what they can and end well. */
 #include "fs/fuse/ops.h"
+#include "fs/model/adapters.h"
 #include "fs/mount/mount.h"
 #include "fs/tree/family.h"
 #include "fs/tree/generated.h"
@@ -96,6 +97,8 @@ struct inode *ops_find_created(struct mount *fs, fuse_ino_t ino, const char *nam
 	struct inode *directory = creating(fs, ino, name), *inode = NULL;
 	int rc;
 
+	if (!directory && adapters_is_importance(name) && tree_is_adapter_name(ino, name))
+		directory = root_of(fs, ino);
 	if (directory)
 		inode = tree_find(&fs->tree, directory, name, &rc);
 	inodes_put(fs->inodes, directory);

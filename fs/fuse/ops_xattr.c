@@ -14,8 +14,10 @@
 #include "fs/lazy/theta_text.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/reply_buffers.h"
+#include "fs/model/adapters.h"
 #include "fs/model/slots.h"
 #include "fs/mount/unmount_status.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tree/family.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/util/log.h"
@@ -105,6 +107,21 @@ static ssize_t measure(struct async_request *async)
 	return n;
 }
 
+/* The mean of the weights that the importance matrix has of the slot's tensor. */
+static ssize_t weigh(struct async_request *async)
+{
+	const struct inode *inode = async->inode;
+	struct importance_matrix *importance = adapters_importance(inode->model);
+	const struct organ organ = model_organ_in_place(inode->model, inode->index, inode->content);
+	double mean;
+	int rc = -ENODATA;
+
+	if (importance_matrix_has(importance, &organ))
+		rc = importance_matrix_mean(importance, &organ, &mean, NULL);
+	importance_matrix_unref(importance);
+	return rc < 0 ? rc : snprintf(async->text, FIGURE_MAX, "%.9g", mean);
+}
+
 /* Where the mode is not known yet, disks are asked. */
 static ssize_t find_way(struct async_request *async)
 {
@@ -130,6 +147,8 @@ static ssize_t (*figure_of(const struct inode *inode, const char *name))(struct 
 		return find_way;
 	if (family->is_organ && strcmp(name, DIGEST_NAME) == 0)
 		return hash;
+	if (family->is_organ && strcmp(name, "importance") == 0)
+		return weigh;
 	return family->is_organ && theta_is_figure(name) ? measure : NULL;
 }
 

@@ -122,6 +122,11 @@ static void run_job(void *argument)
 	free(job);
 }
 
+static uint32_t version_of(const struct memo *memo)
+{
+	return memo->ops->version ? memo->ops->version(memo->model) : 0;
+}
+
 /* With the lock held, in state MEMO_NONE. */
 static int begin(struct memo *memo, const struct subject *subject, struct memo_state *once)
 {
@@ -135,6 +140,7 @@ static int begin(struct memo *memo, const struct subject *subject, struct memo_s
 		content_ref(subject->content);
 	once->state = MEMO_PENDING;
 	once->begun = memo->asked;
+	once->version = version_of(memo);
 	rc = pool_submit(memo->pool, run_job, job);
 	if (rc < 0) {
 		once->state = MEMO_NONE;
@@ -185,7 +191,8 @@ int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 
 		once->waiting++;
 		atomic_store(&once->unwanted, false);
-		if (has_failed(once))
+		if (has_failed(once) ||
+		    (once->state == MEMO_DONE && once->version != version_of(memo)))
 			once->state = MEMO_NONE;
 		if (rc == 0 && once->state == MEMO_NONE && !memo->stopped)
 			rc = begin(memo, &subjects[i], once);

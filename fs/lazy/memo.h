@@ -35,6 +35,9 @@ struct memo_ops {
 	 * errors are -errno. */
 	int (*find)(struct model *model, uint64_t how, const struct subject *subject,
 		    struct memo_state *once);
+	/* The version of all that the value depends on besides the content: a value of another
+	 * version is found out anew. NULL: there is nothing else. */
+	uint32_t (*version)(const struct model *model);
 };
 
 /* All that it points to is borrowed and outlives it. Jobs run on the threads of pool, or where pool

@@ -122,7 +122,9 @@ static int find(struct model *model, uint64_t kind, const struct subject *subjec
 
 struct tensor_hashes *tensor_hashes_new(struct model *model, struct pool *pool)
 {
-	static const struct memo_ops ops = { sizeof(struct hash_result), place, find };
+	static const struct memo_ops ops = { .size = sizeof(struct hash_result),
+					     .place = place,
+					     .find = find };
 	struct tensor_hashes *hashes = calloc(1, sizeof(*hashes));
 
 	for (enum hash_kind kind = 0; hashes && kind < HASH_KINDS; kind++) {

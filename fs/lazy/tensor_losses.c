@@ -2,8 +2,11 @@
 /* tensor_losses.c - see tensor_losses.h. */
 #include "fs/lazy/tensor_losses.h"
 #include "fs/lazy/memo.h"
+#include "fs/model/adapters.h"
+#include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/requantised_loss.h"
 #include "fs/util/pool.h"
 
@@ -18,18 +21,24 @@ static struct memo_state *place(struct content *content, uint64_t number)
 static int find(struct model *model, uint64_t number, const struct subject *subject,
 		struct memo_state *once)
 {
-	const struct organ_location at =
-		organ_file_locate(model, subject->tensor, subject->content);
+	struct organ_location at = organ_file_locate(model, subject->tensor, subject->content);
+	struct importance_matrix *importance = adapters_importance(model);
 	enum organ_view form;
+	int rc;
 
+	/* The matrix goes by the names of slots. */
+	at.organ = model_organ_in_place(model, subject->tensor, subject->content);
 	organ_view_of_type(number, &form);
-	return requantised_loss(&at, organ_view_organ(form, &at.organ).type, NULL, &once->unwanted,
-				&((struct loss_result *)once)->loss);
+	rc = requantised_loss(&at, organ_view_organ(form, &at.organ).type, importance,
+			      &once->unwanted, &((struct loss_result *)once)->loss);
+	importance_matrix_unref(importance);
+	return rc;
 }
 
 struct tensor_losses *tensor_losses_new(struct model *model, struct pool *pool)
 {
-	static const struct memo_ops ops = { sizeof(struct loss_result), place, find };
+	static const struct memo_ops ops = { sizeof(struct loss_result), place, find,
+					     adapters_importance_changes };
 	struct tensor_losses *losses = calloc(1, sizeof(*losses));
 	bool all;
 

@@ -45,7 +45,9 @@ static int measure(struct model *model, uint64_t samples, const struct subject *
 
 struct memo *tensor_measures_new(struct model *model, uint64_t samples, struct pool *pool)
 {
-	static const struct memo_ops ops = { sizeof(struct measure_result), place, measure };
+	static const struct memo_ops ops = { .size = sizeof(struct measure_result),
+					     .place = place,
+					     .find = measure };
 
 	return memo_new(&ops, model, samples, pool);
 }

@@ -6,6 +6,7 @@
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
 
 #include <errno.h>
@@ -26,6 +27,11 @@ bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length)
 {
 	const size_t n = strlen(file);
 
+	if (strcmp(file, ADAPTERS_IMPORTANCE) == 0) {
+		*kind = ADAPTER_GGUF;
+		*length = n;
+		return true;
+	}
 	for (*kind = 0; *kind < ADAPTER_FILES; (*kind)++) {
 		const size_t end = strlen(endings[*kind]);
 
@@ -140,6 +146,7 @@ void adapters_free(struct adapters *adapters)
 		free(entry);
 	}
 	matrix_cache_unref(adapters->matrix_cache);
+	importance_matrix_unref(adapters->importance);
 	pthread_mutex_destroy(&adapters->lock);
 	free(adapters);
 }
@@ -165,6 +172,37 @@ float adapters_alpha(const struct gguf *gguf)
 	return kv && kv->type == KV_F32 && isfinite(alpha) ? alpha : 0.0f;
 }
 
+struct importance_matrix *adapters_importance(struct model *model)
+{
+	struct adapters *adapters = model->adapters;
+	struct importance_matrix *matrix;
+
+	pthread_mutex_lock(&adapters->lock);
+	matrix = adapters->importance ? importance_matrix_ref(adapters->importance) : NULL;
+	pthread_mutex_unlock(&adapters->lock);
+	return matrix;
+}
+
+uint32_t adapters_importance_changes(const struct model *model)
+{
+	return atomic_load(&model->adapters->importance_changes);
+}
+
+/* The matrix in that file, which has been checked, is in force; gguf NULL: none is. */
+static void set_importance(struct adapters *adapters, struct backing *file, struct gguf *gguf)
+{
+	struct importance_matrix *before, *matrix = NULL;
+
+	if (gguf)
+		matrix = importance_matrix_new(backing_ref(file), gguf, NULL);
+	pthread_mutex_lock(&adapters->lock);
+	before = adapters->importance;
+	adapters->importance = matrix;
+	atomic_fetch_add(&adapters->importance_changes, 1);
+	pthread_mutex_unlock(&adapters->lock);
+	importance_matrix_unref(before);
+}
+
 void adapters_set_link(struct model *model, const char *name, size_t length, struct content *link,
 		       struct gguf *gguf)
 {
@@ -173,6 +211,10 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 	struct content *before = entry->link;
 	struct gguf *gguf_before = entry->gguf;
 
+	if (adapters_is_importance(name)) {
+		set_importance(adapters, link ? link->file : NULL, gguf);
+		gguf = NULL;
+	}
 	pthread_mutex_lock(&adapters->lock);
 	entry->link = link;
 	entry->gguf = gguf;
@@ -309,6 +351,8 @@ static bool show(struct model *model, struct adapter_entry *entry, enum adapter_
 	float value;
 	bool there;
 
+	if (adapters_is_importance(entry->name) && kind != ADAPTER_GGUF)
+		return false;
 	*shown = (struct adapter_attr){ .number = entry->number * ADAPTER_FILES + kind,
 					.kind = kind };
 	if (kind == ADAPTER_GGUF) {
@@ -364,7 +408,8 @@ bool adapters_lookup(struct model *model, const char *file, struct adapter_attr 
 static void write_name(const struct adapter_entry *entry, enum adapter_file kind,
 		       char file[NAME_MAX + 1])
 {
-	snprintf(file, NAME_MAX + 1, "%.*s%s", NAME_MAX - 8, entry->name, endings[kind]);
+	snprintf(file, NAME_MAX + 1, "%.*s%s", NAME_MAX - 8, entry->name,
+		 adapters_is_importance(entry->name) ? "" : endings[kind]);
 }
 
 bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
@@ -405,10 +450,12 @@ bool adapters_any(struct model *model)
 	struct adapter_attr shown;
 	uint64_t place = 0;
 
-	if (!adapters_next(model, &place, file, &shown))
-		return false;
-	content_unref(shown.link);
-	return true;
+	for (; adapters_next(model, &place, file, &shown); place++) {
+		content_unref(shown.link);
+		if (!adapters_is_importance(file))
+			return true;
+	}
+	return false;
 }
 
 bool adapters_broken(struct model *model)
@@ -430,13 +477,16 @@ static bool list_link(const struct adapter_entry *entry, struct adapter_line *li
 	*line = (struct adapter_line){ .scale = adapter_entry_scale(entry), .mtime = link->mtime };
 	for (uint32_t i = 0; entry->gguf && i < entry->gguf->n_tensors; i++)
 		line->bytes += entry->gguf->tensors[i].size;
+	if (adapters_is_importance(entry->name))
+		line->bytes = backing_size(link->file);
 	if (entry->gguf && line->scale != 0.0f)
 		line->touched = entry->gguf->n_tensors / 2;
 	line->file = strdup(backing_path(link->file));
 	if (link->broken)
 		line->broken = strdup(link->broken);
 	return line->file && (line->broken || !link->broken) &&
-	       asprintf(&line->name, "%s%s", entry->name, endings[ADAPTER_GGUF]) >= 0;
+	       asprintf(&line->name, "%s%s", entry->name,
+			adapters_is_importance(entry->name) ? "" : endings[ADAPTER_GGUF]) >= 0;
 }
 
 static bool list_copied(struct model *model, const struct adapter_entry *entry,

@@ -6,6 +6,8 @@
  *	adapters/PAIR.bin	halves that were copied in, which are slots of the model; together
  *				they are the adapter "lora"
  *	adapters/lora.alpha	their alpha, and lora.scale
+ *	.imatrix		a link to an importance matrix, whose weights the encoders of types
+ *				use; it is kept among the adapters, under that name
  *
  * 1. Adapters are merged in the order of their names, the copied pairs last among those of one
  *    name; with a scale of 0 one is not merged at all.
@@ -25,10 +27,26 @@
 struct backing;
 struct error;
 struct gguf;
+struct importance_matrix;
 struct model;
 struct organ;
 
 struct adapters; /* any thread may use it */
+
+/* The importance matrix is the link of that name, which is in the root of a model. */
+#define ADAPTERS_IMPORTANCE ".imatrix"
+
+static inline bool adapters_is_importance(const char *file)
+{
+	return file[0] == '.';
+}
+
+/* The importance matrix in force, to release with importance_matrix_unref(). NULL: there is none,
+ * or its link is broken. */
+struct importance_matrix *adapters_importance(struct model *model);
+
+/* How often the model has had another matrix. */
+uint32_t adapters_importance_changes(const struct model *model);
 
 /* The copied pairs are the adapter of that name. */
 #define ADAPTERS_COPIED "lora"
@@ -51,9 +69,10 @@ bool adapters_is_half(const struct model *model, uint32_t slot);
 int adapters_check(struct model *model, const char *tensor, size_t length,
 		   const struct organ *organ, struct error *err);
 
-/* May the adapter in that file be merged, a GGUF? The same. */
-int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
-			struct error *err);
+/* May the adapter in that file be merged, a GGUF; or by its name, is it an importance matrix? The
+ * same. */
+int adapters_check_file(struct model *model, const char *name, struct backing *file,
+			const struct gguf *gguf, struct error *err);
 
 /* The files of an adapter that are no organs. */
 enum adapter_file { ADAPTER_GGUF, ADAPTER_SCALE, ADAPTER_ALPHA, ADAPTER_FILES };

@@ -6,6 +6,7 @@
 #include "fs/model/model.h"
 #include "fs/storage/backing.h"
 #include "gguf/error.h"
+#include "gguf/importance.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
@@ -139,12 +140,34 @@ static int check_pair(struct model *model, const struct gguf *gguf, const struct
 	return rc;
 }
 
-int adapters_check_file(struct model *model, struct backing *file, const struct gguf *gguf,
-			struct error *err)
+/* Is it an importance matrix with weights of a tensor of the model, and do its weights fit? */
+static int check_importance(const struct model *model, const struct gguf *matrix,
+			    const struct source *source, struct error *err)
+{
+	uint32_t known = 0;
+	int rc = importance_check(matrix, source, err);
+
+	for (uint32_t i = 0; rc == 0 && i < model->gguf->n_tensors; i++) {
+		const struct gguf_tensor *t = &model->gguf->tensors[i];
+
+		if (!importance_has(matrix, t->name, t->name_length))
+			continue;
+		known++;
+		rc = importance_fits(matrix, source, t->name, t->name_length, t->ne, err);
+	}
+	return rc == 0 && !known ? error_set(err, EINVAL, ERROR_NO_OFFSET,
+					     "it has weights of none of the model's tensors")
+				 : rc;
+}
+
+int adapters_check_file(struct model *model, const char *name, struct backing *file,
+			const struct gguf *gguf, struct error *err)
 {
 	const struct source source = backing_source(file), base = backing_source(model->base);
 	int rc = 0;
 
+	if (adapters_is_importance(name))
+		return check_importance(model, gguf, &source, err);
 	if (!adapters_apply(model))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the model is an adapter itself, or shards of it are missing");

@@ -7,6 +7,8 @@
 #include "fs/model/slots.h"
 #include "gguf/pair.h"
 
+#include <stdatomic.h>
+
 /* So many names are known in the life of a mount; none is forgotten. */
 #define ADAPTERS_NAMES 4096
 
@@ -36,6 +38,8 @@ struct adapters {
 	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock; /* protects what follows */
 	float noted_alpha; /* adapters_note_alpha(); 0: none yet */
+	struct importance_matrix *importance; /* NULL: none */
+	atomic_uint importance_changes;
 	uint32_t n;
 	struct adapter_entry
 		*entries[ADAPTERS_NAMES]; /* by number; the first is that of the copied pairs */

@@ -5,6 +5,7 @@
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/lora_merge.h"
 #include "fs/util/log.h"
 #include "fs/util/time_order.h"
@@ -228,6 +229,19 @@ static uint32_t type_of(const struct adapter_plan *planning, const struct slot_t
 	return merge->n ? encode_type(merge->w.type, merge->ne[0], model->merged) : merge->w.type;
 }
 
+/* The weights that the encoder uses, if the matrix in force has any of the slot's tensor. The merge
+ * has no reference: the commit lock is held. */
+static void set_importance(struct adapter_plan *planning)
+{
+	struct importance_matrix *importance = planning->model->adapters->importance;
+
+	if (!importance_matrix_has(importance, &planning->target))
+		return;
+	planning->merge.importance = importance;
+	planning->merge.name = planning->target.name;
+	planning->merge.name_length = planning->target.name_length;
+}
+
 /* A content for what was planned; broken where it cannot be. NULL: out of memory. */
 static struct content *make_content(struct adapter_plan *planning)
 {
@@ -302,6 +316,7 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 			add_copied(&planning, entry);
 	}
 	planning.merge.type = type_of(&planning, &chosen);
+	set_importance(&planning);
 	if (planning.merge.n == 0 && !planning.err.code &&
 	    planning.merge.type == planning.merge.w.type)
 		return NULL;

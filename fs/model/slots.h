@@ -35,6 +35,7 @@ enum memo_phase {
 struct memo_state {
 	enum memo_phase state;
 	uint64_t begun;	      /* the number of the asking that began the job */
+	uint32_t version;     /* MEMO_DONE: of what the value depends on; memo.h */
 	int error;	      /* MEMO_DONE: 0 or -errno */
 	unsigned waiting;     /* requests that want it */
 	atomic_bool unwanted; /* there were such and there is none now: its job gives up */

@@ -267,7 +267,8 @@ static int plan_adapter(struct recipe_replay *replay, size_t i)
 
 	if (strlen(adapter->file.bytes) != adapter->file.length ||
 	    adapter->file.length > NAME_MAX || strchr(adapter->file.bytes, '/') ||
-	    adapter->file.bytes[0] == '.' || !adapters_parse(adapter->file.bytes, &kind, &length) ||
+	    (adapter->file.bytes[0] == '.' && strcmp(adapter->file.bytes, ADAPTERS_IMPORTANCE)) ||
+	    !adapters_parse(adapter->file.bytes, &kind, &length) ||
 	    (kind == ADAPTER_GGUF) != (adapter->value.bytes == NULL))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "adapters/%.100s is no link to an adapter, and no setting of one",

@@ -80,7 +80,8 @@ static struct view *make_again(const struct recipe_replay *replay, const struct 
 	located.offset = tensor->offset;
 	if (form != ORGAN_VIEWS && !organ_view_exists(form, &located.organ))
 		return NULL;
-	view = form == ORGAN_VIEWS ? organ_location_view(&located) : organ_view_new(form, &located);
+	view = form == ORGAN_VIEWS ? organ_location_view(&located)
+				   : organ_view_new(form, &located, NULL);
 	*rc = view ? 0 : -ENOMEM;
 	return view;
 }

@@ -66,3 +66,20 @@ int importance_matrix_read(const struct importance_matrix *matrix, const struct 
 	return importance_read(matrix->gguf, &source, organ->name, organ->name_length, organ->ne,
 			       expert, weights, err);
 }
+
+int importance_matrix_mean(const struct importance_matrix *matrix, const struct organ *organ,
+			   double *mean, struct error *err)
+{
+	const uint64_t n = organ->ne[0], experts = organ->ne[2];
+	float *weights = n < SIZE_MAX ? calloc((size_t)n + 1, sizeof(*weights)) : NULL;
+	int rc = weights ? 0 : -ENOMEM;
+
+	*mean = 0;
+	for (uint64_t expert = 0; rc == 0 && expert < experts; expert++) {
+		rc = importance_matrix_read(matrix, organ, expert, weights, err);
+		for (uint64_t i = 0; rc == 0 && i < n; i++)
+			*mean += (double)weights[i] / (double)n / (double)experts;
+	}
+	free(weights);
+	return rc;
+}

@@ -4,7 +4,9 @@
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
+#include "gguf/organ.h"
 #include "gguf/quant.h"
 #include "measure/lora.h"
 
@@ -40,7 +42,7 @@ static bool same_data(const struct lora_merge_data *a, const struct lora_merge_d
 bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b)
 {
 	bool same = same_data(&a->w, &b->w) && a->type == b->type && a->n == b->n &&
-		    memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
+		    a->importance == b->importance && memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
 
 	for (uint32_t i = 0; same && i < a->n; i++) {
 		const struct lora_merge_pair *p = &a->pairs[i], *q = &b->pairs[i];
@@ -87,6 +89,8 @@ static void release(void *context)
 		backing_unref(merged->merge.pairs[i].b.file);
 	}
 	matrix_cache_unref(merged->matrices);
+	importance_matrix_unref(merged->merge.importance);
+	free((char *)merged->merge.name);
 	free(merged);
 }
 
@@ -128,6 +132,26 @@ static int add_pair(const struct lora_merge_read *work, const struct lora_merge_
 	return rc;
 }
 
+/* Encode rows of one expert with its weights. */
+static int encode_weighted(const struct lora_merge_read *work, uint8_t *bytes)
+{
+	const struct lora_merge *merge = &work->merged->merge;
+	const size_t length = (size_t)merge->ne[0];
+	float *weights = calloc(length, sizeof(*weights));
+	struct organ organ = { .name = merge->name, .name_length = merge->name_length };
+	int rc = weights ? 0 : -ENOMEM;
+
+	memcpy(organ.ne, merge->ne, sizeof(organ.ne));
+	if (rc == 0 && importance_matrix_read(merge->importance, &organ,
+					      work->expert % merge->ne[2], weights, NULL) < 0)
+		rc = -EIO;
+	for (size_t i = 0; rc == 0 && i < work->n; i++)
+		quant_row(merge->type, work->rows + i * length, length, weights,
+			  bytes + i * work->merged->bytes);
+	free(weights);
+	return rc;
+}
+
 static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
 {
 	const struct lora_merge *merge = &work->merged->merge;
@@ -136,6 +160,8 @@ static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
 
 	for (uint32_t i = 0; rc == 0 && i < merge->n; i++)
 		rc = add_pair(work, &merge->pairs[i]);
+	if (rc == 0 && merge->importance)
+		return encode_weighted(work, bytes);
 	if (rc == 0)
 		quant_row(merge->type, work->rows, work->n * (size_t)merge->ne[0], NULL, bytes);
 	return rc;
@@ -195,12 +221,22 @@ struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cac
 	if (!merged)
 		return NULL;
 	merged->merge = *merge;
+	merged->merge.name = NULL;
+	if (merge->importance)
+		importance_matrix_ref(merge->importance);
 	merged->matrices = matrix_cache_ref(matrices);
 	merged->bytes = (size_t)row_bytes(merge->type, merge->ne[0]);
 	backing_ref(merge->w.file);
 	for (uint32_t i = 0; i < merge->n; i++) {
 		backing_ref(merge->pairs[i].a.file);
 		backing_ref(merge->pairs[i].b.file);
+	}
+	if (merge->importance) {
+		merged->merge.name = strndup(merge->name, merge->name_length);
+		if (!merged->merge.name) {
+			release(merged);
+			return NULL;
+		}
 	}
 	source.n = merge->ne[1] * merge->ne[2] * merge->ne[3];
 	source.length = merged->bytes;

@@ -7,6 +7,7 @@
 
 #include "gguf/types.h"
 
+struct importance_matrix;
 struct matrix_cache;
 
 /* A tensor's data: where it lies, and of what type. */
@@ -30,6 +31,10 @@ struct lora_merge {
 	struct lora_merge_data w;
 	uint64_t ne[GGML_AXES]; /* of w and of the result */
 	uint32_t type;		/* of the result: encode_supported() */
+	/* The weights of the encoder, of the organ with that name; NULL: there are none. */
+	struct importance_matrix *importance;
+	const char *name;
+	uint32_t name_length;
 	uint32_t n;
 	struct lora_merge_pair pairs[LORA_MERGE_PAIRS_MAX];
 };
@@ -37,8 +42,10 @@ struct lora_merge {
 /* Do both make the same bytes, from the same files? */
 bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b);
 
-/* The bytes of the result. It takes references of its own to the files and to matrices; *kept is
- * the merge that it goes by, borrowed. NULL: out of memory, or the result is too large. */
+/* The bytes of the result. It takes references of its own to the files, to matrices and to the
+ * importance matrix, and copies the name; *kept is the merge that it goes by, borrowed. A read
+ * fails with -EIO if the weights do not fit the tensor. NULL: out of memory, or the result is too
+ * large. */
 struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cache *matrices,
 			       const struct lora_merge **kept);
 

@@ -139,7 +139,8 @@ uint64_t organ_view_size(enum organ_view form, const struct organ *organ)
 	return size;
 }
 
-struct view *organ_view_new(enum organ_view form, const struct organ_location *located)
+struct view *organ_view_new(enum organ_view form, const struct organ_location *located,
+			    struct importance_matrix *importance)
 {
 	if (form == ORGAN_VIEW_NPY)
 		return npy_view(located);
@@ -148,6 +149,6 @@ struct view *organ_view_new(enum organ_view form, const struct organ_location *l
 	if (form == ORGAN_VIEW_FRACTAL)
 		return purified_view(PURIFIER_FRACTAL, located);
 	if (form > ORGAN_VIEW_TYPES)
-		return requantised_view(located, type_of(form), NULL);
+		return requantised_view(located, type_of(form), importance);
 	return organ_location_view(located);
 }

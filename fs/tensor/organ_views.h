@@ -7,6 +7,7 @@
 #include "gguf/organ.h"
 #include "gguf/types.h"
 
+struct importance_matrix;
 struct view;
 
 /* An organ, and where its data lie. All is borrowed. */
@@ -56,10 +57,11 @@ bool organ_view_is_organ(enum organ_view form);
 /* Is there such a file of the organ, which has the name of its slot? */
 bool organ_view_exists(enum organ_view form, const struct organ *organ);
 
-/* Of a file, for which organ_view_exists(): its size in bytes, and the file; NULL: out of
- * memory. */
+/* Of a file, for which organ_view_exists(): its size in bytes, and the file, encoded with the
+ * weights of importance, which may be NULL (requantised.h); NULL: out of memory. */
 uint64_t organ_view_size(enum organ_view form, const struct organ *organ);
-struct view *organ_view_new(enum organ_view form, const struct organ_location *located);
+struct view *organ_view_new(enum organ_view form, const struct organ_location *located,
+			    struct importance_matrix *importance);
 
 /* What organ the file is; that of the tensor where it is no organ file. */
 struct organ organ_view_organ(enum organ_view form, const struct organ *organ);

@@ -120,7 +120,7 @@ static int add_sampled(const struct comparing *c, float *a, float *b, size_t n,
 }
 
 int tensor_difference_values(const struct sampling *here, const struct sampling *there,
-			     struct difference *difference)
+			     tensor_weigh_fn *weigh, void *context, struct difference *difference)
 {
 	float *a = malloc(SAMPLING_RANGE_MAX * sizeof(*a));
 	float *b = malloc(SAMPLING_RANGE_MAX * sizeof(*b));
@@ -133,6 +133,8 @@ int tensor_difference_values(const struct sampling *here, const struct sampling 
 		rc = sampling_range(here, at, n, a);
 		if (rc == 0)
 			rc = sampling_range(there, at, n, b);
+		if (rc == 0 && weigh)
+			rc = weigh(context, at, n, a, b);
 		if (rc == 0)
 			difference_add(difference, a, b, n);
 	}
@@ -152,7 +154,7 @@ static int compare_values(const struct comparing *c, struct difference *differen
 	int rc = -ENOMEM;
 
 	if (c->a.samples == SAMPLES_ALL)
-		return tensor_difference_values(&c->a, &c->b, difference);
+		return tensor_difference_values(&c->a, &c->b, NULL, NULL, difference);
 	a = malloc((n + 1) * sizeof(*a));
 	b = malloc((n + 1) * sizeof(*b));
 	if (a && b)

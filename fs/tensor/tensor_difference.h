@@ -5,6 +5,7 @@
 #define FS_TENSOR_TENSOR_DIFFERENCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct difference;
@@ -40,10 +41,14 @@ struct tensor_difference {
 bool tensor_difference_is_none(const struct organ_location *here,
 			       const struct organ_location *there);
 
-/* Add the pairs of all values of two tensors of one shape. Returns 0 or as sampling_range(), or
- * -EIO if one of the files was changed meanwhile. */
+/* Multiply the n values of both tensors from number at on by the roots of their weights. Returns 0
+ * or -errno. */
+typedef int tensor_weigh_fn(void *context, uint64_t at, size_t n, float *a, float *b);
+
+/* Add the pairs of all values of two tensors of one shape, weighted by weigh; NULL: not. Returns 0
+ * or as sampling_range(), or as weigh, or -EIO if one of the files was changed meanwhile. */
 int tensor_difference_values(const struct sampling *here, const struct sampling *there,
-			     struct difference *difference);
+			     tensor_weigh_fn *weigh, void *context, struct difference *difference);
 
 /* Compare two organs, of which one may be NULL. What has the type and shape of the other is read
  * until a byte differs, and otherwise samples of both are, as sampling.h says. Returns 0, or -EINTR

@@ -85,8 +85,11 @@ bool tree_is_adapter_name(uint64_t directory, const char *name)
 	enum adapter_file kind;
 	size_t length;
 
-	return inode_kind(directory) == INODE_CLASS && inode_index(directory) == CLASS_ADAPTERS &&
-	       adapters_parse(name, &kind, &length);
+	if (!adapters_parse(name, &kind, &length))
+		return false;
+	return adapters_is_importance(name) ? inode_kind(directory) != INODE_CLASS
+					    : inode_kind(directory) == INODE_CLASS &&
+						      inode_index(directory) == CLASS_ADAPTERS;
 }
 
 bool tree_is_metadata(uint64_t ino)

@@ -86,6 +86,9 @@ struct family {
 	const char *drops; /* for the log, of WRITE_DROPPED: why */
 	const char *const *attributes; /* those of user.organfs that are listed; ends with NULL */
 
+	/* May its bytes be other ones later, under the same inode number? Each reader then has
+	 * those of the moment of its open(), past the page cache. */
+	bool (*varies)(const struct inode *inode);
 	uint64_t (*size)(const struct inode *inode); /* without: as family_size() finds it */
 	/* What a reader sees. NULL with *rc set. Without: the inode's view. */
 	struct view *(*open)(const struct tree *tree, const struct inode *inode, int *rc);

@@ -19,8 +19,7 @@ static enum generated_kind table_of(const struct inode *directory)
 	return GENERATED_TABLES + directory->index;
 }
 
-/* Where the name is that of an adapter's file or number. */
-static struct inode *find_adapter(const struct tree *tree, const struct inode *directory,
+struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
 				  const char *name, int *rc)
 {
 	struct model *model = directory->model;
@@ -58,7 +57,7 @@ static struct inode *find_slot(const struct tree *tree, const struct inode *dire
 	if (!ending)
 		return NULL;
 	if (tree_is_adapter_name(directory->ino, name))
-		return find_adapter(tree, directory, name, rc);
+		return tree_find_adapter(tree, directory, name, rc);
 	theta = strcmp(ending, ".theta") == 0;
 	if (!theta && strcmp(ending, ".bin") != 0)
 		return NULL;
@@ -160,6 +159,12 @@ static bool list_adapter(const struct inode *directory, uint64_t *place, struct 
 	if (directory->index != CLASS_ADAPTERS || *place >= 2 * ADAPTER_PLACES ||
 	    !adapters_next(directory->model, &number, entry->name, &shown))
 		return false;
+	if (adapters_is_importance(entry->name)) {
+		content_unref(shown.link);
+		number++;
+		if (!adapters_next(directory->model, &number, entry->name, &shown))
+			return false;
+	}
 	*place = ADAPTER_PLACES + number;
 	entry->ino = shown.ino;
 	entry->type = shown.link ? S_IFLNK : S_IFREG;

@@ -10,8 +10,10 @@
 #include "fs/tree/generated.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
+#include "fs/util/log.h"
 #include "gguf/reader.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,6 +191,10 @@ static struct inode *directory_lookup(const struct tree *tree, const struct inod
 	struct inode *inode = NULL;
 	struct child child;
 
+	if (directory->family == FAMILY_ROOT && adapters_is_importance(name))
+		inode = tree_find_adapter(tree, directory, name, rc);
+	if (inode)
+		return inode;
 	if (!find_child(tree, directory, name, &child))
 		scratch_files_find(tree->scratches, directory->ino, name, &inode);
 	else if (child.ino)
@@ -298,6 +304,19 @@ static struct inode *root_create(const struct tree *tree, const struct inode *di
 	return made.view ? inodes_add(tree->inodes, &made) : NULL;
 }
 
+/* Only the importance matrix is a link. */
+static int root_check_link(const struct tree *tree, const struct inode *directory, const char *name)
+{
+	(void)tree;
+	if (tree_is_adapter_name(directory->ino, name))
+		return 0;
+	log_add(directory->model->log,
+		"%s: refused: links go into a class, adapters or .diff; "
+		"in the root " ADAPTERS_IMPORTANCE " is one",
+		name);
+	return -EPERM;
+}
+
 const struct family family_root = {
 	.mode = S_IFDIR | 0777,
 	.directories = 1 + CLASSES,
@@ -309,6 +328,8 @@ const struct family family_root = {
 	.list = directory_list,
 	.creates = ".merge",
 	.create = root_create,
+	.takes_links = true,
+	.check_link = root_check_link,
 	.advice = root_advice,
 };
 

@@ -2,8 +2,10 @@
 /* family_view.c - .views: in the classes of a form what the slots hold in it, a file or a directory
  * of experts each. */
 #include "fs/edit/npy_edit.h"
+#include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/npy.h"
 #include "fs/tree/family.h"
 #include "fs/tree/tree.h"
@@ -93,11 +95,24 @@ static uint64_t formed_size(const struct inode *inode)
 
 static struct view *formed_open(const struct tree *tree, const struct inode *inode, int *rc)
 {
-	const struct organ_location stack = tree_locate(inode);
+	struct organ_location stack = tree_locate(inode);
+	struct importance_matrix *importance = adapters_importance(inode->model);
+	struct view *view;
 
 	(void)tree;
 	*rc = -ENOMEM;
-	return organ_view_new(inode->part, &stack);
+	/* The matrix goes by the names of slots. */
+	if (importance)
+		stack.organ = model_organ_in_place(inode->model, inode->index, inode->content);
+	view = organ_view_new(inode->part, &stack, importance);
+	importance_matrix_unref(importance);
+	return view;
+}
+
+/* In another type its bytes go by the importance matrix, if there has been any. */
+static bool formed_varies(const struct inode *inode)
+{
+	return inode->part > ORGAN_VIEW_TYPES && adapters_importance_changes(inode->model) > 0;
 }
 
 static struct organ formed_organ(const struct inode *inode)
@@ -147,6 +162,7 @@ static int formed_commit(const struct tree *tree, struct inode *inode)
 }
 
 const struct family family_formed = {
+	.varies = formed_varies,
 	.mode = S_IFREG | 0666,
 	.attributes = family_organ_attributes,
 	.size = formed_size,

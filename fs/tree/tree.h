@@ -47,8 +47,13 @@ struct inode *tree_find(const struct tree *tree, const struct inode *directory, 
  * ending or nothing before it. */
 size_t tree_slot_name(const char *name);
 
-/* In the directory of a model's adapters, does the name say that a file is no organ's? */
+/* In the directory of a model's adapters, does the name say that a file is no organ's? Or is it
+ * that of the importance matrix, elsewhere than in a class? */
 bool tree_is_adapter_name(uint64_t directory, const char *name);
+
+/* The inode of such a file of the directory's model. NULL: there is none, or with *rc set. */
+struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
+				const char *name, int *rc);
 
 /* Is that number a directory of metadata, in which keys can be changed? */
 bool tree_is_metadata(uint64_t ino);

@@ -563,9 +563,9 @@ void touch_slot(struct fuzz *fuzz)
 	expect(fuzz, chmod(path, (mode_t)below(fuzz, 0777)), 0, "chmod");
 	expect(fuzz, chown(path, getuid(), getgid()), 0, "chown");
 	expect(fuzz, utimensat(AT_FDCWD, path, times, 0), 0, "utimensat");
-	expect(fuzz, setxattr(path, "user.organfs.type", "F32", 3, 0), 0, "setxattr");
+	expect(fuzz, setxattr(path, "user.organfs.shape", "1x1", 3, 0), 0, "setxattr");
 	expect(fuzz, setxattr(path, "user.x", "1", 1, 0), EOPNOTSUPP, "setxattr of user.x");
-	expect(fuzz, removexattr(path, "user.organfs.type"), EPERM, "removexattr");
+	expect(fuzz, removexattr(path, "user.organfs.shape"), EPERM, "removexattr");
 	expect(fuzz, truncate(path, slot->now.size), 0, "truncate to the same");
 	expect(fuzz, truncate(path, (off_t)(least + below(fuzz, slot->now.size - least))), EINVAL,
 	       "truncate");

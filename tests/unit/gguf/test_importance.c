@@ -76,6 +76,29 @@ static struct matrix stack(uint64_t experts, uint64_t counts)
 	return matrix;
 }
 
+static int fits(const struct matrix *matrix, uint64_t row, uint64_t experts, struct error *err)
+{
+	const uint64_t ne[GGML_AXES] = { row, 2, experts, 1 };
+
+	return importance_fits(matrix->gguf, &matrix->source, NAME, strlen(NAME), ne, err);
+}
+
+static void entry_fits_by_its_shapes_and_counts_alone(void **state)
+{
+	struct matrix matrix = stack(EXPERTS, EXPERTS);
+	struct error err;
+
+	(void)state;
+	assert_int_equal(fits(&matrix, ROW, EXPERTS, &err), 0);
+	assert_int_equal(fits(&matrix, ROW + 1, EXPERTS, &err), -EINVAL);
+	assert_int_equal(fits(&matrix, ROW, EXPERTS + 1, &err), -EINVAL);
+	set(&matrix, SUMS, 1, -1);
+	assert_int_equal(fits(&matrix, ROW, EXPERTS, &err), 0);
+	set(&matrix, COUNTS, EXPERTS - 1, NAN);
+	assert_int_equal(fits(&matrix, ROW, EXPERTS, &err), -EINVAL);
+	release(&matrix);
+}
+
 /* Of a tensor with rows of that length, for one of so many experts. */
 static int read_as(const struct matrix *matrix, uint64_t row, uint64_t experts, uint64_t expert,
 		   float *weights, struct error *err)

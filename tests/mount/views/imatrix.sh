@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# .imatrix is a link to an importance matrix: types are encoded with its weights, as llama-quantize
+# does, in views, chosen types and model.gguf, until the link is removed.
+. "${0%/*}/../lib.sh"
+
+need xxhsum setfattr
+base=$TMP/scribe.gguf
+matrix=$TMP/scribe-imatrix.gguf
+cp "$here/../models/scribe-f16-tensors.gguf" "$base"
+cp "$here/../models/scribe-imatrix.gguf" "$matrix"
+mount_model -o noassemble "$base"
+types=$MNT/.views/types
+up=organs/blk_2_ffn_up.bin
+cp "$types/q4_k/$up" "$TMP/plain"
+loss() {
+	awk -F '\t' -v f="$up" '$1 == f { print $5 + 0 }' "$types/q4_k/loss.tsv"
+}
+without=$(loss)
+expect_fail 'no such attribute' getfattr -n user.organfs.importance "$MNT/$up"
+
+ln -s "$matrix" "$MNT/.imatrix"
+equal "$(readlink "$MNT/.imatrix")" "$matrix"
+! ls -A "$MNT" | grep -q imatrix || fail '.imatrix is listed'
+equal "$(cut -f 1,2,5 "$MNT/.grafts")" ".imatrix	importance	$(stat -c %s "$matrix")"
+while IFS=$'\t' read -r importance type tensor _ bytes hash; do
+	name=${tensor%.weight}
+	organ=$(echo "$types/$type/"*"/${name//./_}.bin")
+	[ "$importance" = yes ] && [ -e "$organ" ] || continue
+	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" \
+		"$type $tensor"
+done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 40)
+python3 -c 'import sys; assert float(sys.argv[1]) < float(sys.argv[2])' "$(loss)" "$without" ||
+	fail "the weighted error is $(loss), not below $without"
+mean=$(getfattr --absolute-names --only-values -n user.organfs.importance "$MNT/$up")
+python3 -c 'import sys; assert float(sys.argv[1]) > 0' "$mean" || fail "importance: $mean"
+
+# A chosen type has the weights, also at the next mount; a reader keeps the bytes that it began.
+cp "$types/q4_k/$up" "$TMP/weighted"
+differ "$TMP/weighted" "$TMP/plain"
+setfattr -n user.organfs.type -v q4_k "$MNT/$up"
+same "$MNT/$up" "$TMP/weighted"
+cp "$MNT/model.gguf" "$TMP/expected.gguf"
+cat "$MNT/.recipe" >"$TMP/recipe"
+kill_daemon
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+exec 3<"$types/q4_k/$up" 4<"$MNT/$up"
+rm "$MNT/.imatrix"
+absent "$MNT/.imatrix"
+cat <&3 >"$TMP/held"
+same "$TMP/held" "$TMP/weighted"
+cat <&4 >"$TMP/held"
+same "$TMP/held" "$TMP/weighted"
+exec 3<&- 4<&-
+same "$types/q4_k/$up" "$TMP/plain"
+same "$MNT/$up" "$TMP/plain"
+
+# A recipe has it, and .undo knows it.
+echo all >"$MNT/.undo"
+same "$MNT/model.gguf" "$base"
+equal "$(loss)" "$without"
+cat "$TMP/recipe" >"$MNT/.recipe"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+echo .imatrix >"$MNT/.undo"
+same "$MNT/$up" "$TMP/plain"
+
+# What is no matrix of this model is refused.
+"$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ"
+for file in "$base" "$TMP/organ" /nowhere; do
+	expect_fail 'invalid argument|no such file' ln -s "$file" "$MNT/.imatrix"
+done
+log_says '\.imatrix: refused: .*general.type is not imatrix'
+expect_fail 'operation not permitted' ln -s "$matrix" "$MNT/matrix.gguf"
+expect_fail 'operation not permitted' sh -c "cat '$matrix' >'$MNT/.imatrix'"
+
+# A matrix that is gone is said, and nothing is assembled without it.
+ln -s "$matrix" "$MNT/.imatrix"
+unmount_and_wait
+mv "$matrix" "$TMP/away"
+mount_model -o noassemble "$base"
+grep -q '^\.imatrix	broken importance' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+expect_fail 'i/o error|input/output' sh -c "echo x.gguf >'$MNT/.assemble'"
+log_says '\.imatrix: '
+mv "$TMP/away" "$matrix"
+same "$MNT/$up" "$TMP/weighted"
+unmount_and_wait
