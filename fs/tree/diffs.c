@@ -23,8 +23,10 @@
 #include "fs/storage/fd_cache.h"
 #include "fs/storage/view.h"
 #include "fs/tree/inodes.h"
+#include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/log.h"
+#include "fs/util/paths.h"
 #include "fs/util/text_escape.h"
 #include "gguf/error.h"
 #include "gguf/reader.h"
@@ -56,7 +58,7 @@ struct diffs_entry {
 	struct content *link;	      /* of which it is made, with a reference; NULL: none */
 	struct model *model;	      /* of which it is made; NULL: none */
 	uint64_t here, there;	      /* generations of the two models */
-	uint64_t looked;	      /* milliseconds of CLOCK_MONOTONIC */
+	int64_t looked;		      /* clock_ms() */
 	struct backing *file;	      /* where the link led; NULL: nowhere */
 	struct diff *diff;	      /* NULL: there is none, and why says why */
 	struct diff_factors *factors; /* of it; NULL: none were asked for */
@@ -196,23 +198,15 @@ static void put_entry(struct diffs *diffs, struct diffs_entry *entry)
 		free_entry(diffs, entry);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* From now on this thread works on the entry, for which it waits so long. False: another thread
  * does. */
-static bool begin(struct diffs_entry *entry, uint64_t milliseconds)
+static bool begin(struct diffs_entry *entry, int64_t milliseconds)
 {
-	const uint64_t start = now_ms();
+	const int64_t start = clock_ms();
 	bool begun;
 
 	pthread_mutex_lock(&entry->lock);
-	while (entry->is_making && now_ms() - start < milliseconds)
+	while (entry->is_making && clock_ms() - start < milliseconds)
 		cond_poll_wait(&entry->changed, &entry->lock);
 	begun = !entry->is_making;
 	entry->is_making = true;
@@ -251,8 +245,7 @@ static uint64_t generation_there(const struct diffs_other *other)
 	return other->model ? model_generation(other->model) : 0;
 }
 
-/* Is it of the models as they are now? Where a link leads is another
- * question. */
+/* Is it of the models as they are now? Where a link leads is another question. */
 static bool is_of_now(const struct diffs *diffs, const struct diffs_entry *entry,
 		      const struct diffs_other *other)
 {
@@ -263,7 +256,7 @@ static bool is_of_now(const struct diffs *diffs, const struct diffs_entry *entry
 
 static bool was_looked_at(const struct diffs_entry *entry)
 {
-	return !entry->link || now_ms() - entry->looked < LOOKED_MS;
+	return !entry->link || clock_ms() - entry->looked < LOOKED_MS;
 }
 
 /* What a link that leads to a directory means: the model of a mount there. NULL: out of memory. */
@@ -346,14 +339,6 @@ static int follow(struct diffs *diffs, struct content *link, bool silent, struct
 	return rc;
 }
 
-static bool is_same_file(const struct backing *a, const struct backing *b)
-{
-	const struct stat *x = backing_stat(a), *y = backing_stat(b);
-
-	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
-	       x->st_mtim.tv_sec == y->st_mtim.tv_sec && x->st_mtim.tv_nsec == y->st_mtim.tv_nsec;
-}
-
 /* The side of a model as it is now. NULL: out of memory. */
 static struct diff_side *side_now(struct model *model, const char *name)
 {
@@ -398,8 +383,8 @@ static struct diff *new_diff(const struct diffs *diffs, const struct diffs_other
 			side_there(diffs, other, found), &params);
 }
 
-/* Make the entry anew of the models as they are now, and of what a link led
- * to, which are used up, or with err set of why it led nowhere. Returns 0 or -ENOMEM. */
+/* Make the entry anew of the models as they are now, and of the file that a link led to, which is
+ * used up, or with err set of the reason why it led nowhere. Returns 0 or -ENOMEM. */
 static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
 		      const struct diffs_other *other, struct diffs_found *found,
 		      const struct error *err)
@@ -453,7 +438,8 @@ static int update(struct diffs *diffs, struct diffs_entry *entry, const struct d
 	if (rc == -ENOMEM)
 		return rc;
 	/* What was measured of the file is known by the backing that it has. */
-	if (rc == 0 && entry->file && is_same_file(entry->file, found.file)) {
+	if (rc == 0 && entry->file &&
+	    paths_same_file(backing_stat(entry->file), backing_stat(found.file))) {
 		backing_unref(found.file);
 		found.file = backing_ref(entry->file);
 		same = of_now;
@@ -464,7 +450,7 @@ static int update(struct diffs *diffs, struct diffs_entry *entry, const struct d
 	} else {
 		rc = make_entry(diffs, entry, other, &found, &err);
 	}
-	entry->looked = now_ms();
+	entry->looked = clock_ms();
 	return rc == -ENOMEM ? rc : 0;
 }
 

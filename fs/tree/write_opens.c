@@ -2,10 +2,10 @@
 /* write_opens.c - see write_opens.h. A list: it holds those who are between two steps of one
  * open(). */
 #include "fs/tree/write_opens.h"
+#include "fs/util/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* A thread that has not come back after so many milliseconds was killed in between. A pause between
  * two calls counts as one second at most: a daemon that was stopped, and goes on, has the second
@@ -31,12 +31,8 @@ struct write_opens {
 /* With the lock held. Now, as passed tells it. */
 static int64_t now(struct write_opens *writers)
 {
-	struct timespec time;
-	int64_t ms, pause;
+	const int64_t ms = clock_ms(), pause = ms - writers->last;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-	pause = ms - writers->last;
 	writers->last = ms;
 	writers->passed += pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
 	return writers->passed;
