@@ -7,6 +7,7 @@
 #include "fs/layer/layer_open.h"
 #include "fs/model/slots.h"
 #include "fs/storage/view.h"
+#include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>
@@ -202,15 +203,13 @@ static void wait_until(struct warning *warning, const struct timespec *until)
 
 void warning_end(struct warning *warning, unsigned seconds, char text[WARNING_TEXT])
 {
-	struct timespec until;
+	const struct timespec until = clock_in((int64_t)seconds * 1000);
 	struct view *check;
 	bool in_time;
 
 	text[0] = '\0';
 	if (!warning)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
 	pthread_mutex_lock(&warning->lock);
 	wait_until(warning, &until);
 	in_time = warning->step == STEP_DONE;

@@ -2,6 +2,8 @@
 /* terminal_progress.c - see terminal_progress.h. */
 #include "fs/commands/terminal_progress.h"
 #include "fs/commands/terminal_text.h"
+#include "fs/util/clock.h"
+#include "fs/util/cond_poll.h"
 #include "fs/util/log.h"
 #include "fs/util/progress_text.h"
 
@@ -13,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS	  100000000
+#define TICK_MS	  100
 #define QUIET_S	  0.2
 #define NAME_MOST 30 /* columns */
 
@@ -73,10 +75,7 @@ static void *run(void *context)
 
 	pthread_mutex_lock(&progress->lock);
 	while (!progress->ended) {
-		clock_gettime(CLOCK_MONOTONIC, &next);
-		next.tv_nsec += TICK_NS;
-		next.tv_sec += next.tv_nsec / 1000000000;
-		next.tv_nsec %= 1000000000;
+		next = clock_in(TICK_MS);
 		pthread_cond_timedwait(&progress->over, &progress->lock, &next);
 		if (!progress->ended)
 			show(progress);
@@ -90,7 +89,6 @@ struct terminal_progress *terminal_progress_begin(const char *name, const char *
 						  struct log *log)
 {
 	struct terminal_progress *progress;
-	pthread_condattr_t monotonic;
 	struct winsize window;
 
 	if (!isatty(STDERR_FILENO) || !(progress = calloc(1, sizeof(*progress))))
@@ -105,10 +103,7 @@ struct terminal_progress *terminal_progress_begin(const char *name, const char *
 		progress->terminal.columns = window.ws_col;
 	clock_gettime(CLOCK_MONOTONIC, &progress->begun);
 	pthread_mutex_init(&progress->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&progress->over, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_poll_init(&progress->over);
 	if (pthread_create(&progress->thread, NULL, run, progress) != 0) {
 		free(progress);
 		return NULL;

@@ -14,6 +14,7 @@
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/probe_threads.h"
 #include "fs/storage/backing.h"
+#include "fs/util/clock.h"
 #include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "fs/util/time_order.h"
@@ -269,20 +270,6 @@ static void end_at_shown(struct symlink_entry *link)
 	link->shown.content = NULL;
 }
 
-static struct timespec in(long milliseconds)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += milliseconds / 1000;
-	until.tv_nsec += milliseconds % 1000 * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	return until;
-}
-
 /* Does the path lead nowhere? A file that is no organ is somewhere, and so is a circle of
  * links. */
 static bool leads_nowhere(const struct path_probe_result *found)
@@ -297,7 +284,7 @@ static bool leads_nowhere(const struct path_probe_result *found)
 static void fall_back(const struct symlinks *links, struct symlink_entry *all, size_t n,
 		      long milliseconds)
 {
-	const struct timespec until = in(milliseconds);
+	const struct timespec until = clock_in(milliseconds);
 	struct error *lost = calloc(n, sizeof(*lost));
 	size_t left = 0;
 
@@ -331,7 +318,7 @@ static void fall_back(const struct symlinks *links, struct symlink_entry *all, s
 static void follow_all(const struct symlinks *links, struct symlink_entry *all, size_t n,
 		       long milliseconds)
 {
-	const struct timespec until = in(milliseconds);
+	const struct timespec until = clock_in(milliseconds);
 	size_t left;
 
 	do

@@ -7,6 +7,7 @@
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/proc_fds.h"
 #include "fs/storage/backing.h"
+#include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/credentials.h"
 #include "fs/util/paths.h"
@@ -395,11 +396,9 @@ struct write_source *write_source_begin(struct write_sources *tracer, pid_t pid,
 /* With the lock held. */
 static void await(struct write_source *trace)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(PATIENCE_SECONDS * 1000);
 	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += PATIENCE_SECONDS;
 	while (!trace->is_done && rc == 0)
 		rc = pthread_cond_timedwait(&trace->ended, &trace->lock, &until);
 }

@@ -3,6 +3,7 @@
  * one to leave frees it. */
 #include "fs/storage/free_space.h"
 #include "fs/storage/backing.h"
+#include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
 
 #include <errno.h>
@@ -96,13 +97,9 @@ static void start(struct free_space *space)
 
 int free_space_get(struct free_space *space, struct statvfs *room)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(FREE_SPACE_TIMEOUT_MS);
 	int rc = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += FREE_SPACE_TIMEOUT_MS * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&space->lock);
 	if (!space->asking)
 		start(space);

@@ -14,4 +14,17 @@ static inline int64_t clock_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* The time so many milliseconds from now, as pthread_cond_timedwait() takes it. */
+static inline struct timespec clock_in(int64_t milliseconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += milliseconds / 1000;
+	until.tv_nsec += milliseconds % 1000 * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return until;
+}
+
 #endif

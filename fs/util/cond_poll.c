@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cond_poll.c - see cond_poll.h. */
 #include "fs/util/cond_poll.h"
-
-#include <time.h>
+#include "fs/util/clock.h"
 
 /* How soon an interrupt is noticed. */
-#define POLL_INTERVAL_NS 20000000L
+#define POLL_MS 20
 
 void cond_poll_init(pthread_cond_t *condition)
 {
@@ -19,13 +18,7 @@ void cond_poll_init(pthread_cond_t *condition)
 
 void cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(POLL_MS);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += POLL_INTERVAL_NS;
-	if (until.tv_nsec >= 1000000000L) {
-		until.tv_nsec -= 1000000000L;
-		until.tv_sec++;
-	}
 	pthread_cond_timedwait(condition, lock, &until);
 }
