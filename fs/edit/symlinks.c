@@ -168,6 +168,13 @@ static void release_at(struct symlink_entry *link)
 	link->at.file = NULL;
 }
 
+static void release(struct symlink_entry *link)
+{
+	content_unref(link->content);
+	path_probe_result_release(&link->found);
+	release_at(link);
+}
+
 /* Look next where that link leads, and else where it led before. False: out of memory. */
 static bool go_to(struct symlink_entry *link, const struct content *to)
 {
@@ -226,32 +233,35 @@ static void step_inside(const struct symlinks *links, struct symlink_entry *link
 	content_unref(place.content);
 }
 
-/* Look once at all that are not settled. Returns how many still are not; SIZE_MAX out of memory. */
+/* Look once at all that are not settled. Returns how many still are not. */
 static size_t look_once(const struct symlinks *links, struct symlink_entry *all, size_t n,
 			const struct timespec *until)
 {
 	const struct path_resolve_mount own = { links->point, links->device };
 	struct path_probe *places = calloc(n + 1, sizeof(*places));
 	struct path_probe_result *found = calloc(n + 1, sizeof(*found));
+	const bool has_memory = places && found;
 	size_t asked = 0, left = 0;
 
-	for (size_t i = 0; places && found && i < n; i++)
+	for (size_t i = 0; has_memory && i < n; i++)
 		if (!all[i].settled)
 			places[asked++] = all[i].at;
-	if (places && found)
+	if (has_memory)
 		path_probe(links->probes, &own, places, asked, until, found);
 	asked = 0;
-	for (size_t i = 0; places && found && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (all[i].settled)
 			continue;
-		all[i].found = found[asked++];
+		if (has_memory)
+			all[i].found = found[asked++];
+		else
+			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		if (all[i].found.own && all[i].found.err.code == 0)
 			step_inside(links, &all[i]);
 		else
 			all[i].settled = true;
 		left += !all[i].settled;
 	}
-	left = places && found ? left : SIZE_MAX;
 	free(places);
 	free(found);
 	return left;
@@ -314,32 +324,31 @@ static void fall_back(const struct symlinks *links, struct symlink_entry *all, s
 	free(lost);
 }
 
-/* Follow all to their ends. What is not settled in time says so. */
+/* Follow all to their ends. A link that is not settled in time says so. */
 static void follow_all(const struct symlinks *links, struct symlink_entry *all, size_t n,
-		       long milliseconds)
+		       bool hurried)
 {
+	const long milliseconds = hurried ? SILENT_MS : SYMLINKS_TIMEOUT * 1000;
 	const struct timespec until = clock_in(milliseconds);
-	size_t left;
 
-	do
-		left = look_once(links, all, n, &until);
-	while (left != 0 && left != SIZE_MAX);
+	while (look_once(links, all, n, &until))
+		;
 	fall_back(links, all, n, milliseconds);
-	for (size_t i = 0; i < n; i++) {
-		if (!all[i].settled)
-			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	for (size_t i = 0; i < n; i++)
 		end_at_shown(&all[i]);
-	}
 }
 
-static bool set_out(const struct symlinks *links, struct symlink_entry *link, struct model *model,
+/* Without memory the link is settled, with that error. */
+static void set_out(const struct symlinks *links, struct symlink_entry *link, struct model *model,
 		    enum organ_class klass, const char *target, uid_t uid, gid_t gid)
 {
 	link->model = model;
 	link->klass = klass;
 	link->at = (struct path_probe){ .path = strdup(target), .uid = uid, .gid = gid };
 	directory_of(links, model, klass, link->at.inside);
-	return link->at.path != NULL;
+	link->settled = !link->at.path;
+	if (link->settled)
+		error_set(&link->found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
 #define WHY_MAX 640
@@ -385,11 +394,8 @@ struct content *symlinks_content(struct symlinks *links, struct model *model,
 	struct symlink_entry link = { .slot = 0 };
 	struct content *content = NULL;
 
-	if (!set_out(links, &link, model, klass, target, uid, gid)) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-		return NULL;
-	}
-	follow_all(links, &link, 1, SYMLINKS_TIMEOUT * 1000);
+	set_out(links, &link, model, klass, target, uid, gid);
+	follow_all(links, &link, 1, false);
 	*err = link.found.err;
 	if (err->code == 0 || (err->code != EINVAL && err->code != ENOMEM && stand_in)) {
 		content = make_content(inode_new(model), &link.found, target, stand_in);
@@ -400,8 +406,7 @@ struct content *symlinks_content(struct symlinks *links, struct model *model,
 		if (content && !link.inside)
 			content_set_seen(content, link.found.seen);
 	}
-	path_probe_result_release(&link.found);
-	release_at(&link);
+	release(&link);
 	return content;
 }
 
@@ -411,25 +416,22 @@ int symlinks_gguf(struct symlinks *links, struct model *model, const struct cont
 	struct symlink_entry link = { .slot = 0 };
 	struct path_probe_result *found = &link.found;
 
-	if (!set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid))
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid);
 	link.at.gguf = true;
-	follow_all(links, &link, 1, hurried ? SILENT_MS : SYMLINKS_TIMEOUT * 1000);
+	follow_all(links, &link, 1, hurried);
 	if (found->err.code == 0) {
 		*file = backing_ref(found->file);
 		*gguf = found->gguf;
 		found->gguf = NULL;
 	}
 	*err = found->err;
-	path_probe_result_release(found);
-	release_at(&link);
+	release(&link);
 	return -err->code;
 }
 
 /* Does it lead where it did? What is made when it is read has no file to tell by. */
 static bool is_same(const struct content *content, const struct path_probe_result *found)
 {
-	const struct stat *was = backing_stat(content->file), *now;
 	char why[WHY_MAX];
 
 	describe(found, content->target, why);
@@ -437,8 +439,8 @@ static bool is_same(const struct content *content, const struct path_probe_resul
 		return content->broken && strcmp(content->broken, why) == 0;
 	if (backing_is_computed(content->file) || backing_is_computed(found->file))
 		return !content->broken && content->file == found->file;
-	now = backing_stat(found->file);
-	return !content->broken && content->offset == found->offset && paths_same_file(was, now);
+	return !content->broken && content->offset == found->offset &&
+	       paths_same_file(backing_stat(content->file), backing_stat(found->file));
 }
 
 /* The organ has to be whole, and to fit a slot of the base; a slot that was added takes any. */
@@ -529,10 +531,10 @@ static size_t collect(const struct symlinks *links, struct model *model, bool la
 			break;
 		*all = more;
 		more[n] = (struct symlink_entry){ .slot = i };
-		if (!set_out(links, &more[n], model, model->places[i].klass, content->target,
-			     content->uid, content->gid) ||
-		    !go_to(&more[n], content)) {
-			release_at(&more[n]);
+		set_out(links, &more[n], model, model->places[i].klass, content->target,
+			content->uid, content->gid);
+		if (more[n].settled || !go_to(&more[n], content)) {
+			release(&more[n]);
 			break;
 		}
 		more[n++].content = content_ref(content);
@@ -541,42 +543,46 @@ static size_t collect(const struct symlinks *links, struct model *model, bool la
 	return n;
 }
 
-/* With the turn: look at the links, which are used up. Returns whether one gave no answer. */
-static bool renew_all(const struct symlinks *links, struct symlink_entry *all, size_t n)
+/* With the turn: look again at all links of the model, of all models for NULL, with last as
+ * collect(). Returns whether one gave no answer. */
+static bool look_again(struct symlinks *links, const struct model *model, bool last)
 {
+	struct symlink_entry *all = NULL;
 	bool silent = false;
+	size_t n = 0;
 
+	for (uint32_t i = 0; i < links->n; i++) {
+		struct model *now = model_latest(links->models[i]);
+
+		if (model && model != now)
+			continue;
+		if (!last) {
+			silent |= merge_edit_refresh(now, links->models, links->n, links->silent);
+			silent |= adapter_edit_refresh(now, links->silent);
+		}
+		n = collect(links, now, last, &all, n);
+	}
 	if (n)
-		follow_all(links, all, n, links->silent ? SILENT_MS : SYMLINKS_TIMEOUT * 1000);
+		follow_all(links, all, n, links->silent);
 	for (size_t i = 0; i < n; i++) {
 		silent |= all[i].silent;
 		renew(&all[i]);
-		content_unref(all[i].content);
-		path_probe_result_release(&all[i].found);
-		release_at(&all[i]);
+		release(&all[i]);
 	}
+	free(all);
 	return silent;
 }
 
 void symlinks_refresh_last(struct symlinks *links)
 {
-	struct symlink_entry *all = NULL;
-	size_t n = 0;
-
 	pthread_mutex_lock(&links->turn);
-	for (uint32_t i = 0; i < links->n; i++)
-		n = collect(links, model_latest(links->models[i]), true, &all, n);
-	renew_all(links, all, n);
-	free(all);
+	look_again(links, NULL, true);
 	pthread_mutex_unlock(&links->turn);
 }
 
 void symlinks_refresh(struct symlinks *links, struct model *model)
 {
-	struct symlink_entry *all = NULL;
 	struct timespec asked;
-	bool silent = false;
-	size_t n = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&links->turn);
@@ -587,16 +593,6 @@ void symlinks_refresh(struct symlinks *links, struct model *model)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &links->last);
 	links->last_model = model;
-	for (uint32_t i = 0; i < links->n; i++) {
-		struct model *now = model_latest(links->models[i]);
-
-		if (model && model != now)
-			continue;
-		silent |= merge_edit_refresh(now, links->models, links->n, links->silent);
-		silent |= adapter_edit_refresh(now, links->silent);
-		n = collect(links, now, false, &all, n);
-	}
-	links->silent = renew_all(links, all, n) || silent;
-	free(all);
+	links->silent = look_again(links, model, false);
 	pthread_mutex_unlock(&links->turn);
 }
