@@ -72,8 +72,8 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 
 /* Where a link leads: another one like it, and in *gguf that file's tensors; broken where that is
  * nowhere. NULL with err set: it leads to something else. */
-static struct content *follow(struct model *model, const char *name, const struct content *of,
-			      bool hurried, struct gguf **gguf, struct error *err)
+static struct content *follow(struct model *model, const char *name, const char *target, uid_t uid,
+			      gid_t gid, bool hurried, struct gguf **gguf, struct error *err)
 {
 	struct backing *file = NULL;
 	struct content *content = NULL;
@@ -81,7 +81,7 @@ static struct content *follow(struct model *model, const char *name, const struc
 	int rc;
 
 	*gguf = NULL;
-	rc = symlinks_gguf(model->links, model, of, hurried, &file, gguf, err);
+	rc = symlinks_gguf(model, target, uid, gid, hurried, &file, gguf, err);
 	if (rc == 0)
 		rc = adapters_check_file(model, name, file, *gguf, err);
 	if (rc == -EINVAL || rc == -ENOMEM) {
@@ -89,7 +89,7 @@ static struct content *follow(struct model *model, const char *name, const struc
 	} else {
 		if (file)
 			backing_set_log(file, model->log);
-		content = make_link(model, of->target, of->uid, of->gid, file,
+		content = make_link(model, target, uid, gid, file,
 				    error_describe(err, text, sizeof(text)));
 		if (!content)
 			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -145,7 +145,7 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 		      gid_t gid)
 {
 	struct error err = { 0 };
-	struct content *of = NULL, *link = NULL;
+	struct content *link = NULL;
 	struct gguf *gguf = NULL;
 	enum adapter_file kind;
 	size_t length;
@@ -153,13 +153,10 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 
 	if (rc == 0 && !(adapters_parse(file, &kind, &length) && kind == ADAPTER_GGUF))
 		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET, "it holds a number, and is no link");
-	if (rc == 0 && !(of = make_link(model, target, uid, gid, NULL, NOT_YET)))
-		rc = -ENOMEM;
 	if (rc == 0) {
-		link = follow(model, file, of, false, &gguf, &err);
+		link = follow(model, file, target, uid, gid, false, &gguf, &err);
 		rc = link && err.code != ENOENT ? 0 : -err.code;
 	}
-	content_unref(of);
 	/* A new link needs its file. That of an earlier mount's link may be away for a while. */
 	if (rc == -ENOENT)
 		content_unref(link);
@@ -513,7 +510,8 @@ static bool look_again(struct model *model, const char *file, const struct conte
 {
 	struct error err = { 0 };
 	struct gguf *gguf;
-	struct content *link = follow(model, file, was, hurried, &gguf, &err);
+	struct content *link =
+		follow(model, file, was->target, was->uid, was->gid, hurried, &gguf, &err);
 	char text[320];
 
 	if (!link)

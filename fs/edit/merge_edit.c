@@ -43,7 +43,7 @@ struct merging {
 	const struct merge_state *again; /* whose models are where it says; NULL: a new merge */
 	struct model *const *models;	 /* of the mount, n_models of them */
 	uint32_t n_models;
-	struct timespec mtime;
+	struct merge_request_state of; /* the text, and whose it is */
 	bool hurried;
 	bool silent; /* there was no answer from a model */
 	struct merge_config config;
@@ -79,11 +79,8 @@ static int out_of_memory(struct error *err)
 static int open_as(const struct merging *merging, const char *path, struct base *base, char **found,
 		   struct error *err)
 {
-	const struct merge_request *request = merging->request;
-	const struct merge_state *again = merging->again;
 	struct credentials before;
-	int rc = credentials_assume(again ? again->uid : request->uid,
-				    again ? again->gid : request->gid, &before);
+	int rc = credentials_assume(merging->of.uid, merging->of.gid, &before);
 
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET,
@@ -96,24 +93,11 @@ static int open_as(const struct merging *merging, const char *path, struct base 
 /* What is at the absolute path, which may never answer, and may be in this mount. */
 static int probe(struct merging *merging, const char *path, struct base *base, struct error *err)
 {
-	struct model *model = merging->model;
-	const struct merge_request *request = merging->request;
-	const struct merge_state *again = merging->again;
-	const struct organ nothing = { .name = "" };
-	struct backing *gone = backing_new_missing(path, 0);
-	struct content *link =
-		gone ? content_new_link(inode_new(model), &nothing, gone, 0, path) : NULL;
-	int rc = link ? 0 : out_of_memory(err);
+	const int rc =
+		symlinks_gguf(merging->model, path, merging->of.uid, merging->of.gid,
+			      merging->hurried || merging->silent, &base->file, &base->gguf, err);
 
-	if (rc == 0) {
-		content_set_owner(link, again ? again->uid : request->uid,
-				  again ? again->gid : request->gid);
-		rc = symlinks_gguf(model->links, model, link, merging->hurried || merging->silent,
-				   &base->file, &base->gguf, err);
-		merging->silent |= rc == -ETIMEDOUT;
-	}
-	content_unref(link);
-	backing_unref(gone);
+	merging->silent |= rc == -ETIMEDOUT;
 	return rc;
 }
 
@@ -343,7 +327,7 @@ static int check_again(struct merging *merging)
 }
 
 /* Read and planned: nothing is changed yet. */
-static int plan(struct merging *merging, const char *text, size_t size)
+static int plan(struct merging *merging)
 {
 	struct model *model = merging->model;
 	const struct merge_plan_params params = { .form = model->base,
@@ -353,7 +337,8 @@ static int plan(struct merging *merging, const char *text, size_t size)
 						  .choice = model->merged,
 						  .stop = merging->request ? merging->request->stop
 									   : NULL };
-	int rc = merge_config_read(text, size, &merging->config, &merging->err);
+	int rc = merge_config_read(merging->of.text, merging->of.size, &merging->config,
+				   &merging->err);
 
 	if (rc < 0)
 		return rc;
@@ -361,24 +346,11 @@ static int plan(struct merging *merging, const char *text, size_t size)
 	return merging->plan ? 0 : -merging->err.code;
 }
 
-static struct merge_request_state request_state(const struct merging *merging)
-{
-	const struct merge_request *request = merging->request;
-	const struct merge_state *again = merging->again;
-
-	if (again)
-		return (struct merge_request_state){ again->text, again->size, again->mtime,
-						     again->uid, again->gid };
-	return (struct merge_request_state){ request->text, request->size, merging->mtime,
-					     request->uid, request->gid };
-}
-
 /* With the commit lock held: the layer has the note of what is about to be in force. */
-static int keep(struct merging *merging, const struct merge_ready *ready,
-		const struct merge_request_state *of)
+static int keep(struct merging *merging, const struct merge_ready *ready)
 {
-	const struct layer_merge merge = { (char *)merge_ready_note(ready), of->uid, of->gid,
-					   of->mtime };
+	const struct layer_merge merge = { (char *)merge_ready_note(ready), merging->of.uid,
+					   merging->of.gid, merging->of.mtime };
 	const int rc = merge.text ? layer_write_merge(merging->model->layer, &merge) : 0;
 
 	if (rc == -EFBIG)
@@ -422,20 +394,20 @@ static void forget_removals(struct model *model)
 static int put(struct merging *merging)
 {
 	struct model *model = merging->model;
-	const struct merge_request_state of = request_state(merging);
 	struct merge_ready *ready;
 	bool kept;
 	int rc = merging->again ? 0 : journal_check(model);
 
 	if (rc < 0)
 		return rc;
-	ready = merge_ready_new(model, merging->plan, merging->config.method, &of, &merging->err);
+	ready = merge_ready_new(model, merging->plan, merging->config.method, &merging->of,
+				&merging->err);
 	if (!ready)
 		return -merging->err.code;
 	/* The layer has the note of one whose models are opened again. */
 	kept = !merging->again && !merging->request->passing;
 	if (kept)
-		rc = keep(merging, ready, &of);
+		rc = keep(merging, ready);
 	if (rc < 0) {
 		merge_ready_free(ready);
 		return rc;
@@ -494,11 +466,15 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 {
 	struct merging merging = { .model = model,
 				   .request = request,
+				   .of = { .text = request->text,
+					   .size = request->size,
+					   .uid = request->uid,
+					   .gid = request->gid },
 				   .models = request->models,
 				   .n_models = request->n_models };
-	int rc = plan(&merging, request->text, request->size);
+	int rc = plan(&merging);
 
-	clock_gettime(CLOCK_REALTIME, &merging.mtime);
+	clock_gettime(CLOCK_REALTIME, &merging.of.mtime);
 	if (rc == 0) {
 		/* A thread that changes an expert would put back what its stack held before. */
 		pthread_mutex_lock(&model->experts_lock);
@@ -606,11 +582,10 @@ int merge_edit_recover(struct model *model, struct error *err)
 static void renew_reason(struct merging *merging, const char *why)
 {
 	struct model *model = merging->model;
-	const struct merge_request_state of = request_state(merging);
 	struct error err = { 0 };
 	char *note = strdup(merging->again->note);
 	struct merge_ready *ready =
-		note ? merge_ready_new_broken(model, note, why, &of, &err) : NULL;
+		note ? merge_ready_new_broken(model, note, why, &merging->of, &err) : NULL;
 
 	if (ready)
 		publish(model, ready);
@@ -670,7 +645,9 @@ bool merge_edit_refresh(struct model *model, struct model *const *models, uint32
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	if (state && state->broken && !is_earlier(&begun, &model->merge_again)) {
 		merging.again = state;
-		rc = plan(&merging, state->text, state->size);
+		merging.of = (struct merge_request_state){ state->text, state->size, state->mtime,
+							   state->uid, state->gid };
+		rc = plan(&merging);
 		clock_gettime(CLOCK_MONOTONIC, &done);
 		journal_begin(model);
 		rc = renew(&merging, rc);

@@ -410,15 +410,15 @@ struct content *symlinks_content(struct symlinks *links, struct model *model,
 	return content;
 }
 
-int symlinks_gguf(struct symlinks *links, struct model *model, const struct content *of,
-		  bool hurried, struct backing **file, struct gguf **gguf, struct error *err)
+int symlinks_gguf(struct model *model, const char *target, uid_t uid, gid_t gid, bool hurried,
+		  struct backing **file, struct gguf **gguf, struct error *err)
 {
 	struct symlink_entry link = { .slot = 0 };
 	struct path_probe_result *found = &link.found;
 
-	set_out(links, &link, model, CLASS_ADAPTERS, of->target, of->uid, of->gid);
+	set_out(model->links, &link, model, CLASS_ADAPTERS, target, uid, gid);
 	link.at.gguf = true;
-	follow_all(links, &link, 1, hurried);
+	follow_all(model->links, &link, 1, hurried);
 	if (found->err.code == 0) {
 		*file = backing_ref(found->file);
 		*gguf = found->gguf;

@@ -45,8 +45,8 @@ struct content *symlinks_content(struct symlinks *links, struct model *model,
 /* The GGUF that such a link in adapters/ leads to now, with its file; both become the caller's.
  * hurried: there was no answer the last time either. Returns 0, or -errno with err set: -EINVAL
  * there is a file which is no GGUF, or the path leads into this mount. */
-int symlinks_gguf(struct symlinks *links, struct model *model, const struct content *of,
-		  bool hurried, struct backing **file, struct gguf **gguf, struct error *err);
+int symlinks_gguf(struct model *model, const char *target, uid_t uid, gid_t gid, bool hurried,
+		  struct backing **file, struct gguf **gguf, struct error *err);
 
 /* Look at all links of a model again, NULL: of all models. A slot whose link leads to something
  * else now has a new content; adapters that led nowhere are in force where they lead now. */

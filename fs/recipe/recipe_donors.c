@@ -6,7 +6,7 @@
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "fs/edit/symlinks.h"
-#include "fs/model/inode.h"
+#include "fs/model/slots.h"
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
 #include "fs/storage/backing.h"
@@ -131,20 +131,11 @@ static int add_listed(struct recipe_search *search, const char *list)
 bool recipe_probe_gguf(struct model *model, const char *path, uid_t uid, gid_t gid,
 		       struct backing **file, struct gguf **gguf)
 {
-	const struct organ nothing = { .name = "" };
-	struct backing *gone = backing_new_missing(path, 0), *found = NULL;
-	struct content *link =
-		gone ? content_new_link(inode_new(model), &nothing, gone, 0, path) : NULL;
+	struct backing *found = NULL;
 	struct gguf *parsed = NULL;
 	struct error err;
-	bool is = false;
+	const bool is = symlinks_gguf(model, path, uid, gid, false, &found, &parsed, &err) == 0;
 
-	if (link) {
-		content_set_owner(link, uid, gid);
-		is = symlinks_gguf(model->links, model, link, false, &found, &parsed, &err) == 0;
-	}
-	content_unref(link);
-	backing_unref(gone);
 	if (is && file) {
 		*file = found;
 		*gguf = parsed;

@@ -259,22 +259,6 @@ static bool was_looked_at(const struct diffs_entry *entry)
 	return !entry->link || clock_ms() - entry->looked < LOOKED_MS;
 }
 
-/* What a link that leads to a directory means: the model of a mount there. NULL: out of memory. */
-static struct content *link_to_mount(const struct content *link)
-{
-	const struct organ nothing = { .name = "" };
-	struct content *content;
-	char *path;
-
-	if (asprintf(&path, "%s/%s", link->target, "model.gguf") < 0)
-		return NULL;
-	content = content_new_link(0, &nothing, link->file, 0, path);
-	if (content)
-		content_set_owner(content, link->uid, link->gid);
-	free(path);
-	return content;
-}
-
 /* A set of its own for a file just opened, with room for both of its descriptors: backing_revoke()
  * can close these then. False: out of memory. */
 static bool make_revocable(struct backing *file)
@@ -309,24 +293,27 @@ static int prepare(struct backing *file, const struct gguf *gguf, struct log *lo
 	return 0;
 }
 
-/* Where a link leads: a file with what was parsed of it. Returns 0 or -errno with err set. */
-static int follow(struct diffs *diffs, struct content *link, bool silent, struct backing **file,
-		  struct gguf **gguf, struct error *err)
+/* Find the file that a link leads to, and parse it; a directory means the model of a mount there.
+ * Returns 0 or -errno with err set. */
+static int follow(struct diffs *diffs, const struct content *link, bool silent,
+		  struct backing **file, struct gguf **gguf, struct error *err)
 {
 	struct model *model = diffs->params.model;
-	int rc = symlinks_gguf(model->links, model, link, silent, file, gguf, err);
-	struct content *inside = rc == -EINVAL ? link_to_mount(link) : NULL;
+	const uid_t uid = link->uid;
+	const gid_t gid = link->gid;
+	int rc = symlinks_gguf(model, link->target, uid, gid, silent, file, gguf, err);
 	struct error other = { 0 };
+	char *inside;
 
-	/* What the path itself leads to has the better reason, unless there is a model. */
-	if (inside) {
-		rc = symlinks_gguf(model->links, model, inside, silent, file, gguf, &other);
+	/* The path itself has the better reason, unless there is a model. */
+	if (rc == -EINVAL && asprintf(&inside, "%s/model.gguf", link->target) >= 0) {
+		rc = symlinks_gguf(model, inside, uid, gid, silent, file, gguf, &other);
 		if (rc != -ENOTDIR && rc != -ENOENT)
 			*err = other;
 		else
 			rc = -err->code;
+		free(inside);
 	}
-	content_unref(inside);
 	if (rc < 0)
 		return rc;
 	rc = prepare(*file, *gguf, model->log, err);
