@@ -56,16 +56,11 @@ static void say(const struct merging *merging, const char *format, ...)
 
 static void say(const struct merging *merging, const char *format, ...)
 {
-	const bool report = merging->request && merging->request->report;
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	log_vadd(merging->model->log, merging->request->report, format, args);
 	va_end(args);
-	(report ? log_report : log_add)(merging->model->log, "%s", text ? text : "out of memory");
-	free(text);
 }
 
 /* Opening the models. All below return 0 or -errno with err set. */

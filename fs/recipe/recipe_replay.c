@@ -29,17 +29,10 @@
 void recipe_say(const struct recipe_replay *replay, const char *format, ...)
 {
 	va_list args;
-	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	log_vadd(replay->model->log, replay->request->report, format, args);
 	va_end(args);
-	if (replay->request->report)
-		log_report(replay->model->log, "%s", text ? text : "out of memory");
-	else
-		log_add(replay->model->log, "%s", text ? text : "out of memory");
-	free(text);
 }
 
 /* Is it made for this base, and this kind of mount? */

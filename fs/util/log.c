@@ -95,8 +95,7 @@ void log_error(const char *format, ...)
 	free(message);
 }
 
-__attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell,
-						      const char *format, va_list args)
+void log_vadd(struct log *log, bool reports, const char *format, va_list args)
 {
 	char *line = make_line(format, args);
 	const char *message = line ? line + STAMP : NULL;
@@ -105,9 +104,9 @@ __attribute__((format(printf, 3, 0))) static void add(struct log *log, bool tell
 		return;
 	pthread_mutex_lock(&log->lock);
 	if (log->whole)
-		(tell ? log_report : log_add)(log->whole, "%s/%.*s", log->name,
-					      (int)strcspn(message, "\n"), message);
-	else if ((log->to_stderr || tell) && !log->paused)
+		(reports ? log_report : log_add)(log->whole, "%s/%.*s", log->name,
+						 (int)strcspn(message, "\n"), message);
+	else if ((log->to_stderr || reports) && !log->paused)
 		fprintf(stderr, "organfs: %s", message);
 	if (!log->whole && log->to_syslog)
 		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
@@ -122,7 +121,7 @@ void log_add(struct log *log, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	add(log, false, format, args);
+	log_vadd(log, false, format, args);
 	va_end(args);
 }
 
@@ -131,7 +130,7 @@ void log_report(struct log *log, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	add(log, true, format, args);
+	log_vadd(log, true, format, args);
 	va_end(args);
 }
 

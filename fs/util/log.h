@@ -4,6 +4,7 @@
 #ifndef FS_UTIL_LOG_H
 #define FS_UTIL_LOG_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,10 @@ void log_add(struct log *log, const char *format, ...) __attribute__((format(pri
 /* The same, on stderr also where messages go to syslog: for what the user is to be told before the
  * process goes into the background. */
 void log_report(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One of both, with arguments as of vprintf(3). */
+void log_vadd(struct log *log, bool reports, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
 
 /* Messages for stderr wait until log_resume(), which prints them: a line of progress stands there.
  */
