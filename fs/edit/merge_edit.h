@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_edit.h - what a user may do to the merge of models beneath the grafts of a model. The order
- * is as in graft.h: checked, durable, visible, answered. What is refused leaves a line in the
- * log.
- *
- * Models are opened as links are followed (symlinks.h): with the rights of the user who wrote the
- * configuration, by threads that a request waits for a limited time, and never through this
- * mount. */
+ * is as in graft.h: checked, durable, visible, answered. A refusal leaves a line in the log.
+ * merge_lookup.h says how models are opened. */
 #ifndef FS_EDIT_MERGE_EDIT_H
 #define FS_EDIT_MERGE_EDIT_H
 

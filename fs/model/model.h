@@ -114,8 +114,8 @@ struct model {
 	bool keep_layer; /* the layer holds what could not be taken up: it must not be dropped */
 	struct symlinks *links;		       /* of the mount; set before requests come */
 	const struct model_listener *listener; /* likewise; NULL: there is none */
-	/* Before then no broken merge is tried again; protected by the turn of symlinks. */
-	struct timespec merge_again;
+	/* No broken merge is tried before that clock_ms(); protected by the turn of symlinks. */
+	int64_t merge_again;
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	struct lineage lineage; /* set before requests come */
 	/* Held while what a slot has of one expert is changed. */

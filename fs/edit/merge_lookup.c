@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_lookup.c - see merge_lookup.h. All functions return 0 or -errno with err set. */
+#include "fs/edit/merge_lookup.h"
+#include "fs/base/base.h"
+#include "fs/base/shards.h"
+#include "fs/edit/merge_edit.h"
+#include "fs/edit/symlinks.h"
+#include "fs/merge/merge_models.h"
+#include "fs/merge/merge_note.h"
+#include "fs/model/model.h"
+#include "fs/storage/backing.h"
+#include "fs/util/credentials.h"
+#include "fs/util/paths.h"
+#include "fs/util/url.h"
+#include "gguf/error.h"
+#include "gguf/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+}
+
+/* Open the model with the rights of the user, on this thread. */
+static int open_as(const struct merge_lookup *lookup, const char *path, struct base *base,
+		   char **found, struct error *err)
+{
+	struct credentials before;
+	int rc = credentials_assume(lookup->of.uid, lookup->of.gid, &before);
+
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET,
+				 "the rights of the user cannot be assumed");
+	rc = merge_open_by_path("/", path, lookup->model->remote, base, found, err);
+	credentials_restore(&before);
+	return rc;
+}
+
+/* Open the GGUF at the absolute path, which may never answer, and may be in this mount. */
+static int probe(struct merge_lookup *lookup, const char *path, struct base *base,
+		 struct error *err)
+{
+	const int rc =
+		symlinks_gguf(lookup->model, path, lookup->of.uid, lookup->of.gid,
+			      lookup->hurried || lookup->silent, &base->file, &base->gguf, err);
+
+	lookup->silent |= rc == -ETIMEDOUT;
+	return rc;
+}
+
+/* The GGUF at the path, or with ".gguf", or the split model that it means. -ENOENT: there is
+ * none. */
+static int open_path(struct merge_lookup *lookup, const char *path, struct base *base, char **found,
+		     struct error *err)
+{
+	char *longer = NULL;
+	struct error why = { 0 };
+	const char *at = path;
+	int rc;
+
+	if (asprintf(&longer, "%s.gguf", path) < 0)
+		return out_of_memory(err);
+	rc = probe(lookup, path, base, &why);
+	if (rc == -ENOENT) {
+		at = longer;
+		rc = probe(lookup, at, base, &why);
+	}
+	if (rc == 0 && paths_shard_prefix(basename(at)) == 0) {
+		*found = strdup(at);
+		rc = *found ? 0 : out_of_memory(err);
+	} else if (rc == 0 || rc == -ENOENT) {
+		/* Directories of what has answered are looked into. */
+		base_close(base);
+		*base = (struct base){ .file = NULL };
+		rc = open_as(lookup, path, base, found, err);
+	} else {
+		char text[200];
+
+		error_set(err, -rc, ERROR_NO_OFFSET, "\"%.120s\" cannot be read: %s", path,
+			  error_describe(&why, text, sizeof(text)));
+	}
+	free(longer);
+	return rc;
+}
+
+/* The base of a mounted model as the mount has it open, which the mount's users may read. By now
+ * another file may have the path, or the path may lead into this mount, whose threads answer
+ * nothing before it is there. The plan knows the model that is merged into: its base is not parsed
+ * again. */
+static int open_mounted(const struct merge_lookup *lookup, const struct model *model,
+			struct base *base, char **path, struct error *err)
+{
+	struct source source;
+
+	*path = strdup(backing_path(model->base));
+	if (!*path)
+		return out_of_memory(err);
+	if (model != lookup->model && model->shards)
+		return base_open_shards(base, model->shards, err);
+	base->file = backing_ref(model->base);
+	base->shards = model->shards ? shards_ref(model->shards) : NULL;
+	if (model == lookup->model)
+		return 0;
+	source = backing_source(base->file);
+	base->gguf = gguf_read(&source, err);
+	return base->gguf ? 0 : -err->code;
+}
+
+/* The model of the mount with that name. */
+static const struct model *find_mounted(const struct merge_lookup *lookup, const char *written)
+{
+	for (uint32_t i = 0; i < lookup->n_models; i++) {
+		const struct model *model = model_latest(lookup->models[i]);
+
+		if (strcmp(model->shown ? model->shown : model->name, written) == 0)
+			return model;
+	}
+	return NULL;
+}
+
+/* The same at a later mount, if its base lies at the same place and only the mount may be able to
+ * open it: a directory of organ files, or a file on a server, which may want a password. */
+static const struct model *find_mounted_again(const struct merge_lookup *lookup,
+					      const char *written, const char *was)
+{
+	const struct model *model = find_mounted(lookup, written);
+
+	if (!model || strcmp(backing_path(model->base), was) != 0)
+		return NULL;
+	return url_is_remote(was) || (model->shards && shards_are_organs(model->shards)) ? model
+											 : NULL;
+}
+
+static int open_beside(struct merge_lookup *lookup, const char *directory, const char *written,
+		       struct base *base, char **path, struct error *err)
+{
+	char *named;
+	int rc;
+
+	if (asprintf(&named, "%s/%s", directory, written) < 0)
+		return out_of_memory(err);
+	rc = open_path(lookup, named, base, path, err);
+	free(named);
+	return rc;
+}
+
+static int open_file_url(struct merge_lookup *lookup, const char *url, struct base *base,
+			 char **path, struct error *err)
+{
+	char *named = url_file_path(url);
+	int rc;
+
+	if (!named)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "\"%.120s\" names no file of this machine", url);
+	rc = open_path(lookup, named, base, path, err);
+	free(named);
+	return rc;
+}
+
+static int open_written(struct merge_lookup *lookup, const char *written, struct base *base,
+			char **path, struct error *err)
+{
+	const struct merge_request *request = lookup->request;
+	const struct model *mounted;
+	int rc = -ENOENT;
+
+	for (size_t i = 0; i < request->n_found; i++) {
+		const struct merge_found *found = &request->found[i];
+
+		if (strcmp(found->written, written) == 0)
+			return found->model ? open_mounted(lookup, found->model, base, path, err)
+					    : open_path(lookup, found->path, base, path, err);
+	}
+	mounted = find_mounted(lookup, written);
+	if (mounted)
+		return open_mounted(lookup, mounted, base, path, err);
+	if (url_is_remote(written))
+		return open_as(lookup, written, base, path, err);
+	if (url_is_file(written))
+		return open_file_url(lookup, written, base, path, err);
+	if (written[0] == '/')
+		return open_path(lookup, written, base, path, err);
+	for (size_t i = 0; rc == -ENOENT && i < 2; i++)
+		if (request->directories[i])
+			rc = open_beside(lookup, request->directories[i], written, base, path, err);
+	if (rc == -ENOENT && merge_looks_like_hub_id(written))
+		error_set(err, ENOENT, ERROR_NO_OFFSET,
+			  "there is no file \"%.80s\"; of Hugging Face nothing is downloaded here: "
+			  "the path of a GGUF is needed",
+			  written);
+	else if (rc == -ENOENT)
+		error_set(err, ENOENT, ERROR_NO_OFFSET,
+			  "there is no file \"%.80s\", with \".gguf\" or without, from %s%.120s",
+			  written,
+			  request->directories[0] ? "the directory " : "no directory that is known",
+			  request->directories[0] ? request->directories[0] : "");
+	return rc;
+}
+
+/* Open the model at its path when the merge was put in force; without a path it was the base. */
+static int open_again(struct merge_lookup *lookup, const char *written, struct base *base,
+		      char **path, struct error *err)
+{
+	const struct merge_state *again = lookup->again;
+	const struct model *model = lookup->model;
+
+	for (size_t i = 0; i < again->n_models; i++) {
+		const char *was = again->models[i].path;
+		const struct model *mounted = model;
+
+		if (strcmp(again->models[i].written, written) != 0)
+			continue;
+		if (*was && strcmp(was, backing_path(model->base)) != 0)
+			mounted = find_mounted_again(lookup, written, was);
+		if (mounted)
+			return open_mounted(lookup, mounted, base, path, err);
+		/* The path of a URL is noted without its password. */
+		if (url_is_remote(written) || url_is_remote(was))
+			return open_as(lookup, url_is_remote(written) ? written : was, base, path,
+				       err);
+		return open_path(lookup, was, base, path, err);
+	}
+	return error_set(err, EINVAL, ERROR_NO_OFFSET, "where it was found is not noted");
+}
+
+/* Is it a file that a model of the mount has open? Its log is that model's. */
+static bool is_mounted(const struct merge_lookup *lookup, const struct backing *file)
+{
+	bool mounted = file == lookup->model->base;
+
+	for (uint32_t i = 0; i < lookup->n_models; i++)
+		mounted |= file == model_latest(lookup->models[i])->base;
+	return mounted;
+}
+
+int merge_lookup_open(void *context, const char *written, struct base *base, char **path,
+		      struct error *err)
+{
+	struct merge_lookup *lookup = context;
+	int rc;
+
+	*base = (struct base){ .file = NULL };
+	*path = NULL;
+	rc = lookup->again ? open_again(lookup, written, base, path, err)
+			   : open_written(lookup, written, base, path, err);
+	if (rc == 0 && base->file)
+		backing_announce(base->file, FILE_USE_DONOR);
+	if (rc == 0 && base->file && !is_mounted(lookup, base->file))
+		backing_set_log(base->file, lookup->model->log);
+	return rc;
+}
