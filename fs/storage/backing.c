@@ -99,11 +99,6 @@ static int read_frames(void *context, unsigned flags, void *bytes, size_t n, uin
 	return rc;
 }
 
-static void release_frames(void *context)
-{
-	zstd_seekable_close(((struct backing *)context)->frames);
-}
-
 struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache *cache,
 				    struct error *err)
 {
@@ -116,9 +111,7 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
 		backing_unref(backing);
 		return NULL;
 	}
-	backing->ops = (struct backing_ops){ .read = read_frames,
-					     .release = release_frames,
-					     .context = backing };
+	backing->ops = (struct backing_ops){ .read = read_frames, .context = backing };
 	backing->size = zstd_seekable_size(backing->frames);
 	return backing;
 }
@@ -159,11 +152,6 @@ static int read_remote(void *context, unsigned flags, void *bytes, size_t n, uin
 	return conclude_remote(backing, rc, &err);
 }
 
-static void release_remote(void *context)
-{
-	remote_file_close(((struct backing *)context)->remote);
-}
-
 struct backing *backing_open_remote(const char *url, struct remote_cache *cache, struct error *err)
 {
 	char *shown = url_shown(url);
@@ -179,9 +167,7 @@ struct backing *backing_open_remote(const char *url, struct remote_cache *cache,
 		backing_unref(backing);
 		return NULL;
 	}
-	backing->ops = (struct backing_ops){ .read = read_remote,
-					     .release = release_remote,
-					     .context = backing };
+	backing->ops = (struct backing_ops){ .read = read_remote, .context = backing };
 	backing->stat = *remote_file_stat(backing->remote);
 	backing->size = (uint64_t)backing->stat.st_size;
 	return backing;
@@ -294,8 +280,10 @@ void backing_unref(struct backing *backing)
 {
 	if (!backing || atomic_fetch_sub(&backing->refs, 1) != 1)
 		return;
-	if (backing->ops.read)
+	if (backing->composed)
 		backing->ops.release(backing->ops.context);
+	zstd_seekable_close(backing->frames);
+	remote_file_close(backing->remote);
 	backing_close_files(backing);
 	pthread_mutex_destroy(&backing->lock);
 	pthread_mutex_destroy(&backing->remote_lock);
@@ -388,7 +376,6 @@ struct backing *backing_first_readable(struct backing *backing)
 int backing_check(struct backing *backing)
 {
 	struct stat now;
-	const char *why;
 	bool same;
 	int fd;
 
@@ -396,9 +383,9 @@ int backing_check(struct backing *backing)
 	 * said. */
 	if (backing->composed || backing->remote)
 		return 0;
-	fd = backing_get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0);
 	if (fd < 0)
-		return backing_fail(backing, why);
+		return backing_fail(backing, backing_fd_error(backing, fd));
 	same = fstat(fd, &now) == 0 && is_unchanged(backing, &now);
 	backing_put_fd(backing, 0);
 	return same ? 0 : backing_fail(backing, changed);
@@ -423,7 +410,6 @@ static bool is_in_memory(int fd, uint64_t offset)
 /* Filesystems in memory, and some on a network, do not know reads that must not wait. */
 bool backing_is_uncached(struct backing *backing, uint64_t offset)
 {
-	const char *why;
 	char byte;
 	const struct iovec one = { &byte, 1 };
 	bool far;
@@ -431,7 +417,7 @@ bool backing_is_uncached(struct backing *backing, uint64_t offset)
 
 	if (backing->ops.read || offset > INT64_MAX)
 		return false;
-	fd = backing_get_fd(backing, BACKING_SPANS, &why);
+	fd = backing_get_fd(backing, BACKING_SPANS);
 	if (fd < 0)
 		return false;
 	far = preadv2(fd, &one, 1, (off_t)offset, RWF_NOWAIT) < 0 &&
@@ -442,12 +428,11 @@ bool backing_is_uncached(struct backing *backing, uint64_t offset)
 
 void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 {
-	const char *why;
 	int fd;
 
 	if (backing->ops.read || offset > INT64_MAX || n > INT64_MAX)
 		return;
-	fd = backing_get_fd(backing, BACKING_SPANS, &why);
+	fd = backing_get_fd(backing, BACKING_SPANS);
 	if (fd < 0)
 		return;
 	posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_WILLNEED);
@@ -458,10 +443,9 @@ void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
  * the descriptor that has this one's lock. */
 static bool passes(struct backing *backing)
 {
-	const char *why;
 
 	if (page_cache_is_due(&backing->pages)) {
-		const int fd = backing_get_fd(backing, 0, &why);
+		const int fd = backing_get_fd(backing, 0);
 
 		if (fd >= 0) {
 			page_cache_look(&backing->pages, fd);
@@ -474,13 +458,12 @@ static bool passes(struct backing *backing)
 size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
 		      struct page_range *ranges, size_t most)
 {
-	const char *why;
 	size_t absent = 0;
 	int fd;
 
 	if (!backing_is_plain(backing) || !passes(backing))
 		return 0;
-	fd = backing_get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0);
 	if (fd >= 0) {
 		absent = page_cache_absent(&backing->pages, fd, offset, n, ranges, most);
 		backing_put_fd(backing, 0);
@@ -490,13 +473,12 @@ size_t backing_absent(struct backing *backing, uint64_t offset, uint64_t n,
 
 bool backing_drop(struct backing *backing, const struct page_range *range)
 {
-	const char *why;
 	bool gone = true;
 	int fd;
 
 	if (!passes(backing))
 		return true;
-	fd = backing_get_fd(backing, 0, &why);
+	fd = backing_get_fd(backing, 0);
 	if (fd >= 0) {
 		gone = page_cache_drop(fd, range);
 		backing_put_fd(backing, 0);
@@ -509,7 +491,6 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 {
 	const bool passing = flags & BACKING_PASSING && passes(backing);
 	const bool at_once = flags & BACKING_AT_ONCE;
-	const char *why;
 	bool alone;
 	ssize_t got;
 	int fd;
@@ -521,11 +502,11 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 	/* Where pages are kept the kernel reads ahead as it likes. */
 	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
-	fd = backing_get_fd(backing, flags, &why);
+	fd = backing_get_fd(backing, flags);
 	if (fd == -EAGAIN && at_once)
 		return -EAGAIN;
 	if (fd < 0)
-		return backing_fail(backing, why);
+		return backing_fail(backing, backing_fd_error(backing, fd));
 	alone = passing && flags & BACKING_SPANS && !(flags & BACKING_NOTED);
 	if (at_once)
 		got = page_cache_read_present(&backing->pages, fd, bytes, n, offset, alone);

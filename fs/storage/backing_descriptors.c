@@ -123,25 +123,27 @@ static int open_spans(struct backing *backing)
 	return backing->spans.fd;
 }
 
-int backing_get_fd(struct backing *backing, unsigned flags, const char **why)
+const char *backing_fd_error(const struct backing *backing, int rc)
+{
+	if (!backing->set)
+		return "there is no file";
+	if (rc == -ESTALE)
+		return "another file has its name now, or it was written to";
+	return backing_is_revoked(backing) ? "nothing leads to it any more" : strerror(-rc);
+}
+
+int backing_get_fd(struct backing *backing, unsigned flags)
 {
 	const bool spans = flags & BACKING_SPANS;
 	struct fd_cache_entry *entry;
-	int fd;
 
-	*why = "there is no file";
 	if (!backing->set && backing->file.fd < 0)
 		return -EIO;
 	if (!backing->set)
 		return spans ? open_spans(backing) : backing->file.fd;
 	entry = spans ? &backing->spans : &backing->file;
-	fd = flags & BACKING_AT_ONCE ? fd_cache_get_open(backing->set, entry)
-				     : fd_cache_get(backing->set, entry);
-	if (fd == -ESTALE)
-		*why = "another file has its name now, or it was written to";
-	else if (fd < 0)
-		*why = backing_is_revoked(backing) ? "nothing leads to it any more" : strerror(-fd);
-	return fd;
+	return flags & BACKING_AT_ONCE ? fd_cache_get_open(backing->set, entry)
+				       : fd_cache_get(backing->set, entry);
 }
 
 void backing_put_fd(struct backing *backing, unsigned flags)
@@ -153,8 +155,7 @@ void backing_put_fd(struct backing *backing, unsigned flags)
 
 int backing_fd_get(struct backing *backing)
 {
-	const char *why;
-	const int fd = backing->composed ? -1 : backing_get_fd(backing, 0, &why);
+	const int fd = backing->composed ? -1 : backing_get_fd(backing, 0);
 
 	return fd < 0 ? -1 : fd;
 }

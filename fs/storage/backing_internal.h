@@ -25,7 +25,7 @@ struct backing {
 	struct remote_file *remote;   /* NULL: it is on this machine */
 	struct error remote_error;    /* of the last read of it that failed */
 	pthread_mutex_t remote_lock;  /* protects that */
-	struct backing_ops ops;	      /* read NULL: the file's bytes are what is read */
+	struct backing_ops ops;	      /* read NULL: the file's bytes; release is of composed */
 	bool composed;		      /* it has no file of its own: ops read from other backings */
 	struct page_cache pages;      /* what reading leaves in memory */
 	atomic_uint announced;	      /* uses, without a set */
@@ -50,10 +50,11 @@ int backing_read_raw(struct backing *backing, unsigned flags, void *bytes, size_
 /* Open a file for reading, with more flags of open(2). Returns a descriptor or -errno. */
 int backing_open_file(const char *path, int flags);
 
-/* A descriptor to read from as the backing flags say, until backing_put_fd(). Returns it, or -errno
- * with the cause in *why. */
-int backing_get_fd(struct backing *backing, unsigned flags, const char **why);
+/* A descriptor to read from as the backing flags say, until backing_put_fd(). Returns it, or
+ * -errno, of which backing_fd_error() has the sentence. */
+int backing_get_fd(struct backing *backing, unsigned flags);
 void backing_put_fd(struct backing *backing, unsigned flags);
+const char *backing_fd_error(const struct backing *backing, int rc);
 
 /* Close all descriptors at the backing's end. */
 void backing_close_files(struct backing *backing);
