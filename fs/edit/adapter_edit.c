@@ -260,12 +260,13 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 {
 	const struct timespec never = { 0 };
 	char scale[NAME_MAX + 8];
-	const char *const files[] = { file, scale };
+	const struct layer_undone undone[] = { { LAYER_ADAPTER, .name = file },
+					       { LAYER_ADAPTER, .name = scale } };
 	int rc = journal_check(model);
 
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)length, file);
 	if (rc == 0)
-		rc = layer_remove_adapter(model->layer, files, kind == ADAPTER_GGUF ? 2 : 1);
+		rc = layer_undo(model->layer, undone, kind == ADAPTER_GGUF ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	if (kind == ADAPTER_GGUF)
@@ -390,7 +391,10 @@ void adapter_edit_learn_alpha(struct model *model, const char *name)
 
 void adapter_edit_forget_copied(struct model *model)
 {
-	static const char *const files[] = { ADAPTERS_COPIED ".alpha", ADAPTERS_COPIED ".scale" };
+	static const struct layer_undone undone[] = {
+		{ LAYER_ADAPTER, .name = ADAPTERS_COPIED ".alpha" },
+		{ LAYER_ADAPTER, .name = ADAPTERS_COPIED ".scale" },
+	};
 	const size_t length = strlen(ADAPTERS_COPIED);
 	const struct timespec never = { 0 };
 	struct content *link;
@@ -399,7 +403,7 @@ void adapter_edit_forget_copied(struct model *model)
 		return;
 	/* An adapter's file of that name keeps its scale. */
 	link = adapters_link(model, ADAPTERS_COPIED, length);
-	if (layer_remove_adapter(model->layer, files, link ? 1 : 2) == 0) {
+	if (layer_undo(model->layer, undone, link ? 1 : 2) == 0) {
 		adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
 		if (!link)
 			adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_SCALE, NULL,

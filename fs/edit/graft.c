@@ -293,9 +293,14 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 
 int filling_restore(struct filling *filling)
 {
-	const int rc =
-		layer_revert(filling->model->layer, filling->klass, filling->name, filling->left);
+	struct layer_undone undone[2] = {
+		{ .item = LAYER_SLOT, .klass = filling->klass, .name = filling->name }
+	};
+	int rc;
 
+	if (filling->left)
+		undone[1] = *filling->left;
+	rc = layer_undo(filling->model->layer, undone, filling->left ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	slots_set(filling->model->slots, filling->tensor, NULL);

@@ -31,12 +31,12 @@ struct filling {
 	uint32_t tensor;	      /* else its number */
 	bool is_over;		      /* in place of was alone, NULL for the base's */
 	const struct content *was;
-	bool moved_on;		       /* it holds something else by now */
-	bool put_back;		       /* the file is refused, and the removal before it undone */
-	struct layer_seal *seal;       /* how the organ goes into the layer; the stage's */
-	const struct layer_left *left; /* a slot that is emptied with it; NULL: none is */
-	uint32_t left_slot;	       /* its number */
-	struct content *nothing;       /* its content then; used up */
+	bool moved_on;			 /* it holds something else by now */
+	bool put_back;			 /* the file is refused, and the removal before it undone */
+	struct layer_seal *seal;	 /* how the organ goes into the layer; the stage's */
+	const struct layer_undone *left; /* a slot that is emptied with it; NULL: none is */
+	uint32_t left_slot;		 /* its number */
+	struct content *nothing;	 /* its content then; used up */
 	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
 	struct donor *donor; /* where it came from, borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */

@@ -367,8 +367,8 @@ static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[from->slot];
-	const struct layer_left left = { place->klass, place->name,
-					 journal_needs_whiteout(model, from->slot) };
+	const struct layer_undone left = { LAYER_SLOT, place->klass, place->name,
+					   journal_needs_whiteout(model, from->slot) };
 	int rc = -ENOMEM;
 
 	filling->left = &left;

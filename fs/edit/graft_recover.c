@@ -422,7 +422,8 @@ static bool is_of_merge(const struct filling *filling, const struct layer_entry 
 static int forget_removal(struct model *model, const struct layer_entry *entry)
 {
 	const bool stays = layer_is_read_only(model->layer);
-	const int rc = stays ? 0 : layer_revert(model->layer, entry->klass, entry->name, NULL);
+	const struct layer_undone undone = { LAYER_SLOT, entry->klass, entry->name, false };
+	const int rc = stays ? 0 : layer_undo(model->layer, &undone, 1);
 
 	if (rc == 0)
 		log_add(model->log, "%s/%s.bin: that it was removed is %s: there is no such tensor",

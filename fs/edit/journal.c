@@ -151,18 +151,17 @@ bool journal_needs_whiteout(struct model *model, uint32_t slot)
 int journal_empty_slot(struct model *model, uint32_t slot)
 {
 	const struct organ_place *place = &model->places[slot];
+	const struct layer_undone undone = { LAYER_SLOT, place->klass, place->name,
+					     journal_needs_whiteout(model, slot) };
 
-	return layer_remove(model->layer, place->klass, place->name,
-			    journal_needs_whiteout(model, slot));
+	return layer_undo(model->layer, &undone, 1);
 }
 
 int journal_empty_key(struct model *model, uint32_t i)
 {
 	const struct metadata_key key = metadata_key(model->metadata, i);
-	struct layer_key removed = { .name = key.name, .removed = true };
+	const struct layer_undone undone = { LAYER_KEY, .name = key.name,
+					     .removed = i < model->gguf->n_kv };
 
-	if (i >= model->gguf->n_kv)
-		return layer_revert_key(model->layer, key.name, NULL);
-	clock_gettime(CLOCK_REALTIME, &removed.mtime);
-	return layer_write_key(model->layer, &removed, NULL, NULL);
+	return layer_undo(model->layer, &undone, 1);
 }

@@ -59,7 +59,7 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot);
 bool journal_needs_whiteout(struct model *model, uint32_t slot);
 
 /* The layer says that the slot, or key, holds nothing: what the base has is whited out, what was
- * added is forgotten. Of a slot as layer_remove(). Returns 0 or -errno. */
+ * added is forgotten. Both as layer_undo(). Returns 0 or -errno. */
 int journal_empty_slot(struct model *model, uint32_t slot);
 int journal_empty_key(struct model *model, uint32_t i);
 

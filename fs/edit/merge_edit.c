@@ -124,12 +124,13 @@ static void forget_removals(struct model *model)
 
 	for (uint32_t i = model->gguf->n_tensors; i < n; i++) {
 		const struct organ_place *place = &model->places[i];
+		const struct layer_undone undone = { LAYER_SLOT, place->klass, place->name, false };
 		struct content *own = slots_own(model->slots, i);
 		struct content *beneath = slots_beneath(model->slots, i);
 
 		if (content_is_whiteout(beneath) && content_is_graft(own) &&
 		    content_is_whiteout(own))
-			layer_revert(model->layer, place->klass, place->name, NULL);
+			layer_undo(model->layer, &undone, 1);
 		content_unref(beneath);
 		content_unref(own);
 	}
@@ -247,7 +248,7 @@ static int end(struct model *model, bool is_kept)
 	if (rc == 0 && !(ready = merge_ready_new_none(model, &err)))
 		rc = -err.code;
 	if (rc == 0 && is_kept)
-		rc = layer_drop_merge(model->layer);
+		rc = layer_undo(model->layer, &(struct layer_undone){ .item = LAYER_MERGE }, 1);
 	if (rc == 0) {
 		publish(model, ready);
 		if (is_kept)

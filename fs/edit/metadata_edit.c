@@ -37,8 +37,8 @@ struct editing {
 	struct value_type type;
 	struct timespec mtime;
 	struct value_bytes bytes;
-	const struct layer_key_left *left; /* the key that was moved; NULL: none was */
-	uint32_t left_key;		   /* its number */
+	const struct layer_undone *left; /* the key that was moved; NULL: none was */
+	uint32_t left_key;		 /* its number */
 	struct error err;
 };
 
@@ -262,8 +262,12 @@ static int reserve(struct editing *editing)
 /* The key is as in the base again. */
 static int restore(struct editing *editing)
 {
-	const int rc = layer_revert_key(editing->model->layer, editing->name, editing->left);
+	struct layer_undone undone[2] = { { LAYER_KEY, .name = editing->name } };
+	int rc;
 
+	if (editing->left)
+		undone[1] = *editing->left;
+	rc = layer_undo(editing->model->layer, undone, editing->left ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	metadata_reset(editing->model->metadata, editing->i);
@@ -472,7 +476,8 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 {
 	struct model *model = editing->model;
 	const struct metadata_key key = metadata_key(model->metadata, i);
-	const struct layer_key_left left = { key.name, i >= model->gguf->n_kv };
+	const struct layer_undone left = { LAYER_KEY, .name = key.name,
+					   .removed = i < model->gguf->n_kv };
 	int rc = find_key(editing);
 
 	if (rc == 0 && key.fixed)

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void undo_list_add(struct undo_list *list, bool is_key, enum organ_class klass, const char *file)
+void undo_list_add(struct undo_list *list, enum layer_item item, enum organ_class klass,
+		   const char *name)
 {
 	struct layer_undone *items = list->items;
 
@@ -27,18 +28,18 @@ void undo_list_add(struct undo_list *list, bool is_key, enum organ_class klass, 
 	}
 	if (items)
 		list->items = items;
-	if (!items || !(file = strdup(file))) {
+	if (!items || !(name = strdup(name))) {
 		list->room = list->n;
 		list->is_short = true;
 		return;
 	}
-	items[list->n++] = (struct layer_undone){ is_key, klass, file };
+	items[list->n++] = (struct layer_undone){ item, klass, name, false };
 }
 
 void undo_list_release(struct undo_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		free((char *)list->items[i].file);
+		free((char *)list->items[i].name);
 	free(list->items);
 	*list = (struct undo_list){ .items = NULL };
 }
@@ -60,21 +61,21 @@ static bool is_named_before(const struct undoing *undoing, const struct layer_un
 	const size_t n = undoing->named < list->n ? undoing->named : list->n;
 
 	for (size_t i = 0; i < n; i++)
-		if (list->items[i].is_key == change->is_key &&
-		    list->items[i].klass == change->klass &&
-		    strcmp(list->items[i].file, change->file) == 0)
+		if (list->items[i].item == change->item && list->items[i].klass == change->klass &&
+		    strcmp(list->items[i].name, change->name) == 0)
 			return true;
 	return false;
 }
 
 /* A file that two words name is one change. */
-static void add(struct undoing *undoing, bool is_key, enum organ_class klass, const char *file)
+static void add(struct undoing *undoing, enum layer_item item, enum organ_class klass,
+		const char *name)
 {
-	const struct layer_undone change = { is_key, klass, file };
+	const struct layer_undone change = { item, klass, name, false };
 
 	if (is_named_before(undoing, &change))
 		return;
-	undo_list_add(&undoing->list, is_key, klass, file);
+	undo_list_add(&undoing->list, item, klass, name);
 	undoing->n++;
 }
 
@@ -83,12 +84,9 @@ static void add_slot(struct undoing *undoing, uint32_t i)
 	const struct model *model = undoing->model;
 	const struct organ_place *place = &model->places[i];
 	struct content *own = slots_own(model->slots, i);
-	char file[ORGAN_PATH_MAX];
 
-	if (slots_is_changed(model->slots, i, own) || slots_type(model->slots, i).is_set) {
-		snprintf(file, sizeof(file), "%s.bin", place->name);
-		add(undoing, false, place->klass, file);
-	}
+	if (slots_is_changed(model->slots, i, own) || slots_type(model->slots, i).is_set)
+		add(undoing, LAYER_TYPED_SLOT, place->klass, place->name);
 	content_unref(own);
 }
 
@@ -97,7 +95,7 @@ static void add_key(struct undoing *undoing, uint32_t i)
 	const struct metadata_key key = metadata_key(undoing->model->metadata, i);
 
 	if (key.edited)
-		add(undoing, true, 0, key.name);
+		add(undoing, LAYER_KEY, 0, key.name);
 }
 
 /* With a link its scale goes. */
@@ -106,14 +104,14 @@ static void add_adapter(struct undoing *undoing, const char *file, const struct 
 	char scale[NAME_MAX + 8];
 	if (!shown->set)
 		return;
-	add(undoing, false, CLASS_ADAPTERS, file);
+	add(undoing, LAYER_ADAPTER, 0, file);
 	if (shown->kind != ADAPTER_GGUF || adapters_is_importance(file))
 		return;
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)(strlen(file) - strlen(".gguf")), file);
 	if (strlen(scale) > NAME_MAX)
 		return;
 	/* Perhaps there is none; else it is a change of its own. */
-	undo_list_add(&undoing->list, false, CLASS_ADAPTERS, scale);
+	undo_list_add(&undoing->list, LAYER_ADAPTER, 0, scale);
 }
 
 /* All that the words say by its class. */
@@ -332,8 +330,8 @@ static void restore_slot(struct model *model, struct undo_ready *ready,
 	struct content *nothing = NULL;
 	uint32_t i;
 
-	if (undone->is_key || !slot_name(undone->file) ||
-	    !model_find_slot(model, undone->klass, undone->file, slot_name(undone->file), &i))
+	if (undone->item != LAYER_TYPED_SLOT ||
+	    !model_find_slot(model, undone->klass, undone->name, strlen(undone->name), &i))
 		return;
 	slots_set_type(model->slots, i, &own);
 	if (i >= model->gguf->n_tensors && !slots_has_beneath(model->slots, i))
@@ -351,19 +349,18 @@ static void restore_other(struct model *model, const struct layer_undone *undone
 	size_t length;
 	uint32_t i;
 
-	if (undone->is_key) {
-		if (!metadata_find(model->metadata, undone->file, &i))
+	if (undone->item == LAYER_KEY) {
+		if (!metadata_find(model->metadata, undone->name, &i))
 			return;
 		metadata_set_type(model->metadata, i, NULL);
 		metadata_reset(model->metadata, i);
-	} else if (undone->klass == CLASS_ADAPTERS &&
-		   adapters_parse(undone->file, &kind, &length) &&
-		   adapters_lookup(model, undone->file, &shown)) {
+	} else if (undone->item == LAYER_ADAPTER && adapters_parse(undone->name, &kind, &length) &&
+		   adapters_lookup(model, undone->name, &shown)) {
 		content_unref(shown.link);
 		if (kind == ADAPTER_GGUF)
-			adapters_set_link(model, undone->file, length, NULL, NULL);
+			adapters_set_link(model, undone->name, length, NULL, NULL);
 		else
-			adapters_set_value(model, undone->file, length, kind, NULL, &never);
+			adapters_set_value(model, undone->name, length, kind, NULL, &never);
 	}
 }
 

@@ -3,12 +3,11 @@
 #ifndef FS_EDIT_UNDO_H
 #define FS_EDIT_UNDO_H
 
-#include "gguf/anatomy.h"
+#include "fs/layer/layer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct layer_undone;
 struct model;
 
 /* Undo what the lines of words say, which is cut to pieces:
@@ -34,7 +33,8 @@ struct undo_list {
 	size_t n, room;
 	bool is_short; /* there was no memory for one */
 };
-void undo_list_add(struct undo_list *list, bool is_key, enum organ_class klass, const char *file);
+void undo_list_add(struct undo_list *list, enum layer_item item, enum organ_class klass,
+		   const char *name);
 void undo_list_release(struct undo_list *list);
 
 /* The memory that undo_take_back() needs, also for slots that are still to be added, so that it

@@ -106,12 +106,23 @@ int layer_set_time(struct layer *layer, unsigned directory, const struct timespe
 int layer_hold(struct layer *layer);
 int layer_hold_end(struct layer *layer, bool keep);
 
-/* A slot that is emptied in the same transaction, for it was moved: as layer_remove(). */
-struct layer_left {
-	enum organ_class klass;
-	const char *name;
-	bool whiteout;
+/* A thing in the layer that is taken back. */
+enum layer_item {
+	LAYER_SLOT,
+	LAYER_TYPED_SLOT, /* a slot with the type chosen for it (layer_records.h) */
+	LAYER_KEY,
+	LAYER_ADAPTER,
+	LAYER_MERGE,
 };
+struct layer_undone {
+	enum layer_item item;
+	enum organ_class klass; /* of a slot */
+	const char *name;	/* of a slot, without ".bin", of a key, or of a file of adapters/ */
+	bool removed; /* the layer says that the slot or key is not there; else nothing of it */
+};
+
+/* Take these n things back in one transaction: durable, also on a full disk. 0 or -errno. */
+int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n);
 
 enum layer_kind { LAYER_COPY, LAYER_REFERENCE, LAYER_LINK, LAYER_WHITEOUT };
 
@@ -196,44 +207,26 @@ int layer_commit_wait(struct layer_commit *commit, struct backing **file);
 bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
 		      char xxh128[XXH128_TEXT]);
 
-/* From now on the slot holds that; durable. left, here and below: NULL, or a slot that is emptied
- * with it. origin: NULL where nothing of it is to be kept. Each returns 0 or -errno. */
+/* From now on the slot holds that; durable. left, here and below: NULL, or an item that is taken
+ * back in the same transaction, for it was moved. origin: NULL where nothing of it is to be kept.
+ * Each returns 0 or -errno. */
 int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
 			const struct layer_origin *origin, const char *reference,
-			const struct timespec *mtime, const struct layer_left *left);
+			const struct timespec *mtime, const struct layer_undone *left);
 int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
 		   const struct layer_origin *origin, const char *target, const char *seen,
 		   uid_t uid, gid_t gid, const struct timespec *mtime,
-		   const struct layer_left *left);
+		   const struct layer_undone *left);
 
 /* From now on that is known of where the link of the slot led; durable. A layer that is only read
  * stays as it is. Returns 0 or -errno. */
 int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
 		      const char *target, const char *seen);
 
-/* From now on the layer says nothing about the slot; durable. Returns 0 or -errno. */
-int layer_revert(struct layer *layer, enum organ_class klass, const char *name,
-		 const struct layer_left *left);
-
-/* From now on the slot holds nothing: with whiteout the layer says so, without it says nothing
- * about the slot. Durable. Returns 0 or -errno. */
-int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout);
-
 /* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
  * durable. Returns 0 and its bytes in *file, or -errno: EXDEV the layers are on two filesystems. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
-	       const struct layer_left *left, struct backing **file);
-
-/* A change that is taken back: of a slot or a file of adapters/ by its class, or of a key. */
-struct layer_undone {
-	bool is_key;
-	enum organ_class klass;
-	const char *file; /* "NAME.bin", a file of adapters/, or that of a key */
-};
-
-/* From now on the layer says nothing about any of these; durable, also on a full disk. Returns 0 or
- * -errno. */
-int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n);
+	       const struct layer_undone *left, struct backing **file);
 
 #endif

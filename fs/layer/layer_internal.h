@@ -76,6 +76,12 @@ bool layer_exists(struct layer *layer);
 /* There is a directory with a database from now on. Returns 0 or -errno. */
 int layer_make(struct layer *layer);
 
+/* Within a change: the item is taken back; NULL: nothing is. Both return 0 or -errno. */
+int layer_undo_one(struct layer *layer, struct database *database,
+		   const struct layer_undone *undone);
+int layer_undo_slot(struct layer *layer, struct database *database,
+		    const struct layer_undone *undone);
+
 /* Times as the rows have them. */
 struct timespec layer_time_of(int64_t ns);
 int64_t layer_time_ns(const struct timespec *time);

@@ -3,7 +3,6 @@
 #include "fs/layer/layer_records.h"
 #include "fs/layer/database.h"
 #include "fs/layer/layer_internal.h"
-#include "fs/layer/layer_slots.h"
 #include "fs/storage/view.h"
 #include "gguf/error.h"
 
@@ -21,30 +20,24 @@ static int put_key(struct layer *layer, struct database *database, const struct 
 				     key->text, key->size, layer_time_ns(&key->mtime));
 }
 
-static int delete_key(struct layer *layer, struct database *database, const char *name)
+static int undo_key(struct layer *layer, struct database *database,
+		    const struct layer_undone *undone)
 {
-	const int rc = layer_touch(layer, database, LAYER_METADATA_TIME);
+	struct layer_key key = { .name = undone->name, .removed = true };
+	int rc;
 
-	return rc < 0 ? rc : database_run(database, "DELETE FROM key WHERE name = ?", "t", name);
-}
-
-static int leave_key(struct layer *layer, struct database *database,
-		     const struct layer_key_left *left)
-{
-	struct layer_key key;
-
-	if (!left)
-		return 0;
-	if (left->reverts)
-		return delete_key(layer, database, left->name);
-	key = (struct layer_key){ .name = left->name, .removed = true };
-	clock_gettime(CLOCK_REALTIME, &key.mtime);
-	return put_key(layer, database, &key);
+	if (undone->removed) {
+		clock_gettime(CLOCK_REALTIME, &key.mtime);
+		return put_key(layer, database, &key);
+	}
+	rc = layer_touch(layer, database, LAYER_METADATA_TIME);
+	return rc < 0 ? rc
+		      : database_run(database, "DELETE FROM key WHERE name = ?", "t", key.name);
 }
 
 struct key_change {
 	struct layer_key key;
-	const struct layer_key_left *left;
+	const struct layer_undone *left;
 };
 
 static int apply_key(struct layer *layer, struct database *database, const void *context)
@@ -52,7 +45,7 @@ static int apply_key(struct layer *layer, struct database *database, const void 
 	const struct key_change *change = context;
 	const int rc = put_key(layer, database, &change->key);
 
-	return rc == 0 ? leave_key(layer, database, change->left) : rc;
+	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
 }
 
 /* The text of a value, to free. NULL with *rc set. */
@@ -75,37 +68,17 @@ static uint8_t *text_of(struct view *text, size_t *size, int *rc)
 }
 
 int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
-		    const struct layer_key_left *left)
+		    const struct layer_undone *left)
 {
 	struct key_change change = { *key, left };
-	uint8_t *bytes = NULL;
-	int rc = 0;
+	int rc;
+	uint8_t *bytes = text_of(text, &change.key.size, &rc);
 
-	if (text) {
-		bytes = text_of(text, &change.key.size, &rc);
-		change.key.text = bytes;
-	}
+	change.key.text = bytes;
 	if (rc == 0)
-		rc = layer_apply(layer, apply_key, &change, key->removed);
+		rc = layer_apply(layer, apply_key, &change, false);
 	free(bytes);
 	return rc;
-}
-
-static int apply_revert(struct layer *layer, struct database *database, const void *context)
-{
-	const struct key_change *change = context;
-	const int rc = delete_key(layer, database, change->key.name);
-
-	return rc == 0 ? leave_key(layer, database, change->left) : rc;
-}
-
-int layer_revert_key(struct layer *layer, const char *name, const struct layer_key_left *left)
-{
-	const struct key_change change = { .key = { .name = name }, .left = left };
-
-	if (!left && !layer_exists(layer))
-		return 0;
-	return layer_apply(layer, apply_revert, &change, true);
 }
 
 /* Whom to tell of the rows of a query, with the database locked: it changes only the model. */
@@ -229,21 +202,12 @@ int layer_write_adapter(struct layer *layer, const struct layer_adapter *adapter
 	return layer_apply(layer, apply_adapter, adapter, false);
 }
 
-static int delete_adapter(struct layer *layer, struct database *database, const char *file)
+static int undo_adapter(struct layer *layer, struct database *database, const char *file)
 {
 	const int rc = layer_touch(layer, database, CLASS_ADAPTERS);
 
 	return rc < 0 ? rc
 		      : database_run(database, "DELETE FROM adapter WHERE file = ?", "t", file);
-}
-
-int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n)
-{
-	struct layer_undone undone[LAYER_ADAPTER_FILES];
-
-	for (size_t i = 0; i < n; i++)
-		undone[i] = (struct layer_undone){ .klass = CLASS_ADAPTERS, .file = files[i] };
-	return layer_undo(layer, undone, n);
 }
 
 static int say_adapter(struct layer *layer, sqlite3_stmt *row, void *context)
@@ -290,18 +254,6 @@ int layer_write_merge(struct layer *layer, const struct layer_merge *merge)
 		       : layer_apply(layer, apply_merge, merge, false);
 }
 
-static int apply_no_merge(struct layer *layer, struct database *database, const void *context)
-{
-	(void)layer;
-	(void)context;
-	return database_run(database, "DELETE FROM merge", "");
-}
-
-int layer_drop_merge(struct layer *layer)
-{
-	return layer_exists(layer) ? layer_apply(layer, apply_no_merge, NULL, true) : 0;
-}
-
 static int say_merge(struct layer *layer, sqlite3_stmt *row, void *context)
 {
 	struct layer_merge *merge = context;
@@ -326,23 +278,34 @@ struct undo_change {
 	size_t n;
 };
 
-static int apply_undone(struct layer *layer, struct database *database,
-			const struct layer_undone *undone)
+static int undo_type(struct layer *layer, struct database *database,
+		     const struct layer_undone *undone)
 {
-	const size_t n = strlen(undone->file);
-	struct layer_type type;
-	char name[NAME_MAX + 1];
-	int rc;
+	const struct layer_type own = { .klass = undone->klass, .name = undone->name };
 
-	if (undone->is_key)
-		return delete_key(layer, database, undone->file);
-	if (n < 5 || n > NAME_MAX || strcmp(undone->file + n - 4, ".bin") != 0)
-		return delete_adapter(layer, database, undone->file);
-	memcpy(name, undone->file, n - 4);
-	name[n - 4] = '\0';
-	type = (struct layer_type){ .klass = undone->klass, .name = name };
-	rc = put_type(layer, database, &type);
-	return rc == 0 ? layer_delete_slot(layer, database, undone->klass, name) : rc;
+	return put_type(layer, database, &own);
+}
+
+int layer_undo_one(struct layer *layer, struct database *database,
+		   const struct layer_undone *undone)
+{
+	int rc = 0;
+
+	if (!undone)
+		return 0;
+	switch (undone->item) {
+	case LAYER_SLOT:
+	case LAYER_TYPED_SLOT:
+		if (undone->item == LAYER_TYPED_SLOT)
+			rc = undo_type(layer, database, undone);
+		return rc == 0 ? layer_undo_slot(layer, database, undone) : rc;
+	case LAYER_KEY:
+		return undo_key(layer, database, undone);
+	case LAYER_ADAPTER:
+		return undo_adapter(layer, database, undone->name);
+	default:
+		return database_run(database, "DELETE FROM merge", "");
+	}
 }
 
 static int apply_undo(struct layer *layer, struct database *database, const void *context)
@@ -351,13 +314,17 @@ static int apply_undo(struct layer *layer, struct database *database, const void
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < change->n; i++)
-		rc = apply_undone(layer, database, &change->undone[i]);
+		rc = layer_undo_one(layer, database, &change->undone[i]);
 	return rc;
 }
 
 int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n)
 {
 	const struct undo_change change = { undone, n };
+	bool says = layer_exists(layer);
 
-	return layer_exists(layer) ? layer_apply(layer, apply_undo, &change, true) : 0;
+	/* Without a directory the layer says nothing about anything. */
+	for (size_t i = 0; i < n; i++)
+		says |= undone[i].removed;
+	return says ? layer_apply(layer, apply_undo, &change, true) : 0;
 }

@@ -15,6 +15,7 @@
 
 struct error;
 struct layer;
+struct layer_undone;
 struct view;
 
 /* A key, by the name of its file in a mount (key_filename.h). */
@@ -27,17 +28,10 @@ struct layer_key {
 	struct timespec mtime;
 };
 
-/* left: NULL, or a key that is changed in the same transaction, for its value was moved: removed,
- * or with reverts, no longer said anything of. */
-struct layer_key_left {
-	const char *name;
-	bool reverts;
-};
+/* The key has that text. left: NULL, or an item that is taken back in the same transaction, for it
+ * was moved. layer_undo() removes keys. */
 int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
-		    const struct layer_key_left *left);
-
-/* The layer says nothing of the key any more. */
-int layer_revert_key(struct layer *layer, const char *name, const struct layer_key_left *left);
+		    const struct layer_undone *left);
 
 /* Call found for each key of which the layer says something. It returns 0, or -errno with err set,
  * which ends it. Returns that, or -errno with err set where not all can be read. */
@@ -69,10 +63,6 @@ struct layer_adapter {
 };
 int layer_write_adapter(struct layer *layer, const struct layer_adapter *adapter);
 
-/* None of these n files, at most LAYER_ADAPTER_FILES, is there any more. */
-#define LAYER_ADAPTER_FILES 8
-int layer_remove_adapter(struct layer *layer, const char *const *files, size_t n);
-
 /* As layer_each_key(). */
 typedef int layer_adapter_fn(void *context, const struct layer_adapter *adapter, struct error *err);
 int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context,
@@ -88,9 +78,8 @@ struct layer_merge {
 	struct timespec mtime;
 };
 
-/* The layer has that merge: -EFBIG its text is longer. Or none. */
+/* The layer has that merge: -EFBIG its text is longer. */
 int layer_write_merge(struct layer *layer, const struct layer_merge *merge);
-int layer_drop_merge(struct layer *layer);
 
 /* The merge, whose text is to be freed. Returns 1; 0: there is none; or -errno: EBADMSG it is no
  * text. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_slots.c - see layer.h and layer_slots.h: the content of slots. */
-#include "fs/layer/layer_slots.h"
+/* layer_slots.c - see layer.h: the content of slots. */
 #include "fs/base/donor.h"
 #include "fs/layer/blobs.h"
 #include "fs/layer/database.h"
@@ -89,57 +88,45 @@ static int put_row(struct layer *layer, struct database *database, const struct 
 	return rc == 0 ? layer_touch(layer, database, row->klass) : rc;
 }
 
-int layer_delete_slot(struct layer *layer, struct database *database, enum organ_class klass,
-		      const char *name)
+int layer_undo_slot(struct layer *layer, struct database *database,
+		    const struct layer_undone *undone)
 {
+	struct slot_row row = { .klass = undone->klass,
+				.name = undone->name,
+				.kind = LAYER_WHITEOUT };
 	int64_t before;
-	int rc = find_blob(database, klass, name, &before);
+	int rc;
 
+	if (undone->removed) {
+		clock_gettime(CLOCK_REALTIME, &row.mtime);
+		return put_row(layer, database, &row);
+	}
+	rc = find_blob(database, row.klass, row.name, &before);
 	if (rc == 0)
 		rc = database_run(database, "DELETE FROM slot WHERE class = ? AND name = ?", "tt",
-				  class_name(klass), name);
+				  class_name(row.klass), row.name);
 	if (rc == 0 && before)
 		rc = blob_drop(layer, database, (uint64_t)before);
-	return rc == 0 ? layer_touch(layer, database, klass) : rc;
+	return rc == 0 ? layer_touch(layer, database, row.klass) : rc;
 }
 
-static int put_whiteout(struct layer *layer, struct database *database, enum organ_class klass,
-			const char *name)
-{
-	struct slot_row row = { .klass = klass, .name = name, .kind = LAYER_WHITEOUT };
-
-	clock_gettime(CLOCK_REALTIME, &row.mtime);
-	return put_row(layer, database, &row);
-}
-
-int layer_leave_slot(struct layer *layer, struct database *database, const struct layer_left *left)
-{
-	if (!left)
-		return 0;
-	return left->whiteout ? put_whiteout(layer, database, left->klass, left->name)
-			      : layer_delete_slot(layer, database, left->klass, left->name);
-}
-
-/* A change of one slot, and of one that is left. */
+/* A change of one slot, and of an item that is left. */
 struct slot_change {
 	struct slot_row row;
-	const struct layer_left *left;
-	bool reverts; /* the row goes */
+	const struct layer_undone *left;
 };
 
 static int apply_slot(struct layer *layer, struct database *database, const void *context)
 {
 	const struct slot_change *change = context;
-	const int rc = change->reverts ? layer_delete_slot(layer, database, change->row.klass,
-							   change->row.name)
-				       : put_row(layer, database, &change->row);
+	const int rc = put_row(layer, database, &change->row);
 
-	return rc == 0 ? layer_leave_slot(layer, database, change->left) : rc;
+	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
 }
 
 int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
 			const struct layer_origin *origin, const char *reference,
-			const struct timespec *mtime, const struct layer_left *left)
+			const struct timespec *mtime, const struct layer_undone *left)
 {
 	const struct slot_change change = { .row = { .klass = klass,
 						     .name = name,
@@ -157,7 +144,7 @@ int layer_put_reference(struct layer *layer, enum organ_class klass, const char 
 int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
 		   const struct layer_origin *origin, const char *target, const char *seen,
 		   uid_t uid, gid_t gid, const struct timespec *mtime,
-		   const struct layer_left *left)
+		   const struct layer_undone *left)
 {
 	const struct slot_change change = { .row = { .klass = klass,
 						     .name = name,
@@ -171,33 +158,6 @@ int layer_put_link(struct layer *layer, enum organ_class klass, const char *name
 					    .left = left };
 
 	return layer_apply(layer, apply_slot, &change, false);
-}
-
-int layer_revert(struct layer *layer, enum organ_class klass, const char *name,
-		 const struct layer_left *left)
-{
-	const struct slot_change change = { .row = { .klass = klass, .name = name },
-					    .left = left,
-					    .reverts = true };
-
-	/* Without a directory it says nothing about anything. */
-	if (!left && !layer_exists(layer))
-		return 0;
-	return layer_apply(layer, apply_slot, &change, true);
-}
-
-static int apply_removal(struct layer *layer, struct database *database, const void *context)
-{
-	return layer_leave_slot(layer, database, context);
-}
-
-int layer_remove(struct layer *layer, enum organ_class klass, const char *name, bool whiteout)
-{
-	const struct layer_left left = { klass, name, whiteout };
-
-	if (!whiteout && !layer_exists(layer))
-		return 0;
-	return layer_apply(layer, apply_removal, &left, true);
 }
 
 static int apply_seen(struct layer *layer, struct database *database, const void *context)
@@ -411,7 +371,7 @@ static int share_with_other(struct layer *from, struct blob *blob, struct layer 
 
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
 	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
-	       const struct layer_left *left, struct backing **file)
+	       const struct layer_undone *left, struct backing **file)
 {
 	struct slot_change change = { .row = { .klass = new_class,
 					       .name = new_name,

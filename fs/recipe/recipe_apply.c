@@ -170,28 +170,25 @@ int recipe_apply(struct recipe_replay *replay)
 void recipe_list(const struct recipe_replay *replay, struct undo_list *list)
 {
 	const struct recipe *recipe = &replay->recipe;
-	char name[KEY_FILENAME_MAX + ANATOMY_NAME_MAX + 8];
+	char name[KEY_FILENAME_MAX + 1];
 
-	for (size_t i = 0; i < recipe->n_grafts; i++) {
-		snprintf(name, sizeof(name), "%s.bin", replay->grafts[i].name);
-		undo_list_add(list, false, replay->grafts[i].place.klass, name);
-	}
+	for (size_t i = 0; i < recipe->n_grafts; i++)
+		undo_list_add(list, LAYER_TYPED_SLOT, replay->grafts[i].place.klass,
+			      replay->grafts[i].name);
 	for (size_t i = 0; i < recipe->n_types; i++) {
 		enum organ_class klass = CLASSES;
 		const char *slash = strchr(recipe->types[i].slot.bytes, '/');
 
-		if (!slash || !class_find(recipe->types[i].slot.bytes,
-					  (size_t)(slash - recipe->types[i].slot.bytes), &klass))
-			continue;
-		snprintf(name, sizeof(name), "%s.bin", slash + 1);
-		undo_list_add(list, false, klass, name);
+		if (slash && class_find(recipe->types[i].slot.bytes,
+					(size_t)(slash - recipe->types[i].slot.bytes), &klass))
+			undo_list_add(list, LAYER_TYPED_SLOT, klass, slash + 1);
 	}
 	for (size_t i = 0; i < recipe->n_keys; i++) {
 		key_filename(recipe->keys[i].key.bytes, recipe->keys[i].key.length, name);
-		undo_list_add(list, true, 0, name);
+		undo_list_add(list, LAYER_KEY, 0, name);
 	}
 	for (size_t i = 0; i < recipe->n_adapters; i++)
-		undo_list_add(list, false, CLASS_ADAPTERS, recipe->adapters[i].file.bytes);
+		undo_list_add(list, LAYER_ADAPTER, 0, recipe->adapters[i].file.bytes);
 	/* Which may come by itself. */
-	undo_list_add(list, false, CLASS_ADAPTERS, ADAPTERS_COPIED ".alpha");
+	undo_list_add(list, LAYER_ADAPTER, 0, ADAPTERS_COPIED ".alpha");
 }

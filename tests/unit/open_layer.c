@@ -106,7 +106,12 @@ int keep_text(struct layer *layer, enum organ_class klass, const char *name, con
 
 int white_out(struct layer *layer, enum organ_class klass, const char *name)
 {
-	return layer_remove(layer, klass, name, true);
+	return layer_undo(layer, &(struct layer_undone){ LAYER_SLOT, klass, name, true }, 1);
+}
+
+int revert(struct layer *layer, enum organ_class klass, const char *name)
+{
+	return layer_undo(layer, &(struct layer_undone){ LAYER_SLOT, klass, name, false }, 1);
 }
 
 static int list_one(void *context, const struct layer_entry *entry, struct error *err)

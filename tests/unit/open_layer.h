@@ -40,8 +40,9 @@ int keep_bytes(struct layer *layer, enum organ_class klass, const char *name,
 /* Stage that text and put it in force. */
 int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text);
 
-/* The slot is removed, and the layer says so. */
+/* The slot is removed, and the layer says so; or the layer says nothing about it. */
 int white_out(struct layer *layer, enum organ_class klass, const char *name);
+int revert(struct layer *layer, enum organ_class klass, const char *name);
 
 /* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
  * cannot open, "CLASS/NAME>TARGET " for links, "CLASS/NAME@TEXT " for references, "CLASS/NAME- "

@@ -150,7 +150,7 @@ static void dropped_blob_is_read_to_the_end_by_who_holds_it(void **state)
 		assert_int_equal(blob_files(&scene), 0);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 1);
 		assert_layer(scene.layer, "organs/up=other ");
-		assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "up", NULL), 0);
+		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "up"), 0);
 		assert_bytes(&scene, held, sizes[i]);
 		backing_unref(held);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 0);
@@ -246,7 +246,7 @@ static void blob_that_is_not_as_its_row_says_is_not_read(void **state)
 			fail_msg("case %zu: read", i);
 		backing_unref(file);
 		/* The slot can be given up all the same. */
-		assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "up", NULL), 0);
+		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "up"), 0);
 		assert_layer(scene.layer, "");
 		close_scene(&scene);
 	}

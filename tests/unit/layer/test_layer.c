@@ -496,7 +496,7 @@ static void a_reader_of_a_named_layer_writes_nothing(void **state)
 	site.manner.read_only = true;
 	layer = open_at(state, &site, &err);
 	assert_layer(layer, FILLED);
-	assert_int_equal(layer_remove(layer, CLASS_ORGANS, "x", true), -EROFS);
+	assert_int_equal(white_out(layer, CLASS_ORGANS, "x"), -EROFS);
 	assert_int_equal(layer_record_seen(layer, CLASS_ORGANS, "x", "y", "z"), 0);
 	layer_close(layer);
 	assert_true(exists(in_temp(state, "deep/down/layer/blobs/77").text));
@@ -630,12 +630,12 @@ static int add_organ(struct layer *layer)
 
 static int remove_organ(struct layer *layer)
 {
-	return layer_remove(layer, CLASS_ORGANS, "up", true);
+	return white_out(layer, CLASS_ORGANS, "up");
 }
 
 static int forget(struct layer *layer)
 {
-	return layer_revert(layer, CLASS_ORGANS, "up", NULL);
+	return revert(layer, CLASS_ORGANS, "up");
 }
 
 static int share(struct layer *layer)
@@ -670,7 +670,7 @@ static void a_change_that_cannot_be_made_durable_changes_nothing(void **state)
 		const int code = codes[i % ARRAY_LENGTH(codes)];
 		struct layer *layer = open_layer(&site);
 
-		assert_int_equal(layer_revert(layer, CLASS_ORGANS, "new", NULL), 0);
+		assert_int_equal(revert(layer, CLASS_ORGANS, "new"), 0);
 		assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
 		assert_int_equal(layer_put_reference(layer, CLASS_ORGANS, "ref", NULL, "r", &mtime,
 						     NULL),

@@ -106,7 +106,7 @@ static void the_newest_of_several_is_taken_up(void **state)
 	layer_close(layer);
 	/* One that holds nothing counts for nothing. */
 	layer = open_layer(&site);
-	assert_int_equal(layer_revert(layer, CLASS_ORGANS, "up", NULL), 0);
+	assert_int_equal(revert(layer, CLASS_ORGANS, "up"), 0);
 	layer_close(layer);
 	layer = open_layer(&site);
 	assert_string_equal(layer_path(layer), paths[0].text);

@@ -325,7 +325,7 @@ static void commit_is_not_found_when_the_disk_fails_for_a_while_from_its_sync_on
 	database_fails_from_sync(EIO);
 	for (unsigned i = 2; i < 5; i++)
 		assert_int_equal(apply_one(scene.layer, &(struct step){ .number = i }), -EIO);
-	assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "up", NULL), -EIO);
+	assert_int_equal(revert(scene.layer, CLASS_ORGANS, "up"), -EIO);
 	database_syncs_fail(0);
 	assert_true(database_write_failed());
 	assert_int_equal(apply_one(scene.layer, &(struct step){ .number = 5 }), 0);

@@ -81,16 +81,24 @@ static void assert_says(struct layer *layer, const char *keys, const char *adapt
 }
 
 static int write_key(struct layer *layer, const char *name, const char *type, const char *text,
-		     const struct layer_key_left *left)
+		     const struct layer_undone *left)
 {
-	const struct layer_key key = {
-		.name = name, .removed = !text, .type = type, .mtime = MTIME
-	};
-	struct view *view = text ? view_of_text(strdup(text), strlen(text)) : NULL;
+	const struct layer_key key = { .name = name, .type = type, .mtime = MTIME };
+	struct view *view = view_of_text(strdup(text), strlen(text));
 	const int rc = layer_write_key(layer, &key, view, left);
 
 	view_unref(view);
 	return rc;
+}
+
+static int undo_key(struct layer *layer, const char *name, bool removed,
+		    const struct layer_undone *left)
+{
+	struct layer_undone undone[2] = { { LAYER_KEY, .name = name, .removed = removed } };
+
+	if (left)
+		undone[1] = *left;
+	return layer_undo(layer, undone, left ? 2 : 1);
 }
 
 static void last_word_of_a_key_counts(void **state)
@@ -98,14 +106,14 @@ static void last_word_of_a_key_counts(void **state)
 	struct scene scene = open_scene(state);
 
 	assert_says(scene.layer, "", "");
-	assert_int_equal(layer_revert_key(scene.layer, "k", NULL), 0);
+	assert_int_equal(undo_key(scene.layer, "k", false, NULL), 0);
 	assert_false(exists(scene.site.state));
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(write_key(scene.layer, "k", NULL, "5\n", NULL), 0);
 		assert_says(scene.layer, "k=,5\n;", "");
 		assert_int_equal(write_key(scene.layer, "k", "bool", "", NULL), 0);
 		assert_says(scene.layer, "k=bool,;", "");
-		assert_int_equal(write_key(scene.layer, "k", NULL, NULL, NULL), 0);
+		assert_int_equal(undo_key(scene.layer, "k", true, NULL), 0);
 		assert_says(scene.layer, "k-;", "");
 	}
 	assert_int_equal(write_key(scene.layer, "\xce\xb8 %", NULL, "6", NULL), 0);
@@ -114,14 +122,15 @@ static void last_word_of_a_key_counts(void **state)
 	assert_says(scene.layer, "k-;\xce\xb8 %=,6;", "");
 	assert_int_equal(ask_layer(scene.layer, "SELECT sum(mtime) FROM key WHERE name != 'k'"),
 			 1000000000007);
-	assert_int_equal(layer_revert_key(scene.layer, "k", NULL), 0);
+	assert_int_equal(undo_key(scene.layer, "k", false, NULL), 0);
 	assert_says(scene.layer, "\xce\xb8 %=,6;", "");
 	close_scene(&scene);
 }
 
 static void key_is_left_in_the_transaction_that_writes_another(void **state)
 {
-	static const struct layer_key_left reverts = { "a", true }, removes = { "a", false };
+	static const struct layer_undone reverts = { LAYER_KEY, .name = "a" },
+					 removes = { LAYER_KEY, .name = "a", .removed = true };
 	struct scene scene = open_scene(state);
 
 	must(write_key(scene.layer, "a", NULL, "1", NULL) == 0);
@@ -129,9 +138,9 @@ static void key_is_left_in_the_transaction_that_writes_another(void **state)
 	assert_says(scene.layer, "b=,1;", "");
 	assert_int_equal(write_key(scene.layer, "b", NULL, "2", &removes), 0);
 	assert_says(scene.layer, "a-;b=,2;", "");
-	assert_int_equal(layer_revert_key(scene.layer, "b", &reverts), 0);
+	assert_int_equal(undo_key(scene.layer, "b", false, &reverts), 0);
 	assert_says(scene.layer, "", "");
-	assert_int_equal(layer_revert_key(scene.layer, "b", &removes), 0);
+	assert_int_equal(undo_key(scene.layer, "b", false, &removes), 0);
 	assert_says(scene.layer, "a-;", "");
 	close_scene(&scene);
 }
@@ -148,10 +157,12 @@ static int write_adapter(struct layer *layer, const char *file, const char *targ
 
 static void adapters_are_read_back_and_removed(void **state)
 {
-	static const char *const files[] = { "a.gguf", "a.scale", "none" };
+	static const struct layer_undone files[] = { { LAYER_ADAPTER, .name = "a.gguf" },
+						     { LAYER_ADAPTER, .name = "a.scale" },
+						     { LAYER_ADAPTER, .name = "none" } };
 	struct scene scene = open_scene(state);
 
-	assert_int_equal(layer_remove_adapter(scene.layer, files, 3), 0);
+	assert_int_equal(layer_undo(scene.layer, files, 3), 0);
 	assert_false(exists(scene.site.state));
 	assert_int_equal(write_adapter(scene.layer, "a.gguf", "../a b", NULL), 0);
 	assert_int_equal(write_adapter(scene.layer, "a.scale", NULL, "0.5"), 0);
@@ -160,7 +171,7 @@ static void adapters_are_read_back_and_removed(void **state)
 	layer_close(scene.layer);
 	scene.layer = open_layer(&scene.site);
 	assert_says(scene.layer, "", "a.gguf ../a b -;a.scale - 0.5;b.scale - 2;");
-	assert_int_equal(layer_remove_adapter(scene.layer, files, 3), 0);
+	assert_int_equal(layer_undo(scene.layer, files, 3), 0);
 	assert_says(scene.layer, "", "b.scale - 2;");
 	/* Either a target or a text. */
 	assert_int_equal(write_adapter(scene.layer, "c", NULL, NULL), -EINVAL);
@@ -171,6 +182,7 @@ static void adapters_are_read_back_and_removed(void **state)
 
 static void merge_is_read_back_and_dropped(void **state)
 {
+	static const struct layer_undone no_merge = { .item = LAYER_MERGE };
 	struct scene scene = open_scene(state);
 	struct layer_merge merge = {
 		.text = (char *)"models:\n", .uid = 5, .gid = 6, .mtime = MTIME
@@ -178,7 +190,7 @@ static void merge_is_read_back_and_dropped(void **state)
 	struct layer_merge read;
 
 	assert_int_equal(layer_read_merge(scene.layer, &read), 0);
-	assert_int_equal(layer_drop_merge(scene.layer), 0);
+	assert_int_equal(layer_undo(scene.layer, &no_merge, 1), 0);
 	assert_false(exists(scene.site.state));
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(layer_write_merge(scene.layer, &merge), 0);
@@ -189,7 +201,7 @@ static void merge_is_read_back_and_dropped(void **state)
 	assert_int_equal(read.mtime.tv_sec, 1000);
 	assert_int_equal(read.uid, geteuid() == 0 ? 5 : geteuid());
 	free(read.text);
-	assert_int_equal(layer_drop_merge(scene.layer), 0);
+	assert_int_equal(layer_undo(scene.layer, &no_merge, 1), 0);
 	assert_int_equal(layer_read_merge(scene.layer, &read), 0);
 	assert_null(read.text);
 	merge.text = malloc(LAYER_MERGE_MAX + 2);
@@ -233,7 +245,7 @@ static void full_disk_refuses_what_is_written_and_not_what_is_taken_back(void **
 	database_writes_fail(ENOSPC, reserve.text);
 	assert_int_equal(write_key(scene.layer, "a", NULL, "2", NULL), -ENOSPC);
 	assert_int_equal(write_adapter(scene.layer, "a.scale", NULL, "1"), -ENOSPC);
-	assert_int_equal(layer_revert_key(scene.layer, "a", NULL), 0);
+	assert_int_equal(undo_key(scene.layer, "a", false, NULL), 0);
 	assert_true(database_write_failed());
 	assert_says(scene.layer, "", "");
 	close_scene(&scene);

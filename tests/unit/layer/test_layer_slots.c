@@ -83,13 +83,13 @@ static struct looking look(struct layer *layer, const char *name)
 	return looking;
 }
 
-static int put_link(struct layer *layer, const char *name, const struct layer_left *left)
+static int put_link(struct layer *layer, const char *name, const struct layer_undone *left)
 {
 	return layer_put_link(layer, CLASS_ORGANS, name, NULL, "/there", "seen", 12, 34, &mtime,
 			      left);
 }
 
-static int put_reference(struct layer *layer, const char *name, const struct layer_left *left)
+static int put_reference(struct layer *layer, const char *name, const struct layer_undone *left)
 {
 	return layer_put_reference(layer, CLASS_ORGANS, name, NULL, "text", &mtime, left);
 }
@@ -177,9 +177,9 @@ static void origin_of_a_copy_is_read_back(void **state)
 
 static void slot_is_left_in_the_transaction_that_fills_another(void **state)
 {
-	static const struct layer_left gone = { CLASS_ORGANS, "a", false },
-				       whited = { CLASS_ORGANS, "a", true };
-	static const struct layer_left *const lefts[] = { &gone, &whited };
+	static const struct layer_undone gone = { LAYER_SLOT, CLASS_ORGANS, "a", false },
+					 whited = { LAYER_SLOT, CLASS_ORGANS, "a", true };
+	static const struct layer_undone *const lefts[] = { &gone, &whited };
 	struct scene scene = open_scene(state);
 
 	for (size_t i = 0; i < ARRAY_LENGTH(lefts); i++) {
@@ -199,7 +199,12 @@ static void slot_is_left_in_the_transaction_that_fills_another(void **state)
 		backing_unref(file);
 		assert_layer(scene.layer, i ? "organs/a- organs/b=x " : "organs/b=x ");
 		must(keep_text(scene.layer, CLASS_ORGANS, "a", "x") == 0);
-		assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "b", lefts[i]), 0);
+		assert_int_equal(layer_undo(scene.layer,
+					    (struct layer_undone[]){
+						    { LAYER_SLOT, CLASS_ORGANS, "b", false },
+						    *lefts[i] },
+					    2),
+				 0);
 		assert_layer(scene.layer, i ? "organs/a- " : "");
 	}
 	close_scene(&scene);
@@ -209,15 +214,15 @@ static void removal_says_so_or_nothing(void **state)
 {
 	struct scene scene = open_scene(state);
 
-	assert_int_equal(layer_remove(scene.layer, CLASS_ORGANS, "a", false), 0);
-	assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "a", NULL), 0);
+	assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
+	assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
 	assert_false(exists(scene.site.state));
-	assert_int_equal(layer_remove(scene.layer, CLASS_ORGANS, "a", true), 0);
-	assert_int_equal(layer_remove(scene.layer, CLASS_ORGANS, "a", true), 0);
+	assert_int_equal(white_out(scene.layer, CLASS_ORGANS, "a"), 0);
+	assert_int_equal(white_out(scene.layer, CLASS_ORGANS, "a"), 0);
 	assert_layer(scene.layer, "organs/a- ");
 	must(keep_text(scene.layer, CLASS_ORGANS, "a", "x") == 0);
 	assert_layer(scene.layer, "organs/a=x ");
-	assert_int_equal(layer_remove(scene.layer, CLASS_ORGANS, "a", false), 0);
+	assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
 	assert_layer(scene.layer, "");
 	assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 0);
 	close_scene(&scene);
@@ -300,10 +305,10 @@ static void linked_copies_share_their_bytes_within_and_between_layers(void **sta
 		assert_int_equal(ask_layer(other, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(in_temp(state, "other/blobs").text), i);
 		/* As long as one slot has it, it stays. */
-		assert_int_equal(layer_revert(scene.layer, CLASS_ORGANS, "a", NULL), 0);
+		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(path_in(layer_path(scene.layer), "blobs").text), i);
-		assert_int_equal(layer_revert(scene.layer, CLASS_NORM, "b", NULL), 0);
+		assert_int_equal(revert(scene.layer, CLASS_NORM, "b"), 0);
 		assert_int_equal(count_entries(path_in(layer_path(scene.layer), "blobs").text), 0);
 		if (i) {
 			const uint64_t n = (uint64_t)ask_layer(other, "SELECT number FROM blob");
@@ -339,12 +344,14 @@ static void link_of_a_slot_without_copy_is_refused(void **state)
 
 static void undo_takes_back_slots_keys_and_adapters_at_once(void **state)
 {
-	static const struct layer_undone undone[] = { { .klass = CLASS_ORGANS, .file = "up.bin" },
-						      { .klass = CLASS_ORGANS, .file = "link.bin" },
-						      { .klass = CLASS_ORGANS, .file = "none.bin" },
-						      { .is_key = true, .file = "k.x" },
-						      { .klass = CLASS_ADAPTERS,
-							.file = "a.scale" } };
+	static const struct layer_undone removed = { LAYER_KEY, .name = "k.x", .removed = true };
+	static const struct layer_undone undone[] = {
+		{ LAYER_TYPED_SLOT, .klass = CLASS_ORGANS, .name = "up" },
+		{ LAYER_TYPED_SLOT, .klass = CLASS_ORGANS, .name = "link" },
+		{ LAYER_TYPED_SLOT, .klass = CLASS_ORGANS, .name = "none" },
+		{ LAYER_KEY, .name = "k.x" },
+		{ LAYER_ADAPTER, .name = "a.scale" },
+	};
 	struct scene scene = open_scene(state);
 
 	assert_int_equal(layer_undo(scene.layer, undone, ARRAY_LENGTH(undone)), 0);
@@ -353,9 +360,7 @@ static void undo_takes_back_slots_keys_and_adapters_at_once(void **state)
 	must(keep_text(scene.layer, CLASS_ORGANS, "down", "d") == 0);
 	must(keep_text(scene.layer, CLASS_ADAPTERS, "pair", "p") == 0);
 	must(put_link(scene.layer, "link", NULL) == 0);
-	must(layer_write_key(scene.layer,
-			     &(struct layer_key){ .name = "k.x", .removed = true, .mtime = mtime },
-			     NULL, NULL) == 0);
+	must(layer_undo(scene.layer, &removed, 1) == 0);
 	must(layer_write_adapter(scene.layer, &(struct layer_adapter){ .file = "a.scale",
 								       .text = "1",
 								       .mtime = mtime }) == 0);
@@ -448,7 +453,7 @@ static void row_that_cannot_be_is_refused_or_has_nothing_of_what_cannot_be(void 
 			       NULL, &file) == 0)
 			backing_unref(file);
 		keep_text(scene.layer, CLASS_ORGANS, "up", "again");
-		layer_revert(scene.layer, CLASS_ORGANS, "up", NULL);
+		revert(scene.layer, CLASS_ORGANS, "up");
 		close_scene(&scene);
 		remove_tree(in_temp(state, "state").text);
 	}
