@@ -165,20 +165,21 @@ static bool is_of_base(const struct filling *filling)
 		strcmp(donor_fingerprint(filling->donor), model_fingerprint(filling->model)) == 0);
 }
 
-const struct layer_origin *filling_origin(const struct filling *filling,
-					  struct layer_origin *origin)
+struct layer_entry filling_entry(const struct filling *filling)
 {
 	const struct organ_place *place = &filling->model->places[filling->tensor];
+	struct layer_entry entry = { .klass = filling->klass,
+				     .name = filling->name,
+				     .origin = { .donor = filling->donor } };
 
-	*origin = (struct layer_origin){ .donor = filling->donor };
-	find_fingerprint(filling, origin->fingerprint);
+	find_fingerprint(filling, entry.origin.fingerprint);
 	if (filling->donor)
-		origin->of = is_of_base(filling) ? REFERENCE_OF_BASE : REFERENCE_OF_ANOTHER;
+		entry.origin.of = is_of_base(filling) ? REFERENCE_OF_BASE : REFERENCE_OF_ANOTHER;
 	if (!filling->is_new && filling->tensor >= filling->model->gguf->n_tensors) {
-		origin->slot = place->tensor;
-		origin->slot_length = place->tensor_length;
+		entry.origin.slot = place->tensor;
+		entry.origin.slot_length = place->tensor_length;
 	}
-	return origin;
+	return entry;
 }
 
 bool filling_name(struct filling *filling, const char *tensor, size_t length)
@@ -314,12 +315,12 @@ static int commit_with_others(struct filling *filling, struct journal_graft *gra
 			      const struct timespec *mtime, struct backing **file)
 {
 	struct model *model = filling->model;
-	struct layer_origin origin;
+	struct layer_entry entry = filling_entry(filling);
+	struct layer_commit *commit;
 	int rc;
-	struct layer_commit *commit =
-		layer_commit_begin(model->layer, filling->seal, filling->klass, filling->name,
-				   filling_origin(filling, &origin), mtime, &rc);
 
+	entry.mtime = *mtime;
+	commit = layer_commit_begin(model->layer, filling->seal, &entry, &rc);
 	if (!commit)
 		return rc;
 	journal_wait(model, graft);

@@ -59,10 +59,9 @@ void filling_find(struct filling *filling);
 struct graft_place;
 int filling_at(struct filling *filling, struct model *model, const struct graft_place *place);
 
-/* With the commit lock held: what the layer is to keep of the slot, which is there, beside what
- * fills it. Returns origin. */
-const struct layer_origin *filling_origin(const struct filling *filling,
-					  struct layer_origin *origin);
+/* With the commit lock held: the layer's entry for the slot, which is there, without its kind and
+ * content; texts are borrowed. */
+struct layer_entry filling_entry(const struct filling *filling);
 
 /* The slot is to be the one of the tensor of that name, which has to be a new one, and of which the
  * file CLASS/NAME.bin is. False: it is not. */

@@ -25,16 +25,15 @@
  * model. NULL: there is no memory for it. */
 static int put_content(struct filling *filling, struct content *content)
 {
-	struct layer *layer = filling->model->layer;
-	struct layer_origin origin;
+	struct layer_entry entry = filling_entry(filling);
+	const bool is_link = content && content_is_link(content);
 	char *text = NULL;
 	int rc = -ENOMEM;
 
-	if (content && content_is_link(content)) {
-		rc = layer_put_link(layer, filling->klass, filling->name,
-				    filling_origin(filling, &origin), content->target,
-				    content->seen, content->uid, content->gid, &content->mtime,
-				    filling->left);
+	if (is_link) {
+		entry.target = content->target;
+		entry.uid = content->uid;
+		entry.gid = content->gid;
 	} else if (content) {
 		if (filling->mtime)
 			content->mtime = *filling->mtime;
@@ -44,10 +43,12 @@ static int put_content(struct filling *filling, struct content *content)
 					       ? REFERENCE_OF_BASE
 					       : REFERENCE_OF_ANOTHER);
 	}
-	if (text)
-		rc = layer_put_reference(layer, filling->klass, filling->name,
-					 filling_origin(filling, &origin), text, &content->mtime,
-					 filling->left);
+	if (is_link || text) {
+		entry.kind = is_link ? LAYER_LINK : LAYER_REFERENCE;
+		entry.reference = is_link ? content->seen : text;
+		entry.mtime = content->mtime;
+		rc = layer_put(filling->model->layer, &entry, filling->left);
+	}
 	free(text);
 	if (rc == 0)
 		return filling_put(filling, content);
@@ -154,14 +155,14 @@ static int share(struct filling *filling, const struct origin *from)
 	const struct organ_place *place = &from->model->places[from->slot];
 	char *name = graft_copy_name(&filling->organ);
 	struct content *content = content_new_whiteout();
-	struct layer_origin origin;
+	struct layer_entry entry;
 	struct backing *file;
 	int rc = -ENOMEM;
 
 	filling->donor = from->content->donor;
+	entry = filling_entry(filling);
 	if (name && content)
-		rc = layer_link(from->model->layer, place->klass, place->name, model->layer,
-				filling->klass, filling->name, filling_origin(filling, &origin),
+		rc = layer_link(from->model->layer, place->klass, place->name, model->layer, &entry,
 				filling->left, &file);
 	if (rc < 0) {
 		content_unref(content);

@@ -140,8 +140,8 @@ struct layer_entry {
 	enum layer_kind kind;
 	const char *name; /* of the slot, without ".bin" */
 	struct timespec mtime;
-	struct backing *file;  /* LAYER_COPY: the organ file, found's from then on; NULL: it cannot
-				* be opened */
+	struct backing *file;  /* LAYER_COPY, of layer_each(): the organ file, found's from then on;
+				* NULL: it cannot be opened */
 	const char *reference; /* LAYER_REFERENCE: the tensor. LAYER_LINK: the tensor that it led
 				* to when it was good; NULL: not known */
 	const char *target;    /* LAYER_LINK: where it leads */
@@ -189,15 +189,13 @@ int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memor
 		     struct layer_seal *seal);
 void layer_seal_release(struct layer *layer, struct layer_seal *seal);
 
-/* Put a sealed stage in force as the slot CLASS/NAME, in two steps, so that several threads wait
- * for the disk at the same time (layer_queue.h). The calls of layer_commit_begin() are in the order
- * of the changes; no other change of the same slot comes between it and the end of
- * layer_commit_wait(). NULL with *rc set. */
+/* Put a sealed stage in force as the entry's slot, in two steps, so that several threads wait for
+ * the disk at the same time (layer_queue.h). The calls of layer_commit_begin() are in the order of
+ * the changes; no other change of the same slot comes between it and the end of
+ * layer_commit_wait(), and the entry's texts stay. NULL with *rc set. */
 struct layer_commit;
 struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *seal,
-					enum organ_class klass, const char *name,
-					const struct layer_origin *origin,
-					const struct timespec *mtime, int *rc);
+					const struct layer_entry *entry, int *rc);
 
 /* Wait until it is durable. Returns 0 with the organ file in *file, or -errno: nothing was changed.
  * The commit is freed. */
@@ -207,26 +205,22 @@ int layer_commit_wait(struct layer_commit *commit, struct backing **file);
 bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
 		      char xxh128[XXH128_TEXT]);
 
-/* From now on the slot holds that; durable. left, here and below: NULL, or an item that is taken
- * back in the same transaction, for it was moved. origin: NULL where nothing of it is to be kept.
- * Each returns 0 or -errno. */
-int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
-			const struct layer_origin *origin, const char *reference,
-			const struct timespec *mtime, const struct layer_undone *left);
-int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
-		   const struct layer_origin *origin, const char *target, const char *seen,
-		   uid_t uid, gid_t gid, const struct timespec *mtime,
-		   const struct layer_undone *left);
+/* From now on the slot holds that: a link or a reference, which is opened with the rights of this
+ * thread; durable. left, here and below: NULL, or an item that is taken back in the same
+ * transaction, for it was moved. Returns 0 or -errno. */
+int layer_put(struct layer *layer, const struct layer_entry *entry,
+	      const struct layer_undone *left);
 
 /* From now on that is known of where the link of the slot led; durable. A layer that is only read
  * stays as it is. Returns 0 or -errno. */
 int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
 		      const char *target, const char *seen);
 
-/* From now on another slot, perhaps of another layer, holds the same organ file, without a copy;
- * durable. Returns 0 and its bytes in *file, or -errno: EXDEV the layers are on two filesystems. */
+/* From now on the entry's slot, perhaps of another layer, holds the same organ file as CLASS/NAME
+ * and has its time, without a copy; durable. Returns 0 and its bytes in *file, or -errno: EXDEV the
+ * layers are on two filesystems. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
-	       const struct layer_undone *left, struct backing **file);
+	       const struct layer_entry *entry, const struct layer_undone *left,
+	       struct backing **file);
 
 #endif

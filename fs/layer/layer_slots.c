@@ -24,19 +24,6 @@ static const char *const kinds[] = { [LAYER_COPY] = "copy",
 				     [LAYER_LINK] = "link",
 				     [LAYER_WHITEOUT] = "removed" };
 
-/* A row of the table slot; what is NULL or 0 is not there. */
-struct slot_row {
-	enum organ_class klass;
-	const char *name;
-	enum layer_kind kind;
-	struct timespec mtime;
-	uint64_t blob;
-	const char *target, *reference;
-	uid_t uid;
-	gid_t gid;
-	const struct layer_origin *origin;
-};
-
 /* The blob that a slot has, or 0. */
 static int find_blob(struct database *database, enum organ_class klass, const char *name,
 		     int64_t *blob)
@@ -50,19 +37,21 @@ static int find_blob(struct database *database, enum organ_class klass, const ch
 }
 
 /* A GGUF that nothing tells from another is not known again. */
-static const struct donor *donor_to_keep(const struct slot_row *row)
+static const struct donor *donor_to_keep(const struct layer_entry *row)
 {
-	const struct layer_origin *origin = row->origin;
+	const struct layer_origin *origin = &row->origin;
 	size_t n;
 
-	if (row->kind != LAYER_COPY || !origin || !origin->donor)
+	if (row->kind != LAYER_COPY || !origin->donor)
 		return NULL;
 	return origin->fingerprint[0] || !donor_tensor(origin->donor, &n) ? origin->donor : NULL;
 }
 
-static int put_row(struct layer *layer, struct database *database, const struct slot_row *row)
+/* blob: its number; 0: it has none. */
+static int put_row(struct layer *layer, struct database *database, const struct layer_entry *row,
+		   uint64_t blob)
 {
-	const struct layer_origin *origin = row->origin;
+	const struct layer_origin *origin = &row->origin;
 	const struct donor *donor = donor_to_keep(row);
 	size_t n = 0;
 	const char *tensor = donor ? donor_tensor(donor, &n) : NULL;
@@ -75,11 +64,9 @@ static int put_row(struct layer *layer, struct database *database, const struct 
 				  "INSERT OR REPLACE INTO slot VALUES"
 				  " (?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				  "tttibitiittbttt", class_name(row->klass), row->name,
-				  kinds[row->kind], layer_time_ns(&row->mtime),
-				  origin ? origin->slot : NULL,
-				  origin && origin->slot ? origin->slot_length : (size_t)0,
-				  (int64_t)row->blob, row->target, (int64_t)row->uid,
-				  (int64_t)row->gid, row->reference,
+				  kinds[row->kind], layer_time_ns(&row->mtime), origin->slot,
+				  origin->slot ? origin->slot_length : (size_t)0, (int64_t)blob,
+				  row->target, (int64_t)row->uid, (int64_t)row->gid, row->reference,
 				  donor ? donor_path(donor) : NULL, tensor, n,
 				  tensor ? origin->fingerprint : NULL, whose,
 				  donor ? donor_view(donor) : NULL);
@@ -91,15 +78,15 @@ static int put_row(struct layer *layer, struct database *database, const struct 
 int layer_undo_slot(struct layer *layer, struct database *database,
 		    const struct layer_undone *undone)
 {
-	struct slot_row row = { .klass = undone->klass,
-				.name = undone->name,
-				.kind = LAYER_WHITEOUT };
+	struct layer_entry row = { .klass = undone->klass,
+				   .name = undone->name,
+				   .kind = LAYER_WHITEOUT };
 	int64_t before;
 	int rc;
 
 	if (undone->removed) {
 		clock_gettime(CLOCK_REALTIME, &row.mtime);
-		return put_row(layer, database, &row);
+		return put_row(layer, database, &row, 0);
 	}
 	rc = find_blob(database, row.klass, row.name, &before);
 	if (rc == 0)
@@ -112,57 +99,33 @@ int layer_undo_slot(struct layer *layer, struct database *database,
 
 /* A change of one slot, and of an item that is left. */
 struct slot_change {
-	struct slot_row row;
+	struct layer_entry row; /* its file is not looked at */
+	uint64_t blob;
 	const struct layer_undone *left;
 };
 
 static int apply_slot(struct layer *layer, struct database *database, const void *context)
 {
 	const struct slot_change *change = context;
-	const int rc = put_row(layer, database, &change->row);
+	const int rc = put_row(layer, database, &change->row, change->blob);
 
 	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
 }
 
-int layer_put_reference(struct layer *layer, enum organ_class klass, const char *name,
-			const struct layer_origin *origin, const char *reference,
-			const struct timespec *mtime, const struct layer_undone *left)
+int layer_put(struct layer *layer, const struct layer_entry *entry, const struct layer_undone *left)
 {
-	const struct slot_change change = { .row = { .klass = klass,
-						     .name = name,
-						     .kind = LAYER_REFERENCE,
-						     .mtime = *mtime,
-						     .reference = reference,
-						     .uid = geteuid(),
-						     .gid = getegid(),
-						     .origin = origin },
-					    .left = left };
+	struct slot_change change = { .row = *entry, .left = left };
 
-	return layer_apply(layer, apply_slot, &change, false);
-}
-
-int layer_put_link(struct layer *layer, enum organ_class klass, const char *name,
-		   const struct layer_origin *origin, const char *target, const char *seen,
-		   uid_t uid, gid_t gid, const struct timespec *mtime,
-		   const struct layer_undone *left)
-{
-	const struct slot_change change = { .row = { .klass = klass,
-						     .name = name,
-						     .kind = LAYER_LINK,
-						     .mtime = *mtime,
-						     .target = target,
-						     .reference = seen,
-						     .uid = uid,
-						     .gid = gid,
-						     .origin = origin },
-					    .left = left };
-
+	if (entry->kind == LAYER_REFERENCE) {
+		change.row.uid = geteuid();
+		change.row.gid = getegid();
+	}
 	return layer_apply(layer, apply_slot, &change, false);
 }
 
 static int apply_seen(struct layer *layer, struct database *database, const void *context)
 {
-	const struct slot_row *row = context;
+	const struct layer_entry *row = context;
 
 	(void)layer;
 	return database_run(database,
@@ -174,7 +137,7 @@ static int apply_seen(struct layer *layer, struct database *database, const void
 int layer_record_seen(struct layer *layer, enum organ_class klass, const char *name,
 		      const char *target, const char *seen)
 {
-	const struct slot_row row = {
+	const struct layer_entry row = {
 		.klass = klass, .name = name, .target = target, .reference = seen
 	};
 
@@ -210,7 +173,7 @@ static int apply_commit(struct layer *layer, struct database *database, const vo
 
 /* The sealed organ file, or NULL with *rc set. */
 static struct backing *open_sealed(struct layer *layer, const struct layer_seal *seal,
-				   const struct slot_row *row, int *rc)
+				   const struct layer_entry *row, int *rc)
 {
 	struct blob blob = { .number = seal->number,
 			     .size = seal->size,
@@ -231,9 +194,7 @@ static struct backing *open_sealed(struct layer *layer, const struct layer_seal 
 }
 
 struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *seal,
-					enum organ_class klass, const char *name,
-					const struct layer_origin *origin,
-					const struct timespec *mtime, int *rc)
+					const struct layer_entry *entry, int *rc)
 {
 	struct layer_commit *commit = calloc(1, sizeof(*commit));
 
@@ -242,12 +203,9 @@ struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *
 		return NULL;
 	commit->layer = layer;
 	commit->seal = seal;
-	commit->slot.row = (struct slot_row){ .klass = klass,
-					      .name = name,
-					      .kind = LAYER_COPY,
-					      .mtime = *mtime,
-					      .blob = seal->number,
-					      .origin = origin };
+	commit->slot.row = *entry;
+	commit->slot.row.kind = LAYER_COPY;
+	commit->slot.blob = seal->number;
 	commit->change.apply = apply_commit;
 	commit->change.context = commit;
 	/* Opened before: once it is durable nothing may fail. */
@@ -320,7 +278,7 @@ bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *n
 static int share_blob(struct layer *layer, struct blob *blob, const struct slot_change *change,
 		      struct backing **file)
 {
-	const struct slot_row *row = &change->row;
+	const struct layer_entry *row = &change->row;
 	struct error err = { 0 };
 	int rc;
 
@@ -352,14 +310,12 @@ static int link_blob(struct layer *from, struct blob *blob, struct layer *to,
 static int share_with_other(struct layer *from, struct blob *blob, struct layer *to,
 			    const struct slot_change *change, struct backing **file)
 {
-	const struct slot_row *row = &change->row;
 	struct layer_commit *commit = NULL;
 	struct layer_seal seal;
 	int rc = link_blob(from, blob, to, &seal);
 
 	if (rc == 0)
-		commit = layer_commit_begin(to, &seal, row->klass, row->name, row->origin,
-					    &row->mtime, &rc);
+		commit = layer_commit_begin(to, &seal, &change->row, &rc);
 	if (commit)
 		rc = layer_commit_wait(commit, file);
 	if (rc < 0 && seal.number && !seal.bytes)
@@ -370,20 +326,17 @@ static int share_with_other(struct layer *from, struct blob *blob, struct layer 
 }
 
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       enum organ_class new_class, const char *new_name, const struct layer_origin *origin,
-	       const struct layer_undone *left, struct backing **file)
+	       const struct layer_entry *entry, const struct layer_undone *left,
+	       struct backing **file)
 {
-	struct slot_change change = { .row = { .klass = new_class,
-					       .name = new_name,
-					       .kind = LAYER_COPY,
-					       .origin = origin },
-				      .left = left };
+	struct slot_change change = { .row = *entry, .left = left };
 	struct blob blob;
 	int rc = read_blob(from, klass, name, &blob, &change.row.mtime);
 
 	if (rc <= 0)
 		return rc < 0 ? rc : -ENOENT;
-	change.row.blob = blob.number;
+	change.row.kind = LAYER_COPY;
+	change.blob = blob.number;
 	rc = from == to ? share_blob(to, &blob, &change, file)
 			: share_with_other(from, &blob, to, &change, file);
 	/* Perhaps no thread has read the other one yet. */

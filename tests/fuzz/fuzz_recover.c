@@ -170,9 +170,13 @@ static void make_layer(struct fuzz *f)
 	require(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS, "blk_1_ffn_up") == 0);
 	require(graft_remove(o.model, SMALL_GATE) == 0);
 	require(graft_link(o.model, SMALL_DOWN, o.model, CLASS_ORGANS, "blk_2_ffn_down") == 0);
-	require(layer_put_link(o.model->layer, CLASS_ORGANS, "blk_3_ffn_down", NULL,
-			       "blk_2_ffn_down.bin", NULL, 0, 0, &(struct timespec){ 1, 0 },
-			       NULL) == 0);
+	require(layer_put(o.model->layer,
+			  &(struct layer_entry){ .klass = CLASS_ORGANS,
+						 .kind = LAYER_LINK,
+						 .name = "blk_3_ffn_down",
+						 .mtime = { 1, 0 },
+						 .target = "blk_2_ffn_down.bin" },
+			  NULL) == 0);
 	edit_key(o.model, "general.name", "other\n");
 	close_model(&o);
 }

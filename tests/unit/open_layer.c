@@ -64,9 +64,13 @@ int commit_seal(struct layer *layer, struct layer_seal *seal, enum organ_class k
 		const char *name, const struct layer_origin *origin, const struct timespec *mtime,
 		struct backing **file)
 {
+	struct layer_entry entry = { .klass = klass, .name = name, .mtime = *mtime };
+	struct layer_commit *commit;
 	int rc;
-	struct layer_commit *commit =
-		layer_commit_begin(layer, seal, klass, name, origin, mtime, &rc);
+
+	if (origin)
+		entry.origin = *origin;
+	commit = layer_commit_begin(layer, seal, &entry, &rc);
 
 	return commit ? layer_commit_wait(commit, file) : rc;
 }

@@ -641,8 +641,9 @@ static int forget(struct layer *layer)
 static int share(struct layer *layer)
 {
 	struct backing *file;
-	const int rc = layer_link(layer, CLASS_ORGANS, "up", layer, CLASS_ORGANS, "ref", NULL, NULL,
-				  &file);
+	const int rc = layer_link(layer, CLASS_ORGANS, "up", layer,
+				  &(struct layer_entry){ .klass = CLASS_ORGANS, .name = "ref" },
+				  NULL, &file);
 
 	if (rc == 0)
 		backing_unref(file);
@@ -663,7 +664,11 @@ static void a_change_that_cannot_be_made_durable_changes_nothing(void **state)
 		{ remove_organ, "organs/ref@r organs/up- " },
 	};
 	static const int codes[] = { EIO, ENOSPC, EDQUOT };
-	const struct timespec mtime = { .tv_sec = 1000 };
+	const struct layer_entry reference = { .klass = CLASS_ORGANS,
+					       .kind = LAYER_REFERENCE,
+					       .name = "ref",
+					       .mtime = { .tv_sec = 1000 },
+					       .reference = "r" };
 	struct site site = small_site(state);
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases) * ARRAY_LENGTH(codes); i++) {
@@ -672,9 +677,7 @@ static void a_change_that_cannot_be_made_durable_changes_nothing(void **state)
 
 		assert_int_equal(revert(layer, CLASS_ORGANS, "new"), 0);
 		assert_int_equal(keep_text(layer, CLASS_ORGANS, "up", "old"), 0);
-		assert_int_equal(layer_put_reference(layer, CLASS_ORGANS, "ref", NULL, "r", &mtime,
-						     NULL),
-				 0);
+		assert_int_equal(layer_put(layer, &reference, NULL), 0);
 		database_writes_fail(code, NULL);
 		assert_int_equal(cases[i / ARRAY_LENGTH(codes)].act(layer), -code);
 		assert_true(database_write_failed());

@@ -85,24 +85,46 @@ static struct looking look(struct layer *layer, const char *name)
 
 static int put_link(struct layer *layer, const char *name, const struct layer_undone *left)
 {
-	return layer_put_link(layer, CLASS_ORGANS, name, NULL, "/there", "seen", 12, 34, &mtime,
-			      left);
+	return layer_put(layer,
+			 &(struct layer_entry){ .klass = CLASS_ORGANS,
+						.kind = LAYER_LINK,
+						.name = name,
+						.mtime = mtime,
+						.target = "/there",
+						.reference = "seen",
+						.uid = 12,
+						.gid = 34 },
+			 left);
 }
 
 static int put_reference(struct layer *layer, const char *name, const struct layer_undone *left)
 {
-	return layer_put_reference(layer, CLASS_ORGANS, name, NULL, "text", &mtime, left);
+	return layer_put(layer,
+			 &(struct layer_entry){ .klass = CLASS_ORGANS,
+						.kind = LAYER_REFERENCE,
+						.name = name,
+						.mtime = mtime,
+						.reference = "text" },
+			 left);
 }
 
 static void slots_of_each_kind_are_read_back(void **state)
 {
-	const struct layer_origin added = { .slot = "blk.0%\xff\n.x", .slot_length = 10 };
+	const struct layer_entry added = {
+		.klass = CLASS_NORM,
+		.kind = LAYER_LINK,
+		.name = "broken",
+		.mtime = mtime,
+		.target = "nowhere",
+		.uid = 1,
+		.gid = 1,
+		.origin = { .slot = "blk.0%\xff\n.x", .slot_length = 10 },
+	};
 	struct scene scene = open_scene(state);
 
 	must(keep_text(scene.layer, CLASS_ORGANS, "copy", "bytes") == 0);
 	must(put_link(scene.layer, "link", NULL) == 0);
-	must(layer_put_link(scene.layer, CLASS_NORM, "broken", &added, "nowhere", NULL, 1, 1,
-			    &mtime, NULL) == 0);
+	must(layer_put(scene.layer, &added, NULL) == 0);
 	must(put_reference(scene.layer, "reference", NULL) == 0);
 	must(white_out(scene.layer, CLASS_ORGANS, "removed") == 0);
 	for (int i = 0; i < 2; i++) {
@@ -194,7 +216,9 @@ static void slot_is_left_in_the_transaction_that_fills_another(void **state)
 		assert_layer(scene.layer, i ? "organs/a- organs/b@text " : "organs/b@text ");
 		must(keep_text(scene.layer, CLASS_ORGANS, "a", "x") == 0);
 		assert_int_equal(layer_link(scene.layer, CLASS_ORGANS, "a", scene.layer,
-					    CLASS_ORGANS, "b", NULL, lefts[i], &file),
+					    &(struct layer_entry){ .klass = CLASS_ORGANS,
+								   .name = "b" },
+					    lefts[i], &file),
 				 0);
 		backing_unref(file);
 		assert_layer(scene.layer, i ? "organs/a- organs/b=x " : "organs/b=x ");
@@ -268,8 +292,9 @@ static void assert_linked(struct layer *from, struct layer *to, const char *name
 	uint8_t *got = malloc(n);
 
 	must(got);
-	assert_int_equal(layer_link(from, CLASS_ORGANS, "a", to, CLASS_NORM, name, NULL, NULL,
-				    &file),
+	assert_int_equal(layer_link(from, CLASS_ORGANS, "a", to,
+				    &(struct layer_entry){ .klass = CLASS_NORM, .name = name },
+				    NULL, &file),
 			 0);
 	assert_int_equal(backing_size(file), n);
 	assert_int_equal(backing_read(file, got, n, 0), 0);
@@ -330,11 +355,13 @@ static void link_of_a_slot_without_copy_is_refused(void **state)
 	struct backing *file;
 
 	must(put_link(scene.layer, "link", NULL) == 0);
-	assert_int_equal(layer_link(scene.layer, CLASS_ORGANS, "link", scene.layer, CLASS_NORM, "x",
-				    NULL, NULL, &file),
+	assert_int_equal(layer_link(scene.layer, CLASS_ORGANS, "link", scene.layer,
+				    &(struct layer_entry){ .klass = CLASS_NORM, .name = "x" }, NULL,
+				    &file),
 			 -ENOENT);
-	assert_int_equal(layer_link(scene.layer, CLASS_ORGANS, "none", scene.layer, CLASS_NORM, "x",
-				    NULL, NULL, &file),
+	assert_int_equal(layer_link(scene.layer, CLASS_ORGANS, "none", scene.layer,
+				    &(struct layer_entry){ .klass = CLASS_NORM, .name = "x" }, NULL,
+				    &file),
 			 -ENOENT);
 	assert_layer(scene.layer, "organs/link>/there ");
 	close_scene(&scene);
@@ -449,8 +476,9 @@ static void row_that_cannot_be_is_refused_or_has_nothing_of_what_cannot_be(void 
 			assert_between(n, 1, 2);
 		/* Neither do these crash. */
 		layer_organ_hash(scene.layer, CLASS_ORGANS, "up", hash);
-		if (layer_link(scene.layer, CLASS_ORGANS, "up", scene.layer, CLASS_NORM, "x", NULL,
-			       NULL, &file) == 0)
+		if (layer_link(scene.layer, CLASS_ORGANS, "up", scene.layer,
+			       &(struct layer_entry){ .klass = CLASS_NORM, .name = "x" }, NULL,
+			       &file) == 0)
 			backing_unref(file);
 		keep_text(scene.layer, CLASS_ORGANS, "up", "again");
 		revert(scene.layer, CLASS_ORGANS, "up");
