@@ -24,18 +24,6 @@ static const char *const kinds[] = { [LAYER_COPY] = "copy",
 				     [LAYER_LINK] = "link",
 				     [LAYER_WHITEOUT] = "removed" };
 
-/* The blob that a slot has, or 0. */
-static int find_blob(struct database *database, enum organ_class klass, const char *name,
-		     int64_t *blob)
-{
-	const int rc = database_number(database, blob,
-				       "SELECT coalesce(blob, 0) FROM slot WHERE class = ? AND "
-				       "name = ?",
-				       "tt", class_name(klass), name);
-
-	return rc < 0 ? rc : 0;
-}
-
 /* A GGUF that nothing tells from another is not known again. */
 static const struct donor *donor_to_keep(const struct layer_entry *row)
 {
@@ -47,29 +35,42 @@ static const struct donor *donor_to_keep(const struct layer_entry *row)
 	return origin->fingerprint[0] || !donor_tensor(origin->donor, &n) ? origin->donor : NULL;
 }
 
-/* blob: its number; 0: it has none. */
-static int put_row(struct layer *layer, struct database *database, const struct layer_entry *row,
-		   uint64_t blob)
+static int insert_row(struct database *database, const struct layer_entry *row, uint64_t blob)
 {
 	const struct layer_origin *origin = &row->origin;
 	const struct donor *donor = donor_to_keep(row);
 	size_t n = 0;
 	const char *tensor = donor ? donor_tensor(donor, &n) : NULL;
 	const char *whose = tensor ? reference_whose[origin->of] : NULL;
-	int64_t before;
-	int rc = find_blob(database, row->klass, row->name, &before);
 
-	if (rc == 0)
-		rc = database_run(database,
-				  "INSERT OR REPLACE INTO slot VALUES"
-				  " (?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				  "tttibitiittbttt", class_name(row->klass), row->name,
-				  kinds[row->kind], layer_time_ns(&row->mtime), origin->slot,
-				  origin->slot ? origin->slot_length : (size_t)0, (int64_t)blob,
-				  row->target, (int64_t)row->uid, (int64_t)row->gid, row->reference,
-				  donor ? donor_path(donor) : NULL, tensor, n,
-				  tensor ? origin->fingerprint : NULL, whose,
-				  donor ? donor_view(donor) : NULL);
+	return database_run(database,
+			    "INSERT OR REPLACE INTO slot VALUES"
+			    " (?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			    "tttibitiittbttt", class_name(row->klass), row->name, kinds[row->kind],
+			    layer_time_ns(&row->mtime), origin->slot,
+			    origin->slot ? origin->slot_length : (size_t)0, (int64_t)blob,
+			    row->target, (int64_t)row->uid, (int64_t)row->gid, row->reference,
+			    donor ? donor_path(donor) : NULL, tensor, n,
+			    tensor ? origin->fingerprint : NULL, whose,
+			    donor ? donor_view(donor) : NULL);
+}
+
+/* From now on the slot has that row, with a blob of that number, 0: of none; or, with deletes, no
+ * row. */
+static int set_row(struct layer *layer, struct database *database, const struct layer_entry *row,
+		   uint64_t blob, bool deletes)
+{
+	const char *klass = class_name(row->klass);
+	int64_t before;
+	int rc = database_number(database, &before,
+				 "SELECT coalesce(blob, 0) FROM slot WHERE class = ? AND name = ?",
+				 "tt", klass, row->name);
+
+	if (rc >= 0 && deletes)
+		rc = database_run(database, "DELETE FROM slot WHERE class = ? AND name = ?", "tt",
+				  klass, row->name);
+	else if (rc >= 0)
+		rc = insert_row(database, row, blob);
 	if (rc == 0 && before)
 		rc = blob_drop(layer, database, (uint64_t)before);
 	return rc == 0 ? layer_touch(layer, database, row->klass) : rc;
@@ -81,20 +82,9 @@ int layer_undo_slot(struct layer *layer, struct database *database,
 	struct layer_entry row = { .klass = undone->klass,
 				   .name = undone->name,
 				   .kind = LAYER_WHITEOUT };
-	int64_t before;
-	int rc;
 
-	if (undone->removed) {
-		clock_gettime(CLOCK_REALTIME, &row.mtime);
-		return put_row(layer, database, &row, 0);
-	}
-	rc = find_blob(database, row.klass, row.name, &before);
-	if (rc == 0)
-		rc = database_run(database, "DELETE FROM slot WHERE class = ? AND name = ?", "tt",
-				  class_name(row.klass), row.name);
-	if (rc == 0 && before)
-		rc = blob_drop(layer, database, (uint64_t)before);
-	return rc == 0 ? layer_touch(layer, database, row.klass) : rc;
+	clock_gettime(CLOCK_REALTIME, &row.mtime);
+	return set_row(layer, database, &row, 0, !undone->removed);
 }
 
 /* A change of one slot, and of an item that is left. */
@@ -107,7 +97,7 @@ struct slot_change {
 static int apply_slot(struct layer *layer, struct database *database, const void *context)
 {
 	const struct slot_change *change = context;
-	const int rc = put_row(layer, database, &change->row, change->blob);
+	const int rc = set_row(layer, database, &change->row, change->blob, false);
 
 	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
 }
