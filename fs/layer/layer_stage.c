@@ -107,8 +107,8 @@ struct sealing {
 	int from;
 	bool in_memory;
 	uint64_t size;
-	uint8_t *bytes; /* ZSTD_FRAME_BYTES */
-	size_t first;	/* so many of them are those of the first frame; 0: that was not read yet */
+	uint8_t *bytes; /* ZSTD_FRAME_BYTES; the first frame until another one is read */
+	size_t first;	/* bytes of the first frame */
 	struct layer_seal *seal;
 };
 
@@ -123,31 +123,17 @@ static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 	return got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
 }
 
-static int read_first(struct sealing *sealing)
-{
-	size_t n;
-	int rc;
-
-	if (sealing->first)
-		return 0;
-	rc = read_frame(sealing, 0, &n);
-	if (rc == 0)
-		sealing->first = n;
-	return rc;
-}
-
-/* Through the hash, and to the writer if there is one, which has the first frame. */
+/* Hash the file, and pass it to the writer, if there is one, which has the first frame. */
 static int pass_on(struct sealing *sealing, struct zstd_writer *writer)
 {
 	XXH3_state_t *hash = XXH3_createState();
-	int rc = hash ? read_first(sealing) : -ENOMEM;
-	size_t n = sealing->first;
+	int rc = hash ? 0 : -ENOMEM;
+	size_t n = writer ? sealing->first : 0;
 
 	if (rc == 0) {
 		XXH3_128bits_reset(hash);
 		XXH3_128bits_update(hash, sealing->bytes, n);
 	}
-	sealing->first = 0;
 	for (uint64_t at = n; rc == 0 && at < sealing->size; at += n) {
 		rc = read_frame(sealing, at, &n);
 		if (rc == 0)
@@ -181,10 +167,8 @@ static int compress(struct sealing *sealing, struct zstd_writer *writer)
 {
 	struct layer *layer = sealing->layer;
 	uint64_t number;
-	int fd, rc = read_first(sealing);
+	int fd, rc = zstd_writer_add(writer, sealing->bytes, sealing->first);
 
-	if (rc == 0)
-		rc = zstd_writer_add(writer, sealing->bytes, sealing->first);
 	if (rc < 0)
 		return rc;
 	if (!zstd_writer_is_worthwhile(writer))
@@ -226,10 +210,7 @@ static int press(struct sealing *sealing)
 static int keep_inline(struct sealing *sealing, uint64_t number)
 {
 	struct layer_seal *seal = sealing->seal;
-	const int rc = read_first(sealing);
 
-	if (rc < 0)
-		return rc;
 	seal->bytes = malloc(sealing->first + 1);
 	if (!seal->bytes)
 		return -ENOMEM;
@@ -239,15 +220,13 @@ static int keep_inline(struct sealing *sealing, uint64_t number)
 	return 0;
 }
 
-/* A file in memory that is too large for a row. */
+/* A file in memory, which is one frame and too large for a row. */
 static int write_out(struct sealing *sealing, uint64_t number)
 {
 	struct layer *layer = sealing->layer;
-	int fd, rc = read_first(sealing);
+	const int fd = blob_create(layer, number);
+	int rc;
 
-	if (rc < 0)
-		return rc;
-	fd = blob_create(layer, number);
 	if (fd < 0)
 		return fd;
 	xxh128_text(XXH3_128bits(sealing->bytes, sealing->first), sealing->seal->xxh128);
@@ -291,9 +270,11 @@ int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memor
 		rc = -errno;
 	} else if (sealing.bytes) {
 		sealing.size = to->size = (uint64_t)stat.st_size;
+		rc = read_frame(&sealing, 0, &sealing.first);
 		/* A file that cannot be compressed, for want of room too, is kept as it is. */
-		to->compressed = sealing.size > BLOB_INLINE_MOST && press(&sealing) == 0;
-		rc = to->compressed ? 0 : seal_as_it_is(&sealing, number);
+		to->compressed = rc == 0 && sealing.size > BLOB_INLINE_MOST && press(&sealing) == 0;
+		if (rc == 0 && !to->compressed)
+			rc = seal_as_it_is(&sealing, number);
 	}
 	free(sealing.bytes);
 	return rc;
