@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
- * others hold are graft_link.c, what an earlier mount left is graft_recover.c. */
+ * others hold are graft_link.c, what an earlier mount left is graft_recover.c, and donors are
+ * graft_donor.c. */
 #include "fs/edit/graft.h"
 #include "fs/base/donor.h"
 #include "fs/edit/adapter_edit.h"
@@ -128,60 +129,6 @@ static int check_new(struct filling *filling)
 	return 0;
 }
 
-/* Of a GGUF; empty: it is none, or cannot be read. */
-static void fingerprint_of(struct backing *file, char text[FINGERPRINT_TEXT])
-{
-	const struct source source = backing_source(file);
-	struct gguf *gguf = gguf_read(&source, NULL);
-
-	if (!gguf || fingerprint(file, gguf, text) < 0)
-		text[0] = '\0';
-	gguf_free(gguf);
-}
-
-/* What tells the donor's GGUF from others; empty: not known. A donor that was seen from outside has
- * it already. */
-static void find_fingerprint(const struct filling *filling, char text[FINGERPRINT_TEXT])
-{
-	struct backing *held = filling->donor ? donor_backing(filling->donor) : NULL;
-
-	text[0] = '\0';
-	if (filling->donor && donor_fingerprint(filling->donor)[0]) {
-		strcpy(text, donor_fingerprint(filling->donor));
-	} else if (held == filling->model->base) {
-		strcpy(text, held ? model_fingerprint(filling->model) : "");
-	} else if (held) {
-		fingerprint_of(held, text);
-	}
-}
-
-/* A donor that was seen from outside has a path. */
-static bool is_of_base(const struct filling *filling)
-{
-	struct backing *base = filling->model->base;
-
-	return donor_backing(filling->donor) == base ||
-	       (strcmp(donor_path(filling->donor), backing_path(base)) == 0 &&
-		strcmp(donor_fingerprint(filling->donor), model_fingerprint(filling->model)) == 0);
-}
-
-struct layer_entry filling_entry(const struct filling *filling)
-{
-	const struct organ_place *place = &filling->model->places[filling->tensor];
-	struct layer_entry entry = { .klass = filling->klass,
-				     .name = filling->name,
-				     .origin = { .donor = filling->donor } };
-
-	find_fingerprint(filling, entry.origin.fingerprint);
-	if (filling->donor)
-		entry.origin.of = is_of_base(filling) ? REFERENCE_OF_BASE : REFERENCE_OF_ANOTHER;
-	if (!filling->is_new && filling->tensor >= filling->model->gguf->n_tensors) {
-		entry.origin.slot = place->tensor;
-		entry.origin.slot_length = place->tensor_length;
-	}
-	return entry;
-}
-
 bool filling_name(struct filling *filling, const char *tensor, size_t length)
 {
 	char name[ANATOMY_NAME_MAX + 1];
@@ -207,25 +154,22 @@ int filling_check(struct filling *filling)
 	const struct organ_place *place;
 	int rc = organ_check_whole(&filling->organ, "the organ", &filling->err);
 
-	if (rc == 0 && filling->is_new && !filling->added_length)
-		rc = check_new(filling);
-	if (rc < 0)
-		return rc;
-	if (filling->is_new)
-		return adapter ? adapters_check(model, filling->added, filling->added_length,
-						&filling->organ, &filling->err)
-			       : 0;
-	place = &model->places[filling->tensor];
-	if (filling->tensor < model->gguf->n_tensors)
+	if (rc == 0 && !filling->is_new && filling->tensor < model->gguf->n_tensors)
 		return organ_fits(&filling->organ, &model->gguf->tensors[filling->tensor],
 				  filling->any_shape, &filling->err);
 	/* What was added may be anything that has the name. */
-	rc = check_again(filling);
-	if (rc < 0)
+	if (rc == 0 && !filling->is_new)
+		rc = check_again(filling);
+	else if (rc == 0 && !filling->added_length)
+		rc = check_new(filling);
+	if (rc < 0 || !adapter)
 		return rc;
-	return adapter ? adapters_check(model, place->tensor, place->tensor_length, &filling->organ,
-					&filling->err)
-		       : 0;
+	if (filling->is_new)
+		return adapters_check(model, filling->added, filling->added_length, &filling->organ,
+				      &filling->err);
+	place = &model->places[filling->tensor];
+	return adapters_check(model, place->tensor, place->tensor_length, &filling->organ,
+			      &filling->err);
 }
 
 bool filling_stand_in(const struct filling *filling, struct organ *organ)
@@ -270,11 +214,12 @@ int filling_put(struct filling *filling, struct content *content)
 
 int filling_reserve(struct filling *filling)
 {
-	struct content *nothing = filling->is_new ? content_new_whiteout() : NULL;
+	struct content *nothing;
 	int rc;
 
 	if (!filling->is_new)
 		return 0;
+	nothing = content_new_whiteout();
 	rc = nothing ? filling_put(filling, nothing) : -ENOMEM;
 	if (rc == 0)
 		filling_find(filling);
@@ -415,7 +360,7 @@ static const char *state_text(const struct filling *filling)
 		       : "; the slot stays removed, as it was before";
 }
 
-int filling_refuse(struct filling *filling, int rc)
+int filling_refuse(const struct filling *filling, int rc)
 {
 	char text[320];
 
@@ -442,6 +387,16 @@ void filling_log_role(const struct filling *filling)
 	content_unref(content);
 }
 
+int filling_end(const struct filling *filling, int rc)
+{
+	if (rc < 0)
+		return filling->moved_on ? rc : filling_refuse(filling, rc);
+	if (filling->klass == CLASS_ADAPTERS)
+		adapter_edit_learn_alpha(filling->model, filling->name);
+	filling_log_role(filling);
+	return 0;
+}
+
 /* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
  * not there any more, or must not be shared for the time it is to have. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
@@ -457,43 +412,6 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 		stage_set_outcome(stage, &from, rc == 0);
 	content_unref(from.content);
 	return rc;
-}
-
-/* Where the staged bytes came from, as far as that showed. */
-static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
-{
-	struct write_source *trace = stage_trace(stage);
-	struct content *content = NULL;
-	struct donor *donor;
-	uint64_t target = 0;
-
-	if (!filling->is_new) {
-		content = slots_get(filling->model->slots, filling->tensor);
-		target = content ? content->ino
-				 : inode_of(filling->model->number, INODE_ORGAN, filling->tensor);
-	}
-	donor = write_source_donor(trace, stage_shown(stage).size, target);
-	content_unref(content);
-	write_source_unref(trace);
-	return donor;
-}
-
-/* The donor, which is used up, with what tells its GGUF from others: what the layer keeps of it is
- * what .recipe says before the next mount too. Reads from the donor. */
-static struct donor *fingerprinted(const struct model *model, struct donor *donor)
-{
-	struct backing *held = donor ? donor_backing(donor) : NULL;
-	char text[FINGERPRINT_TEXT];
-	struct donor *known;
-
-	if (!held || held == model->base || donor_fingerprint(donor)[0])
-		return donor;
-	fingerprint_of(held, text);
-	known = text[0] ? donor_with_fingerprint(donor, text) : NULL;
-	if (!known)
-		return donor;
-	donor_unref(donor);
-	return known;
 }
 
 int filling_at(struct filling *filling, struct model *model, const struct graft_place *place)
@@ -549,16 +467,11 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 		filling->may_be_base = !filling->as_said &&
 				       !filling_has_other_time(filling, &base) &&
 				       !is_merged(filling);
-		filling->donor = fingerprinted(model, donor ? donor_ref(donor)
-							    : traced_donor(filling, stage));
+		filling_find_donor(filling, stage, donor);
 		rc = fill_from_stage(filling, stage);
 		donor_unref(filling->donor);
 		free((char *)filling->organ.name);
 	}
-	if (rc == 0 && filling->klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, filling->name);
-	if (rc == 0)
-		filling_log_role(filling);
 	return rc;
 }
 
@@ -570,10 +483,9 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
-	if (rc == 0)
-		return 0;
-	filling.put_back = graft_put_back(&filling, stage);
-	return filling_refuse(&filling, rc);
+	if (rc < 0)
+		filling.put_back = graft_put_back(&filling, stage);
+	return filling_end(&filling, rc);
 }
 
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
@@ -603,7 +515,7 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
 	*moved_on = filling.moved_on;
-	return rc < 0 && !filling.moved_on ? filling_refuse(&filling, rc) : rc;
+	return filling_end(&filling, rc);
 }
 
 /* process: by whose unlink(2); 0: by none. moved_on: NULL, or the slot has to hold was, as

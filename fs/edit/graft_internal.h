@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_internal.h - what graft.c, graft_link.c and graft_recover.c share: the filling of one
- * slot. */
+/* graft_internal.h - the filling of one slot, which graft.c, graft_donor.c, graft_link.c and
+ * graft_recover.c share. */
 #ifndef FS_EDIT_GRAFT_INTERNAL_H
 #define FS_EDIT_GRAFT_INTERNAL_H
 
 #include "fs/layer/layer.h"
 #include "gguf/error.h"
 
+struct donor;
 struct origin;
 struct stage;
 
@@ -59,6 +60,11 @@ void filling_find(struct filling *filling);
 struct graft_place;
 int filling_at(struct filling *filling, struct model *model, const struct graft_place *place);
 
+/* Find the donor of the organ in the stage, with the fingerprint of its GGUF: donor, which is
+ * borrowed, or for NULL the one that the writes show. filling->donor is to be put. Reads from the
+ * donor. */
+void filling_find_donor(struct filling *filling, struct stage *stage, struct donor *donor);
+
 /* With the commit lock held: the layer's entry for the slot, which is there, without its kind and
  * content; texts are borrowed. */
 struct layer_entry filling_entry(const struct filling *filling);
@@ -95,11 +101,15 @@ int filling_restore(struct filling *filling);
 
 /* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
  * rc. */
-int filling_refuse(struct filling *filling, int rc);
+int filling_refuse(const struct filling *filling, int rc);
 
 /* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
  * own header. */
 void filling_log_role(const struct filling *filling);
+
+/* End a filling that left its slot with rc: say in the log why it was refused, unless the slot has
+ * moved on, or learn an adapter's alpha and log the role. Returns rc. */
+int filling_end(const struct filling *filling, int rc);
 
 /* A stage with the organ at the origin as its whole content, which is not copied. NULL: out of
  * memory. */

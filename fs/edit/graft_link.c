@@ -77,11 +77,7 @@ int graft_refer(struct model *model, const struct graft_place *place, const stru
 							       offset, fingerprint));
 		journal_end(model);
 	}
-	if (rc == 0 && place->klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, place->name);
-	if (rc == 0)
-		filling_log_role(&filling);
-	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+	return filling_end(&filling, rc);
 }
 
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
@@ -126,11 +122,7 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 		content_unref(content);
 	}
 	journal_end(model);
-	if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, name);
-	if (rc == 0)
-		filling_log_role(&filling);
-	return rc < 0 ? filling_refuse(&filling, rc) : 0;
+	return filling_end(&filling, rc);
 }
 
 /* The same link once more. */
@@ -354,13 +346,8 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	unlock_both(model, from);
 	if (merged)
 		rc = copy_shown(&origin, model, klass, name);
-	else if (rc == 0 && klass == CLASS_ADAPTERS)
-		adapter_edit_learn_alpha(model, name);
 	content_unref(origin.content);
-	if (rc == 0 && !merged)
-		filling_log_role(&filling);
-	return rc < 0 && rc != -ENOENT && rc != -EXDEV && !merged ? filling_refuse(&filling, rc)
-								  : rc;
+	return merged || rc == -ENOENT || rc == -EXDEV ? rc : filling_end(&filling, rc);
 }
 
 /* With the commit lock held: both slots change in one transaction. */
