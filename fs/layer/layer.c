@@ -192,10 +192,19 @@ static int move_in(struct layer *layer, struct error *err)
 	return layer->manner.read_only ? 0 : layer_make_database(layer, err);
 }
 
+static void note_doubt(struct layer_history *past, const char *path, const char *why)
+{
+	if (asprintf(&past->doubt,
+		     "warning: the layer %s may hold what other users have put there: %s", path,
+		     why) < 0)
+		past->doubt = NULL;
+}
+
 /* Returns 0, also where there is no directory and none is to be made. */
 static int open_at_path(struct layer *layer, const char *path, struct error *err)
 {
 	const bool read_only = layer->manner.read_only;
+	const char *doubt;
 	int rc = read_only ? 0 : paths_mkdir(path);
 
 	if (rc == 0)
@@ -205,9 +214,12 @@ static int open_at_path(struct layer *layer, const char *path, struct error *err
 	if (rc >= 0) {
 		layer->dir = rc;
 		layer->path = realpath(path, NULL);
-		layer->past.doubt = layer_trust_doubt(rc);
-		return layer->path ? move_in(layer, err)
-				   : error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		if (!layer->path)
+			return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		doubt = layer_trust_doubt(rc);
+		if (doubt)
+			note_doubt(&layer->past, layer->path, doubt);
+		return move_in(layer, err);
 	}
 	if (rc != -ENOENT || !read_only)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
@@ -419,10 +431,8 @@ void layer_close(struct layer *layer)
 	free(layer->path);
 	free(layer->state);
 	free(layer->place);
-	free(layer->past.copy);
-	free(layer->past.copy_layer);
-	free(layer->past.doubtful);
+	free(layer->past.doubt);
 	free(layer->past.unread);
-	free(layer->past.unread_why);
+	free(layer->past.copy);
 	free(layer);
 }

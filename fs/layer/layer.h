@@ -46,17 +46,14 @@ struct layer_options {
 struct layer *layer_open_private(const char *state, const struct layer_options *manner,
 				 struct backing *base, const struct gguf *gguf, struct error *err);
 
-/* What layer_open_private() found that earlier mounts left behind; borrowed from the layer. */
+/* The layers that earlier mounts left behind; borrowed from the layer. The sentences have the mount
+ * as their subject; NULL: there is nothing to say, or no memory was left. */
 struct layer_history {
-	struct timespec changed; /* what was taken up: when it changed last; 0: nothing was */
+	struct timespec changed; /* last change of the layer that was taken up; 0: none was */
 	unsigned older;		 /* layers of the same base that were not taken up */
-	char *copy; /* a layer was left alone, as its base is another copy, here; NULL: none was */
-	char *copy_layer;  /* the directory of that layer */
-	const char *doubt; /* why what was found may be another user's; NULL: it is not, or that
-			    * was not said of any. Of a private one, it was left alone */
-	char *doubtful;	   /* the directory of that one, if it was a private one */
-	char *unread;	   /* the directory of one that cannot be read, left alone; NULL: none */
-	char *unread_why;  /* the reason, a sentence; NULL: no memory was left for it */
+	char *doubt;		 /* one may be another user's; a private one was left alone */
+	char *unread;		 /* one cannot be read and was left alone */
+	char *copy;		 /* one was left alone, for its base is another copy */
 };
 const struct layer_history *layer_history(const struct layer *layer);
 

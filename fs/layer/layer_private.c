@@ -135,24 +135,29 @@ static bool read_candidate(const struct layer *layer, struct candidate_layer *ca
 	return true;
 }
 
+static void note_doubt(struct layer_history *past, const struct candidate_layer *candidate,
+		       const char *why)
+{
+	if (asprintf(&past->doubt,
+		     "begins without the grafts in %s: %s; -o layer= takes them all the same",
+		     candidate->path, why) < 0)
+		past->doubt = NULL;
+}
+
 /* Note a layer with a database that cannot be read, or one of an older form: it may hold grafts of
  * this base, as its name says. */
-static void note_unread(struct layer_history *past, struct candidate_layer *candidate,
+static void note_unread(struct layer_history *past, const struct candidate_layer *candidate,
 			const struct error *err)
 {
 	const char *why = layer_trust_doubt(candidate->dir);
 
 	if (err->code == ENOENT || err->code == ESTALE)
 		return;
-	if (why && err->code != ENOTSUP && !past->doubt) {
-		past->doubt = why;
-		past->doubtful = candidate->path;
-		candidate->path = NULL;
-	} else if (!past->unread) {
-		past->unread_why = strdup(err->text);
-		past->unread = candidate->path;
-		candidate->path = NULL;
-	}
+	if (why && err->code != ENOTSUP && !past->doubt)
+		note_doubt(past, candidate, why);
+	else if (!past->unread && asprintf(&past->unread, "begins without the grafts in %s: %s",
+					   candidate->path, err->text) < 0)
+		past->unread = NULL;
 }
 
 /* The layer in that directory, if it is of a base with this fingerprint and no mount uses it. */
@@ -181,26 +186,24 @@ static struct candidate_layer open_candidate(struct layer *layer, const char *na
 }
 
 /* Note that this layer's base is another file. A layer without changes is not reported. */
-static void note_copy(struct layer_history *past, struct candidate_layer *candidate)
+static void note_copy(struct layer_history *past, const struct candidate_layer *candidate)
 {
-	if (!past->copy && candidate->holds_changes) {
-		past->copy = candidate->place;
-		past->copy_layer = candidate->path;
-		candidate->place = candidate->path = NULL;
-	}
+	if (!past->copy && candidate->holds_changes &&
+	    asprintf(&past->copy,
+		     "begins without the grafts that an earlier mount left in %s, for they are "
+		     "those of another copy, %s",
+		     candidate->path, candidate->place) < 0)
+		past->copy = NULL;
 }
 
 /* Can other users have put anything into it? Then it is left alone. A layer without changes is not
  * reported. */
-static bool is_doubtful(struct layer_history *past, struct candidate_layer *candidate)
+static bool is_doubtful(struct layer_history *past, const struct candidate_layer *candidate)
 {
 	const char *why = layer_trust_doubt(candidate->dir);
 
-	if (why && !past->doubt && candidate->holds_changes) {
-		past->doubt = why;
-		past->doubtful = candidate->path;
-		candidate->path = NULL;
-	}
+	if (why && !past->doubt && candidate->holds_changes)
+		note_doubt(past, candidate, why);
 	return why != NULL;
 }
 

@@ -497,20 +497,6 @@ static void report_merge(struct model *model, bool reports)
 	merge_state_unref(merge);
 }
 
-/* A layer that other users may have changed is taken only where the user names it. */
-static void report_doubt(const struct model *model, const struct layer_history *past)
-{
-	if (past->doubtful)
-		log_report(model->log,
-			   "%s: begins without the grafts in %s: %s; -o layer= takes them all the "
-			   "same",
-			   model->name, past->doubtful, past->doubt);
-	else
-		log_report(model->log,
-			   "%s: warning: the layer %s may hold what other users have put there: %s",
-			   model->name, layer_path(model->layer), past->doubt);
-}
-
 void models_announce_grafts(struct model *model, const struct options *options)
 {
 	const struct layer_history *past;
@@ -518,11 +504,11 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	if (!model->layer)
 		return;
 	past = layer_history(model->layer);
+	/* A layer that other users may have changed is taken only where the user names it. */
 	if (past->doubt)
-		report_doubt(model, past);
+		log_report(model->log, "%s: %s", model->name, past->doubt);
 	if (past->unread)
-		log_report(model->log, "%s: begins without the grafts in %s: %s", model->name,
-			   past->unread, past->unread_why ? past->unread_why : strerror(ENOMEM));
+		log_report(model->log, "%s: %s", model->name, past->unread);
 	if (model->left_alone)
 		log_report(model->log,
 			   "%s: warning: %" PRIu32 " file%s in %s cannot be taken up and %s left "
@@ -537,11 +523,7 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	else if (model->recovered)
 		report_grafts(model, past);
 	else if (past->copy)
-		log_report(
-			model->log,
-			"%s: begins without the grafts that an earlier mount left in %s, for they "
-			"are those of another copy, %s",
-			model->name, past->copy_layer, past->copy);
+		log_report(model->log, "%s: %s", model->name, past->copy);
 }
 
 static bool has_directory(const struct models *models, uint32_t n, const char *directory)

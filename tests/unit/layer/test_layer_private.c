@@ -122,8 +122,8 @@ static void a_copy_has_no_grafts_as_long_as_the_file_is_there(void **state)
 	struct layer *layer = open_layer(&copy);
 
 	assert_layer(layer, "");
-	assert_string_equal(layer_history(layer)->copy, in_temp(state, "base.gguf").text);
-	assert_string_equal(layer_history(layer)->copy_layer, path.text);
+	assert_non_null(strstr(layer_history(layer)->copy, in_temp(state, "base.gguf").text));
+	assert_non_null(strstr(layer_history(layer)->copy, path.text));
 	layer_close(layer);
 	leave_layer(&copy, "copy");
 	layer = open_layer(&first);
@@ -149,7 +149,7 @@ static void a_file_that_was_moved_has_its_grafts(void **state)
 	back = small_site(state);
 	layer = open_layer(&back);
 	assert_layer(layer, "");
-	assert_string_equal(layer_history(layer)->copy, in_temp(state, "moved.gguf").text);
+	assert_non_null(strstr(layer_history(layer)->copy, in_temp(state, "moved.gguf").text));
 	layer_close(layer);
 	close_site(&back);
 	close_site(&site);
@@ -223,21 +223,18 @@ static void layer_that_is_not_to_be_had_is_left_alone(void **state)
 {
 	struct site site = small_site(state);
 	const struct path path = leave_layer(&site, "text");
-	const struct layer_history *past;
 	struct layer *layer;
 
 	must(chmod(path.text, 0777) == 0);
 	layer = open_layer(&site);
-	past = layer_history(layer);
-	assert_non_null(past->doubt);
-	assert_string_equal(past->doubtful, path.text);
+	assert_non_null(strstr(layer_history(layer)->doubt, path.text));
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(chmod(path.text, 0700) == 0);
 	/* Of organfs 0.2. */
 	write_text(path_in(path.text, "LAYER").text, "organfs layer 1\n");
 	layer = open_layer(&site);
-	assert_string_equal(layer_history(layer)->unread, path.text);
+	assert_non_null(strstr(layer_history(layer)->unread, path.text));
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(unlink(path_in(path.text, "LAYER").text) == 0);
