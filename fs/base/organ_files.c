@@ -2,6 +2,7 @@
 /* organ_files.c - see organ_files.h. */
 #include "fs/base/organ_files.h"
 #include "fs/storage/backing.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
 #include "gguf/anatomy.h"
 #include "gguf/arena.h"
@@ -202,19 +203,15 @@ static const char *file_of(struct organ_files *files, enum organ_class klass, co
 static int add_entry(struct search *search, const struct organ_file_entry *entry)
 {
 	struct organ_files *files = search->files;
+	struct organ_file_entry *more;
 
 	if (files->n_all == UINT32_MAX - 1)
 		return error_set(search->err, EMFILE, ERROR_NO_OFFSET,
 				 "there are more organ files than a model can have tensors");
-	if (files->n_all == search->room) {
-		const size_t room = search->room ? search->room * 2 : 64;
-		struct organ_file_entry *more = reallocarray(files->entries, room, sizeof(*more));
-
-		if (!more)
-			return out_of_memory(search->err);
-		files->entries = more;
-		search->room = room;
-	}
+	more = array_grown(files->entries, files->n_all, &search->room, sizeof(*more));
+	if (!more)
+		return out_of_memory(search->err);
+	files->entries = more;
 	files->entries[files->n_all++] = *entry;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
 #include "fs/model/slots.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/log.h"
 #include "fs/util/text_escape.h"
 
@@ -20,16 +21,11 @@
 void undo_list_add(struct undo_list *list, enum layer_item item, enum organ_class klass,
 		   const char *name)
 {
-	struct layer_undone *items = list->items;
+	struct layer_undone *items = array_grown(list->items, list->n, &list->room, sizeof(*items));
 
-	if (list->n == list->room) {
-		list->room = list->room ? 2 * list->room : 64;
-		items = realloc(items, list->room * sizeof(*items));
-	}
 	if (items)
 		list->items = items;
 	if (!items || !(name = strdup(name))) {
-		list->room = list->n;
 		list->is_short = true;
 		return;
 	}

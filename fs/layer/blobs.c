@@ -5,6 +5,7 @@
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
 #include "fs/storage/backing.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/disk.h"
 #include "gguf/error.h"
 
@@ -61,15 +62,11 @@ int blob_link(struct layer *from, uint64_t number, struct layer *to, uint64_t ne
 
 static int add_number(struct blob_numbers *list, uint64_t number)
 {
-	if (list->n == list->room) {
-		const size_t room = list->room ? 2 * list->room : 16;
-		uint64_t *numbers = realloc(list->numbers, room * sizeof(*numbers));
+	uint64_t *numbers = array_grown(list->numbers, list->n, &list->room, sizeof(*numbers));
 
-		if (!numbers)
-			return -ENOMEM;
-		list->numbers = numbers;
-		list->room = room;
-	}
+	if (!numbers)
+		return -ENOMEM;
+	list->numbers = numbers;
 	list->numbers[list->n++] = number;
 	return 0;
 }

@@ -3,6 +3,7 @@
  * there was one (proc(5)); it is asked before the table is read, so that a change meanwhile is told
  * by the next call. */
 #include "fs/paths/mount_table.h"
+#include "fs/util/array_grown.h"
 #include "fs/util/mountinfo.h"
 
 #include <poll.h>
@@ -40,15 +41,12 @@ void mount_table_free(struct mount_table *table)
 
 static bool add(struct mount_table *table, const struct mountinfo *mount)
 {
-	if (table->n == table->room) {
-		const size_t room = table->room ? table->room * 2 : 64;
-		struct mount_entry *entries = reallocarray(table->entries, room, sizeof(*entries));
+	struct mount_entry *entries =
+		array_grown(table->entries, table->n, &table->room, sizeof(*entries));
 
-		if (!entries)
-			return false;
-		table->entries = entries;
-		table->room = room;
-	}
+	if (!entries)
+		return false;
+	table->entries = entries;
 	table->entries[table->n++] = (struct mount_entry){
 		mount->id,
 		mount->device,
