@@ -83,10 +83,8 @@ static int error_of(struct database *database, int code)
 	}
 }
 
-static int set_error(struct database *database, int code, struct error *err)
+static int set_error(struct database *database, int rc, struct error *err)
 {
-	const int rc = error_of(database, code);
-
 	return error_set(err, -rc, ERROR_NO_OFFSET, "layer.db: %s",
 			 rc == -EBADMSG ? sqlite3_errmsg(database->handle) : strerror(-rc));
 }
@@ -141,8 +139,7 @@ static int check_form(struct database *database, struct error *err)
 	if (rc >= 0)
 		rc = database_number(database, &version, "PRAGMA user_version", "");
 	if (rc < 0)
-		return error_set(err, -rc, ERROR_NO_OFFSET, "layer.db: %s",
-				 rc == -EBADMSG ? sqlite3_errmsg(database->handle) : strerror(-rc));
+		return set_error(database, rc, err);
 	if (id != APPLICATION_ID)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
 				 "layer.db is no database of a layer");
@@ -224,7 +221,7 @@ static int open_handle(struct database *database, const char *path, enum databas
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (code == SQLITE_OK)
 		code = configure(database);
-	return code == SQLITE_OK ? 0 : set_error(database, code, err);
+	return code == SQLITE_OK ? 0 : set_error(database, error_of(database, code), err);
 }
 
 struct database *database_open(const char *path, enum database_access access, bool checks,
@@ -247,7 +244,7 @@ struct database *database_open(const char *path, enum database_access access, bo
 		if (rc == 0 && access == DATABASE_MAKE)
 			rc = make_tables(database);
 		if (rc < 0)
-			rc = set_error(database, sqlite3_extended_errcode(database->handle), err);
+			rc = set_error(database, rc, err);
 	}
 	if (rc == 0)
 		return database;
