@@ -3,9 +3,11 @@
 #include "error.h"
 #include "printable.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int error_set(struct error *err, int code, uint64_t offset, const char *format, ...)
 {
@@ -20,6 +22,12 @@ int error_set(struct error *err, int code, uint64_t offset, const char *format, 
 	va_end(args);
 	make_printable(err->text);
 	return -code;
+}
+
+int error_errno(struct error *err, int code)
+{
+	return error_set(err, code, ERROR_NO_OFFSET, "%s",
+			 code == ENOMEM ? "out of memory" : strerror(code));
 }
 
 const char *error_describe(const struct error *err, char *text, int n)

@@ -20,6 +20,9 @@ struct error {
 int error_set(struct error *err, int code, uint64_t offset, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The same for a system call, or malloc(), that failed with that errno. */
+int error_errno(struct error *err, int code);
+
 /* The sentence with its offset, "at byte 276: ..." where there is one, into text of n bytes.
  * Returns text. */
 const char *error_describe(const struct error *err, char *text, int n);

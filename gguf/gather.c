@@ -77,7 +77,7 @@ struct gguf *gather_read_organ(const struct source *source, const char *name, ui
 	gguf = gguf_of_organ(&organ, name ? name : organ.name, name ? length : organ.name_length);
 	free((char *)organ.name);
 	if (!gguf)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	return gguf;
 }
 
@@ -163,7 +163,7 @@ static int join_as_listed(const struct gguf *const *files, const struct gather_h
 			       .n_tensors = n };
 	if (!join->pieces || !join->tensors) {
 		join_release(join);
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	}
 	build(files, header, join);
 	if (join->size <= INT64_MAX / 2)
@@ -187,7 +187,7 @@ int gather_join(const struct gguf *const *files, uint32_t n, const struct gather
 				 "lists it");
 	shards = calloc(n, sizeof(const struct gguf *));
 	if (!shards)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	memcpy(shards, files, n * sizeof(const struct gguf *));
 	if (files[0]) {
 		metadata = *files[0];

@@ -118,7 +118,7 @@ static int rewrite_header(struct plan *plan, struct error *err)
 	int rc;
 
 	if (!offsets)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	for (uint32_t i = 0; i < base->n_tensors; i++)
 		offsets[i] = base->tensors[i].offset - base->data_offset;
 	rc = layout_write_header(plan, offsets, err);
@@ -206,7 +206,7 @@ static int plan_anew(struct plan *plan, struct error *err)
 	int rc;
 
 	if (!offsets)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	rc = sum_offsets(plan, offsets)
 		     ? layout_write_header(plan, offsets, err)
 		     : error_set(err, EOVERFLOW, ERROR_NO_OFFSET, "the file would be too large");
@@ -234,7 +234,7 @@ static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 	const enum change change = find_change(plan, n_slots);
 
 	if (find_order(plan, n_slots) < 0 || layout_order_values(plan) < 0)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	if (!fits_version(plan))
 		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
 				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
@@ -242,7 +242,7 @@ static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 	plan->layout->pieces =
 		calloc(2 * ((size_t)plan->n + plan->values->n) + 7, sizeof(struct piece));
 	if (!plan->layout->pieces)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	return change == CHANGE_SIZES ? plan_anew(plan, err)
 				      : plan_in_place(plan, change == CHANGE_INFOS, err);
 }

@@ -142,7 +142,7 @@ int layout_write_header(struct plan *plan, const uint64_t *offsets, struct error
 	layout->header_size = header_size(plan);
 	layout->header = malloc(layout->header_size);
 	if (!layout->header)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	bytes = store_length(plan, layout->header, plan->n);
 	bytes = store_length(plan, bytes, entries(plan));
 	bytes = store_metadata(plan, bytes);

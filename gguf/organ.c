@@ -83,7 +83,7 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 		char *copy = calloc(1, organ->name_length + 1u);
 
 		if (!copy)
-			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			return error_errno(err, ENOMEM);
 		memcpy(copy, name, organ->name_length);
 		organ->name = copy;
 	}
@@ -102,7 +102,7 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 		return error_set(err, EBADMSG, in->at,
 				 "the file ends inside the header of an organ");
 	if (rc == -ENOMEM)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	return rc < 0 ? error_set(err, -rc, in->at, "the file cannot be read: %s", strerror(-rc))
 		      : 0;
 }

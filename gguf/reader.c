@@ -91,7 +91,7 @@ int parse_text(struct parse *p, const char *what, uint64_t number, const char **
 		return parse_failed(p, rc, what, number);
 	*text = arena_copy(p->gguf->arena, bytes, (size_t)n);
 	*length = (uint32_t)n;
-	return *text ? 0 : error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return *text ? 0 : error_errno(p->err, ENOMEM);
 }
 
 static int parse_scalar(struct parse *p, struct kv *kv, uint64_t number)
@@ -331,7 +331,7 @@ static int parse_all(struct parse *p)
 	gguf->arena = arena_new();
 	if (!gguf->kv || !gguf->tensors || !gguf->order || !gguf->keys || !gguf->names ||
 	    !gguf->arena)
-		return error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(p->err, ENOMEM);
 	for (uint32_t i = 0; i < gguf->n_kv; i++) {
 		rc = parse_kv(p, i);
 		if (rc < 0)
@@ -350,7 +350,7 @@ static struct gguf *read_source(const struct source *source, bool header, struct
 
 	p.gguf = calloc(1, sizeof(*p.gguf));
 	if (!p.gguf || cursor_init(&p.in, source, 0) < 0) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		free(p.gguf);
 		return NULL;
 	}

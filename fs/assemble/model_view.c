@@ -246,7 +246,7 @@ static int add_lineage(struct model *model, const struct snapshot *snapshot,
 		return 0;
 	*text = model->lineage.text(model->lineage.context, snapshot, &size);
 	if (!*text)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	if (size == 0)
 		return 0;
 	while (at < values->n && !is_of(&owned[at], kv, gguf, LINEAGE_KEY) && owned[at].kv < kv)
@@ -339,7 +339,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 	if (rc == 0 || !(wanted & WANTED_STRICT)) {
 		rc = merge_values(rc == 0 ? &follow : &none, snapshot->edits, &values, &owned);
 		if (rc < 0)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(err, ENOMEM);
 		else if (wanted & WANTED_LINEAGE)
 			rc = add_lineage(model, snapshot, &values, owned, &text, err);
 		if (rc == 0 &&
@@ -378,7 +378,7 @@ static struct view *view_of(struct model *model, const struct snapshot *snapshot
 	if (slots && organs)
 		rc = plan(model, snapshot, wanted, slots, organs, &layout, err);
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	free(slots);
 	free(organs);
 	if (rc == 0) {
@@ -390,7 +390,7 @@ static struct view *view_of(struct model *model, const struct snapshot *snapshot
 			view = view_of_layout(&layout, model, snapshot);
 		layout_release(&layout);
 		if (!view)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(err, ENOMEM);
 	}
 	return view;
 }

@@ -136,7 +136,7 @@ static int write_parts(struct division *division, struct view *whole,
 		all = files[k].path && files[k].view;
 	}
 	rc = all ? atomic_write_files(files, division->n, &each, progress, err)
-		 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		 : error_errno(err, ENOMEM);
 	for (uint32_t k = 0; files && k < division->n; k++) {
 		view_unref(files[k].view);
 		free(files[k].path);

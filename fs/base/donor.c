@@ -248,7 +248,7 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 	}
 	fd = open_path(donor->path);
 	if (fd < 0) {
-		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_errno(err, errno);
 		return NULL;
 	}
 	file = backing_fdopen(fd, donor->path, err);

@@ -191,7 +191,7 @@ static int find_tensor(struct link_target_models *models, struct backing *file,
 		return set_stale(err);
 	name = malloc(found.name_length + 1u);
 	if (!name)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	memcpy(name, found.name, found.name_length);
 	name[found.name_length] = '\0';
 	*organ = found;

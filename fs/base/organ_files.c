@@ -24,11 +24,6 @@
  * GGUF takes it. */
 #define TENSOR_MAX 65536
 
-static int out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
 /* The NAME of "NAME.bin" that is no hidden file; false: it is no such name. */
 static bool is_organ_name(const char *file, size_t *length)
 {
@@ -90,7 +85,7 @@ static int read_organ(const char *path, struct organ *organ, struct error *err)
 	int rc;
 
 	if (stat(path, &seen) < 0)
-		return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		return error_errno(err, errno);
 	file = backing_open_seen(path, &seen, true, err);
 	if (!file)
 		return -err->code;
@@ -210,7 +205,7 @@ static int add_entry(struct search *search, const struct organ_file_entry *entry
 				 "there are more organ files than a model can have tensors");
 	more = array_grown(files->entries, files->n_all, &search->room, sizeof(*more));
 	if (!more)
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	files->entries = more;
 	files->entries[files->n_all++] = *entry;
 	return 0;
@@ -227,7 +222,7 @@ static int add_listed(struct search *search, const struct gguf_tensor *t, const 
 					  .length = t->name_length };
 
 	if (!entry.file || !entry.tensor)
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	switch (names_add(search->known, entry.file, strlen(entry.file), files->n_all)) {
 	case 0:
 		break;
@@ -235,10 +230,10 @@ static int add_listed(struct search *search, const struct gguf_tensor *t, const 
 		return error_set(search->err, EBADMSG, t->info,
 				 "two tensors of the header have the file %.200s", entry.file);
 	default:
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	}
 	if (names_add(search->tensors, entry.tensor, entry.length, files->n_all) < 0)
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	return add_entry(search, &entry);
 }
 
@@ -248,7 +243,7 @@ static int add_all_listed(struct search *search, const struct gguf *header)
 	int rc = names ? file_names(header, search->files->arena, names) : -ENOMEM;
 
 	if (rc < 0)
-		out_of_memory(search->err);
+		error_errno(search->err, ENOMEM);
 	for (uint32_t i = 0; rc == 0 && i < header->n_tensors; i++)
 		rc = add_listed(search, &header->tensors[i], names[i]);
 	free(names);
@@ -267,7 +262,7 @@ static int identify(struct search *search, enum organ_class klass, const char *n
 	size_t n = 0;
 
 	if (!path)
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	if (read_organ(path, &organ, &err) < 0)
 		error_describe(&err, text, sizeof(text));
 	else if ((n = anatomy_added(organ.name, organ.name_length, name, klass, tensor,
@@ -285,7 +280,7 @@ static int identify(struct search *search, enum organ_class klass, const char *n
 	if (entry->tensor)
 		return 0;
 	entry->why = arena_copy(arena, text, strlen(text));
-	return entry->why ? 0 : out_of_memory(search->err);
+	return entry->why ? 0 : error_errno(search->err, ENOMEM);
 }
 
 static int add_found(struct search *search, enum organ_class klass, const struct dirent *found,
@@ -300,7 +295,7 @@ static int add_found(struct search *search, enum organ_class klass, const struct
 	int rc;
 
 	if (!entry.file)
-		return out_of_memory(search->err);
+		return error_errno(search->err, ENOMEM);
 	if (names_find(search->known, entry.file, strlen(entry.file), &number)) {
 		files->entries[number].listed_regular = entry.listed_regular;
 		return 0;
@@ -309,7 +304,7 @@ static int add_found(struct search *search, enum organ_class klass, const struct
 	rc = identify(search, klass, bare, &entry);
 	if (rc == 0 && entry.tensor)
 		rc = names_add(search->tensors, entry.tensor, entry.length, files->n_all) < 0
-			     ? out_of_memory(search->err)
+			     ? error_errno(search->err, ENOMEM)
 			     : 0;
 	return rc < 0 ? rc : add_entry(search, &entry);
 }
@@ -399,7 +394,7 @@ struct organ_files *organ_files_find(const char *directory, const struct gguf *h
 	if (files && files->arena && search.known && search.tensors)
 		rc = find_all(&search, header);
 	else
-		out_of_memory(err);
+		error_errno(err, ENOMEM);
 	names_free(search.known);
 	names_free(search.tensors);
 	if (rc == 0)

@@ -139,7 +139,7 @@ int reference_parse(const char *text, struct reference *reference, struct error 
 {
 	*reference = (struct reference){ .text = strdup(text) };
 	if (!reference->text)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	if (!parse(reference->text, reference))
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
 	return 0;

@@ -99,7 +99,7 @@ struct shard_file *shard_file_open(const struct shards *shards, size_t i,
 	struct source source;
 
 	if (!part) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	atomic_init(&part->refs, 1);
@@ -107,7 +107,7 @@ struct shard_file *shard_file_open(const struct shards *shards, size_t i,
 	if (part->path)
 		part->file = open_candidate(shards, i, candidate, err);
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	if (part->file) {
 		source = backing_source(part->file);
 		if (shards->organs)

@@ -304,7 +304,7 @@ struct shards *shards_find(const char *given, const struct split *split,
 	free(path);
 	if (shards)
 		return tail ? require_all(shards, err) : shards;
-	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	error_errno(err, ENOMEM);
 	return NULL;
 }
 
@@ -325,7 +325,7 @@ static int look_for_header(const char *directory, char *given, bool mounted,
 	else if (asprintf(&candidate->path, "%s/" HEADER_FILE, directory) < 0)
 		candidate->path = NULL;
 	if (!candidate->path || !alone.set)
-		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = error_errno(err, ENOMEM);
 	else if (stat(candidate->path, &candidate->seen) < 0)
 		rc = given || errno != ENOENT ? error_set(err, errno, ERROR_NO_OFFSET, "%s: %s",
 							  candidate->path, strerror(errno))
@@ -361,7 +361,7 @@ struct shards *shards_find_organs(const char *directory, const char *header, boo
 		if (shards)
 			shards = scan_all(shards, &first, 1, NULL);
 		if (!shards)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(err, ENOMEM);
 	}
 	organ_files_unref(kind.organs);
 	shard_file_unref(first.part);

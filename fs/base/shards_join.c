@@ -262,7 +262,7 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 				   first && shards->gone[0] ? &first->head : &none, shards->header,
 				   path_of(shards, files));
 	if (!*file)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	head.file = *file;
 	*gguf = join_read(&kept, &source, err);
 	if (*gguf)
@@ -291,7 +291,7 @@ int shards_join(const struct shards *shards, struct backing **file, struct gguf 
 	const struct gguf **ggufs = calloc(shards->count, sizeof(const struct gguf *));
 	struct backing **files = calloc(shards->count, sizeof(struct backing *));
 	struct join join = { 0 };
-	int rc = ggufs && files ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = ggufs && files ? 0 : error_errno(err, ENOMEM);
 
 	*file = NULL;
 	*gguf = NULL;

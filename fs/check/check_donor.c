@@ -346,7 +346,7 @@ static int open_and_examine(struct examination *e, const struct traits *host)
 	if (gguf)
 		rc = examine_model(e, host, &source);
 	if (rc == -EIO)
-		error_set(&err, EIO, ERROR_NO_OFFSET, "%s", strerror(EIO));
+		error_errno(&err, EIO);
 	for (enum donor_check i = 0; (!gguf || rc == -EIO) && i < DONOR_CHECKS; i++)
 		finding_set(&e->findings[i], VERDICT_UNKNOWN, "the donor cannot be read: %s",
 			    err.text[0] ? err.text : strerror(err.code));

@@ -89,7 +89,7 @@ static int read_figures(struct mount_files *witness, const char *directory)
 	witness->merge = table_merge_new();
 	rc = table_parse(&witness->table, text, size, &line, &err);
 	if (rc == 0 && !witness->merge)
-		rc = error_set(&err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = error_errno(&err, ENOMEM);
 	if (rc == 0)
 		rc = table_merge_add(witness->merge, &witness->table, ".table", stderr, &line,
 				     &err);

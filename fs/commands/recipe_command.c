@@ -28,7 +28,7 @@ static int print(const struct base *base, struct error *err)
 	rc = recipe_read(text, size, &recipe, err);
 	recipe_release(&recipe);
 	if (rc == 0 && (fwrite(text, 1, size, stdout) != size || fflush(stdout) != 0))
-		rc = error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		rc = error_errno(err, errno);
 	free(text);
 	return rc;
 }

@@ -92,7 +92,7 @@ static struct content *follow(struct model *model, const char *name, const char 
 		content = make_link(model, target, uid, gid, file,
 				    error_describe(err, text, sizeof(text)));
 		if (!content)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(err, ENOMEM);
 	}
 	if (content)
 		return content;

@@ -466,7 +466,7 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 		return 0;
 	}
 	if (!filling.err.code)
-		error_set(&filling.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+		error_errno(&filling.err, -rc);
 	snprintf(file, sizeof(file), "%s.bin", entry->name);
 	if (layer_is_unread(filling.err.code))
 		return layer_unread(model->layer, filling.err.code, err);

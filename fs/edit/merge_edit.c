@@ -317,7 +317,7 @@ int merge_edit_recover(struct model *model, struct error *err)
 	if (rc == 0)
 		return 0;
 	if (rc == -ENOMEM)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	return error_set(err, -rc, ERROR_NO_OFFSET,
 			 "the merge in its layer cannot be read: %.100s; to go on without it: "
 			 "sqlite3 %s/layer.db 'DELETE FROM merge'",

@@ -20,11 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
 /* Open the model with the rights of the user, on this thread. */
 static int open_as(const struct merge_lookup *lookup, const char *path, struct base *base,
 		   char **found, struct error *err)
@@ -63,7 +58,7 @@ static int open_path(struct merge_lookup *lookup, const char *path, struct base 
 	int rc;
 
 	if (asprintf(&longer, "%s.gguf", path) < 0)
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	rc = probe(lookup, path, base, &why);
 	if (rc == -ENOENT) {
 		at = longer;
@@ -71,7 +66,7 @@ static int open_path(struct merge_lookup *lookup, const char *path, struct base 
 	}
 	if (rc == 0 && paths_shard_prefix(basename(at)) == 0) {
 		*found = strdup(at);
-		rc = *found ? 0 : out_of_memory(err);
+		rc = *found ? 0 : error_errno(err, ENOMEM);
 	} else if (rc == 0 || rc == -ENOENT) {
 		/* Directories of what has answered are looked into. */
 		base_close(base);
@@ -98,7 +93,7 @@ static int open_mounted(const struct merge_lookup *lookup, const struct model *m
 
 	*path = strdup(backing_path(model->base));
 	if (!*path)
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	if (model != lookup->model && model->shards)
 		return base_open_shards(base, model->shards, err);
 	base->file = backing_ref(model->base);
@@ -142,7 +137,7 @@ static int open_beside(struct merge_lookup *lookup, const char *directory, const
 	int rc;
 
 	if (asprintf(&named, "%s/%s", directory, written) < 0)
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	rc = open_path(lookup, named, base, path, err);
 	free(named);
 	return rc;

@@ -585,7 +585,7 @@ static int recover_one(void *context, const struct layer_key *key, struct error 
 	}
 	free(editing.bytes.bytes);
 	if (rc < 0 && !editing.err.code)
-		error_set(&editing.err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+		error_errno(&editing.err, -rc);
 	if (layer_is_unread(editing.err.code))
 		return layer_unread(model->layer, editing.err.code, err);
 	if (rc == 0)

@@ -149,7 +149,7 @@ static void take_organ(const struct origin *place, struct path_probe_result *fou
 	char *name = graft_copy_name(&organ);
 
 	if (!name) {
-		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(&found->err, ENOMEM);
 		return;
 	}
 	found->organ = organ;
@@ -213,7 +213,7 @@ static void step_inside(const struct symlinks *links, struct symlink_entry *link
 	} else if (!content_is_link(own)) {
 		take_organ(&place, found);
 	} else if (found->links >= PATH_RESOLVE_LINKS_MAX) {
-		error_set(&found->err, ELOOP, ERROR_NO_OFFSET, "%s", strerror(ELOOP));
+		error_errno(&found->err, ELOOP);
 	} else {
 		/* What is merged there is not what is looked for further on, but that path must not
 		 * lead back: each time it would be merged once more. */
@@ -226,7 +226,7 @@ static void step_inside(const struct symlinks *links, struct symlink_entry *link
 		link->at.links = found->links + 1;
 		link->settled = !go_to(link, own);
 		if (link->settled)
-			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(&found->err, ENOMEM);
 		else
 			path_probe_result_release(found);
 	}
@@ -255,7 +255,7 @@ static size_t look_once(const struct symlinks *links, struct symlink_entry *all,
 		if (has_memory)
 			all[i].found = found[asked++];
 		else
-			error_set(&all[i].found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(&all[i].found.err, ENOMEM);
 		if (all[i].found.own && all[i].found.err.code == 0)
 			step_inside(links, &all[i]);
 		else
@@ -348,7 +348,7 @@ static void set_out(const struct symlinks *links, struct symlink_entry *link, st
 	directory_of(links, model, klass, link->at.inside);
 	link->settled = !link->at.path;
 	if (link->settled)
-		error_set(&link->found.err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(&link->found.err, ENOMEM);
 }
 
 #define WHY_MAX 640
@@ -400,7 +400,7 @@ struct content *symlinks_content(struct symlinks *links, struct model *model,
 	if (err->code == 0 || (err->code != EINVAL && err->code != ENOMEM && stand_in)) {
 		content = make_content(inode_new(model), &link.found, target, stand_in);
 		if (!content)
-			error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(err, ENOMEM);
 		else
 			content_set_owner(content, uid, gid);
 		if (content && !link.inside)

@@ -352,8 +352,7 @@ static int check_file(const struct model *model, const char *output, struct erro
 					     .shards = model->shards };
 	uint64_t most;
 	size_t n;
-	int rc = path ? split_write_parse(path, &n, &most, err)
-		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = path ? split_write_parse(path, &n, &most, err) : error_errno(err, ENOMEM);
 
 	if (rc > 0)
 		path[n] = '\0';
@@ -370,7 +369,7 @@ static void check_directory(const struct mount_session *mount, const char *outpu
 	char *directory = mount->models->several ? strdup(output) : paths_directory(output);
 
 	if (!directory)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	else if (faccessat(AT_FDCWD, directory, W_OK, AT_EACCESS) < 0)
 		error_set(err, errno, ERROR_NO_OFFSET, "nothing can be written in %s: %s",
 			  directory, strerror(errno));
@@ -389,7 +388,7 @@ static int check_output(const struct mount_session *mount)
 	if (!mount->models->several)
 		check_file(mount->models->models[0], output, &err);
 	else if (stat(output, &status) < 0)
-		error_set(&err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_errno(&err, errno);
 	else if (!S_ISDIR(status.st_mode))
 		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
 			  "with several models this must be a directory");

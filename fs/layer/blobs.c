@@ -314,7 +314,7 @@ static struct backing *row_backing(struct blob *blob, const char *path,
 	if (file)
 		row->self = file;
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	return file;
 }
 
@@ -345,7 +345,7 @@ static struct backing *file_backing(struct layer *layer, const struct blob *blob
 	if (!file || backing_set_place(file, place))
 		return file;
 	backing_unref(file);
-	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	error_errno(err, ENOMEM);
 	return NULL;
 }
 

@@ -214,11 +214,11 @@ static int open_handle(struct database *database, const char *path, enum databas
 	int code;
 
 	if (!uri)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	code = sqlite3_open_v2(uri, &database->handle, flags, NULL);
 	free(uri);
 	if (!database->handle)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	if (code == SQLITE_OK)
 		code = configure(database);
 	return code == SQLITE_OK ? 0 : set_error(database, error_of(database, code), err);
@@ -231,7 +231,7 @@ struct database *database_open(const char *path, enum database_access access, bo
 	int rc;
 
 	if (!database) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	rc = open_handle(database, path, access, err);

@@ -115,7 +115,7 @@ static struct layer *layer_new(const struct layer_options *manner, struct backin
 	struct layer *layer = calloc(1, sizeof(*layer));
 
 	if (!layer) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	layer_queue_init(&layer->queue);
@@ -137,7 +137,7 @@ struct layer *layer_open_private(const char *state, const struct layer_options *
 		return NULL;
 	layer->state = strdup(state);
 	if (!layer->state) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		layer_close(layer);
 		return NULL;
 	}
@@ -182,7 +182,7 @@ static int move_in(struct layer *layer, struct error *err)
 	int rc = is_taken(layer->dir) ? 1 : holds_nothing(layer->dir);
 
 	if (rc < 0)
-		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+		return error_errno(err, -rc);
 	if (is_taken(layer->dir))
 		return layer_take_up(layer, err);
 	if (rc == 0)
@@ -215,16 +215,16 @@ static int open_at_path(struct layer *layer, const char *path, struct error *err
 		layer->dir = rc;
 		layer->path = realpath(path, NULL);
 		if (!layer->path)
-			return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+			return error_errno(err, errno);
 		doubt = layer_trust_doubt(rc);
 		if (doubt)
 			note_doubt(&layer->past, layer->path, doubt);
 		return move_in(layer, err);
 	}
 	if (rc != -ENOENT || !read_only)
-		return error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+		return error_errno(err, -rc);
 	layer->path = strdup(path);
-	return layer->path ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return layer->path ? 0 : error_errno(err, ENOMEM);
 }
 
 static void release_directory(struct layer *layer)

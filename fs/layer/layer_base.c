@@ -32,7 +32,7 @@ static int check_contents(const char *contents, const char *times, struct backin
 	if (!contents)
 		return 0;
 	if (fingerprint_contents(file, gguf, mine) == -ENOMEM)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	if (mine[0] && strcmp(contents, mine) != 0)
 		return error_set(err, ESTALE, ERROR_NO_OFFSET,
 				 "this layer was made for another base, with the contents %.40s; "

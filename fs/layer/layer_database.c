@@ -42,7 +42,7 @@ static int check_files(int dir, struct error *err)
 		if (rc < 0 && rc != -ENOENT)
 			break;
 	}
-	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+	return rc < 0 ? error_errno(err, -rc) : 0;
 }
 
 static bool has_log(int dir)
@@ -62,7 +62,7 @@ static struct database *open_in(int dir, const char *name, enum database_access 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	real = realpath(link, NULL);
 	if (!real || asprintf(&file, "%s/%s", real, name) < 0)
-		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_errno(err, errno);
 	else
 		database = database_open(file, access, checks, err);
 	free(file);
@@ -153,7 +153,7 @@ static int make_file(struct layer *layer, struct error *err)
 	}
 	if (rc == 0 && mkdirat(layer->dir, "blobs", 0700) < 0 && errno != EEXIST)
 		rc = -errno;
-	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
+	return rc < 0 ? error_errno(err, -rc) : 0;
 }
 
 int layer_make_database(struct layer *layer, struct error *err)
@@ -166,6 +166,5 @@ int layer_make_database(struct layer *layer, struct error *err)
 		rc = -errno;
 	if (rc == 0)
 		rc = disk_sync_directory(layer->dir);
-	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc))
-		      : layer_take_up(layer, err);
+	return rc < 0 ? error_errno(err, -rc) : layer_take_up(layer, err);
 }

@@ -91,7 +91,7 @@ struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, str
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
 			  "two long metadata keys were made to give the same file name");
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	return NULL;
 }
 

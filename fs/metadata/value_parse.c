@@ -23,7 +23,7 @@ struct value_parser {
 
 static int out_of_memory(struct value_parser *p)
 {
-	return error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return error_errno(p->err, ENOMEM);
 }
 
 static int unreadable(struct value_parser *p)

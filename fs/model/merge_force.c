@@ -28,11 +28,6 @@ struct merge_preparation {
 	struct error *err;
 };
 
-static int out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
 struct merge_state *merge_force_get(struct model *model)
 {
 	struct merge_state *state;
@@ -125,7 +120,7 @@ static int find_slot(struct merge_preparation *preparing, const char *tensor, ui
 	if (rc == -ENOSPC)
 		return error_set(preparing->err, ENOSPC, ERROR_NO_OFFSET,
 				 "the result would have more tensors than a model here can have");
-	return rc < 0 ? out_of_memory(preparing->err) : 0;
+	return rc < 0 ? error_errno(preparing->err, ENOMEM) : 0;
 }
 
 /* Of that slot is known what lies beneath: content, which is used up; NULL: out of memory. */
@@ -145,7 +140,7 @@ static int set(struct merge_preparation *preparing, uint32_t slot, struct conten
 	}
 	if (!content || !more) {
 		content_unref(content);
-		return out_of_memory(preparing->err);
+		return error_errno(preparing->err, ENOMEM);
 	}
 	content_unref(more[slot].content);
 	more[slot].content = content;
@@ -161,7 +156,7 @@ static int collect(struct merge_preparation *preparing)
 
 	ready->puts = calloc(n + 1u, sizeof(*ready->puts));
 	if (!ready->puts)
-		return out_of_memory(preparing->err);
+		return error_errno(preparing->err, ENOMEM);
 	for (uint32_t i = 0; i < n; i++) {
 		struct content *content =
 			i < preparing->room ? preparing->of_slots[i].content : NULL;
@@ -170,7 +165,7 @@ static int collect(struct merge_preparation *preparing)
 			continue;
 		if (!content && i >= model->gguf->n_tensors &&
 		    !(content = content_new_blend_whiteout()))
-			return out_of_memory(preparing->err);
+			return error_errno(preparing->err, ENOMEM);
 		if (i < preparing->room)
 			preparing->of_slots[i].content = NULL;
 		ready->puts[ready->n++] = (struct slot_content){ i, content };
@@ -184,7 +179,7 @@ static struct merge_ready *begin(struct merge_preparation *preparing, struct mod
 	*preparing = (struct merge_preparation){ .model = model, .err = err };
 	preparing->ready = calloc(1, sizeof(*preparing->ready));
 	if (!preparing->ready)
-		out_of_memory(err);
+		error_errno(err, ENOMEM);
 	return preparing->ready;
 }
 
@@ -335,13 +330,13 @@ static int add_plan(struct merge_preparation *preparing, const struct merge_plan
 
 	note.tensors = calloc(plan->n + 1, sizeof(*note.tensors));
 	if (!note.tensors)
-		return out_of_memory(preparing->err);
+		return error_errno(preparing->err, ENOMEM);
 	for (size_t i = 0; rc == 0 && i < plan->n; i++)
 		rc = add_planned(preparing, &plan->tensors[i], &note);
 	note.n_models = state->n_models;
 	note.models = state->models;
 	if (rc == 0 && !(state->note = merge_note_print(&note)))
-		rc = out_of_memory(preparing->err);
+		rc = error_errno(preparing->err, ENOMEM);
 	free(note.tensors);
 	return rc;
 }
@@ -391,7 +386,7 @@ struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan
 	if (!ready)
 		return NULL;
 	ready->state = state_of_plan(plan, method, request);
-	rc = ready->state ? add_plan(&preparing, plan) : out_of_memory(err);
+	rc = ready->state ? add_plan(&preparing, plan) : error_errno(err, ENOMEM);
 	ready = end(&preparing, rc);
 	if (ready)
 		take_models(ready->state, plan);
@@ -444,7 +439,7 @@ static int add_note(struct merge_preparation *preparing, struct merge_note *note
 	for (size_t i = 0; rc == 0 && i < note->n_models; i++)
 		if (!add_model(state, note->models[i].written, note->models[i].path,
 			       note->models[i].fingerprint))
-			rc = out_of_memory(preparing->err);
+			rc = error_errno(preparing->err, ENOMEM);
 	for (size_t i = 0; rc == 0 && i < note->n; i++)
 		rc = add_noted(preparing, &note->tensors[i], why);
 	return rc;
@@ -473,7 +468,7 @@ struct merge_ready *merge_ready_new_broken(struct model *model, char *text, cons
 
 	if (rc < 0 || !copy || !begin(&preparing, model, err)) {
 		if (rc == 0)
-			out_of_memory(err);
+			error_errno(err, ENOMEM);
 		merge_note_release(&note);
 		free(copy);
 		return NULL;
@@ -490,7 +485,7 @@ struct merge_ready *merge_ready_new_broken(struct model *model, char *text, cons
 	}
 	rc = preparing.ready->state && preparing.ready->state->broken
 		     ? add_note(&preparing, &note, why)
-		     : out_of_memory(err);
+		     : error_errno(err, ENOMEM);
 	merge_note_release(&note);
 	return end(&preparing, rc);
 }

@@ -26,11 +26,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int out_of_memory(struct error *err)
-{
-	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-}
-
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
@@ -99,7 +94,7 @@ static int arrange(struct model *model, struct error *err)
 	model->arena = arena_new();
 	model->slots = slots_new(model->gguf->n_tensors);
 	if (!model->places || !model->arena || !model->slots || name_files(model) < 0)
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	switch (sort_into_classes(model)) {
 	case 0:
 		return 0;
@@ -107,7 +102,7 @@ static int arrange(struct model *model, struct error *err)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
 				 "two long tensor names were made to give the same file name");
 	default:
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	}
 }
 
@@ -133,7 +128,7 @@ static int open_private(struct model *model, const struct layer_options *manner,
 	char *state = state_directory();
 
 	if (!state)
-		return out_of_memory(err);
+		return error_errno(err, ENOMEM);
 	model->layer = layer_open_private(state, manner, model->base, model->gguf, err);
 	free(state);
 	return model->layer ? 0 : -err->code;
@@ -259,7 +254,7 @@ struct model *model_open(const struct model_options *options, const char *path,
 	int rc;
 
 	if (!model) {
-		out_of_memory(err);
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	rc = open_base(model, options, path, site, err);
@@ -270,9 +265,9 @@ struct model *model_open(const struct model_options *options, const char *path,
 		rc = model->metadata ? 0 : -err->code;
 	}
 	if (rc == 0 && name_model(model, path, site) < 0)
-		rc = out_of_memory(err);
+		rc = error_errno(err, ENOMEM);
 	if (rc == 0 && !(model->adapters = adapters_new(model)))
-		rc = out_of_memory(err);
+		rc = error_errno(err, ENOMEM);
 	if (rc == 0)
 		rc = find_layer(model, options, site, err);
 	if (rc == 0) {

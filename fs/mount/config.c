@@ -14,8 +14,9 @@
 
 /* Options of one mount: for every mount they would write to one file, take one layer, or never
  * return to the shell. */
-static const char *const of_one_mount[] = { "output", "layer", "header",
-					    "recipe", "model", "debug" };
+static const char *const of_one_mount[] = {
+	"output", "layer", "header", "recipe", "model", "debug"
+};
 
 static bool is_blank(char c)
 {
@@ -115,7 +116,7 @@ static int parse_line(struct config *config, const char *line, size_t n, struct 
 	if (rc < 0)
 		return rc;
 	if (append(config, line, n, value, m) < 0)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	return 0;
 }
 
@@ -155,7 +156,7 @@ static int refused(const char *path, bool users_own, int code, struct error *err
 		return 0;
 	if (users_own && code == EACCES && (stat(path, &status) < 0 || is_anothers(&status)))
 		return 1;
-	return error_set(err, code, ERROR_NO_OFFSET, "%s", strerror(code));
+	return error_errno(err, code);
 }
 
 /* From its descriptor. */
@@ -167,17 +168,17 @@ static int read_open(int fd, bool users_own, struct config *config, struct error
 	int rc;
 
 	if (fstat(fd, &status) < 0)
-		return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		return error_errno(err, errno);
 	if (users_own && is_anothers(&status))
 		return 1;
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "this is no regular file");
 	text = malloc(CONFIG_BYTES_MAX + 1);
 	if (!text)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	n = io_read(fd, text, CONFIG_BYTES_MAX + 1, 0);
 	if (n < 0)
-		rc = error_set(err, (int)-n, ERROR_NO_OFFSET, "%s", strerror((int)-n));
+		rc = error_errno(err, (int)-n);
 	else if ((size_t)n > CONFIG_BYTES_MAX)
 		rc = error_set(err, EFBIG, ERROR_NO_OFFSET, "the file is larger than %zu KiB",
 			       CONFIG_BYTES_MAX >> 10);

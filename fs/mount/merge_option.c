@@ -46,13 +46,13 @@ static int read_text(struct merge_option *option, const char *path, struct error
 	ssize_t got;
 
 	if (fd < 0)
-		return error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		return error_errno(err, errno);
 	/* One byte more than there may be shows that there are more. */
 	option->text = malloc(MERGE_CONFIG_MAX + 2);
 	got = option->text ? io_read(fd, option->text, MERGE_CONFIG_MAX + 1, 0) : -ENOMEM;
 	close(fd);
 	if (got < 0)
-		return error_set(err, (int)-got, ERROR_NO_OFFSET, "%s", strerror((int)-got));
+		return error_errno(err, (int)-got);
 	option->text[got] = '\0';
 	option->size = (size_t)got;
 	return 0;
@@ -82,8 +82,7 @@ int merge_option_read(struct merge_option *option, const char *path, struct erro
 	int rc;
 
 	*option = (struct merge_option){ .directory = paths_directory(path) };
-	rc = option->directory ? read_text(option, path, err)
-			       : error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	rc = option->directory ? read_text(option, path, err) : error_errno(err, errno);
 	return rc == 0 ? find_form(option, err) : rc;
 }
 

@@ -43,7 +43,7 @@ struct opening {
 
 static int out_of_memory(struct opening *opening)
 {
-	return error_set(opening->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return error_errno(opening->err, ENOMEM);
 }
 
 static bool is_taken(const struct models *models, const char *name)
@@ -133,7 +133,7 @@ static struct model *open_and_recover(const struct models *models, const char *n
 
 	if (options->layer && asprintf(&layer, "%s%s%s", options->layer, models->several ? "/" : "",
 				       models->several ? name : "") < 0) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	params->layer = layer;
@@ -284,7 +284,7 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	int rc;
 
 	if (n < 0)
-		return error_set(opening->err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		return error_errno(opening->err, errno);
 	rc = open_entries(opening, path, names, n, deeper);
 	for (int i = 0; i < n; i++)
 		free(names[i]);

@@ -230,7 +230,7 @@ static void match(const struct path_probe *at, struct link_target_models *models
 	if (name)
 		memcpy(name, seen->organ.name, seen->organ.name_length + 1u);
 	else
-		error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(&found->err, ENOMEM);
 }
 
 /* What was seen at the end of a path that leads nowhere now. */
@@ -269,7 +269,7 @@ static void run(const struct path_resolve_mount *own, struct link_target_models 
 		else if (!resolved.own)
 			open_organ(own, resolved.fd, found);
 		else if (!(found->path = strdup(resolved.path)))
-			error_set(&found->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			error_errno(&found->err, ENOMEM);
 		if (found->err.code == 0 && found->file && !job->at.gguf)
 			note_seen(&job->at, models, found);
 	}

@@ -32,7 +32,7 @@ struct walk {
 
 static int fail(struct walk *walk, int code)
 {
-	return error_set(walk->err, code, ERROR_NO_OFFSET, "%s", strerror(code));
+	return error_errno(walk->err, code);
 }
 
 static void move_to(struct walk *walk, int fd)

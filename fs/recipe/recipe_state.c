@@ -217,7 +217,7 @@ static int add_slots(struct maker *maker, struct error *err)
 	const struct model *model = maker->model;
 	const uint32_t n = maker->snapshot->n, of_base = model->gguf->n_tensors;
 	struct added *added = calloc(n - of_base + 1u, sizeof(*added));
-	int rc = added ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = added ? 0 : error_errno(err, ENOMEM);
 
 	for (uint32_t i = 0; rc == 0 && i < of_base; i++)
 		rc = add_slot_or_say(maker, i, err);
@@ -280,7 +280,7 @@ static int add_keys(struct maker *maker, struct error *err)
 	const uint32_t n = edits ? edits->n : 0, of_base = maker->model->gguf->n_kv;
 	struct added *added = calloc(n + 1u, sizeof(*added));
 	uint32_t first = 0;
-	int rc = added ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = added ? 0 : error_errno(err, ENOMEM);
 
 	while (first < n && edits->edits[first].i < of_base)
 		first++;

@@ -261,7 +261,7 @@ char *recipe_write(const struct recipe *recipe, bool portable, size_t *size, str
 	struct writer writer = { .portable = portable };
 
 	if (!yaml_emitter_initialize(&writer.emitter)) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	yaml_emitter_set_output(&writer.emitter, keep, &writer);
@@ -278,6 +278,6 @@ char *recipe_write(const struct recipe *recipe, bool portable, size_t *size, str
 		error_set(err, EFBIG, ERROR_NO_OFFSET, "the recipe would be longer than %zu bytes",
 			  RECIPE_MAX);
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	return NULL;
 }

@@ -68,7 +68,7 @@ void table_merge_free(struct table_merge *merge)
 
 static int out_of_memory(const struct table_merge_input *m)
 {
-	return error_set(m->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return error_errno(m->err, ENOMEM);
 }
 
 /* What the table says of its model is not what another one says. */

@@ -36,7 +36,7 @@ static int bad(struct parsing *p, const char *what)
 
 static int out_of_memory(struct parsing *p)
 {
-	return error_set(p->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return error_errno(p->err, ENOMEM);
 }
 
 static bool is_printable(const char *text, size_t most)

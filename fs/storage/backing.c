@@ -57,7 +57,7 @@ static struct backing *backing_new(const char *path, struct error *err)
 	}
 	if (backing && backing->path)
 		return backing;
-	error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	error_errno(err, ENOMEM);
 	backing_unref(backing);
 	return NULL;
 }
@@ -72,7 +72,7 @@ struct backing *backing_fdopen(int fd, const char *path, struct error *err)
 	}
 	backing->file.fd = fd;
 	if (fstat(fd, &backing->stat) < 0) {
-		error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+		error_errno(err, errno);
 	} else if (!S_ISREG(backing->stat.st_mode)) {
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 	} else {
@@ -158,7 +158,7 @@ struct backing *backing_open_remote(const char *url, struct remote_cache *cache,
 	struct backing *backing = shown ? backing_new(shown, err) : NULL;
 
 	if (!shown)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	free(shown);
 	if (!backing)
 		return NULL;
@@ -206,7 +206,7 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 		real = fd < 0 ? NULL : realpath(path, NULL);
 	}
 	if (fd < 0) {
-		error_set(err, -fd, ERROR_NO_OFFSET, "%s", strerror(-fd));
+		error_errno(err, -fd);
 		return NULL;
 	}
 	backing = backing_fdopen(fd, real ? real : path, err);
@@ -220,7 +220,7 @@ struct backing *backing_open(const char *path, struct error *err)
 
 	if (stat(path, &seen) == 0)
 		return backing_open_seen(path, &seen, false, err);
-	error_set(err, errno, ERROR_NO_OFFSET, "%s", strerror(errno));
+	error_errno(err, errno);
 	return NULL;
 }
 

@@ -122,8 +122,7 @@ static int read_witnesses(struct remote_file *file, uint8_t *bytes, const atomic
 static int check_witnesses(struct remote_file *file, const atomic_bool *stop, struct error *err)
 {
 	uint8_t *now = calloc(WITNESSES, WITNESS);
-	int rc = now ? read_witnesses(file, now, stop, err)
-		     : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = now ? read_witnesses(file, now, stop, err) : error_errno(err, ENOMEM);
 
 	if (rc == 0 && memcmp(now, file->witnesses, WITNESSES * WITNESS) != 0) {
 		error_set(err, ESTALE, ERROR_NO_OFFSET,
@@ -152,7 +151,7 @@ static int note_witnesses(struct remote_file *file, struct error *err)
 		return 0;
 	file->witnesses = calloc(WITNESSES, WITNESS);
 	if (!file->witnesses)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	return read_witnesses(file, file->witnesses, NULL, err);
 }
 
@@ -166,7 +165,7 @@ struct remote_file *remote_file_open(const char *url, struct remote_cache *cache
 		file->http =
 			remote_http_open(url, remote_cache_interrupted(file->cache), head, &n, err);
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	if (file && file->http)
 		fill_stat(file, url);
 	if (file && file->http && note_witnesses(file, err) == 0) {
@@ -240,14 +239,13 @@ static int fetch(struct remote_file *file, uint64_t block, size_t n, const atomi
 {
 	const size_t length = length_of(file, block, n);
 	struct remote_range range = { block * REMOTE_BLOCK, length, malloc(length) };
-	int rc = range.bytes ? get(file, &range, 1, stop, err)
-			     : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = range.bytes ? get(file, &range, 1, stop, err) : error_errno(err, ENOMEM);
 
 	if (rc < 0)
 		remote_cache_fail(file->cache, file->number, block, n, rc);
 	else if (remote_cache_fill(file->cache, file->number, block, n, range.bytes,
 				   length - (n - 1) * REMOTE_BLOCK) < 0)
-		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = error_errno(err, ENOMEM);
 	free(range.bytes);
 	return rc;
 }
@@ -275,8 +273,7 @@ static int get_block(struct remote_file *file, uint64_t number, size_t wanted,
 					  "another reader's request for it has failed");
 			break;
 		case REMOTE_ABSENT:
-			rc = n ? fetch(file, number, n, stop, err)
-			       : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			rc = n ? fetch(file, number, n, stop, err) : error_errno(err, ENOMEM);
 			break;
 		}
 		if (rc < 0)
@@ -369,7 +366,7 @@ static int fetch_pieces(struct remote_file *file, const struct remote_piece *pie
 	int rc;
 
 	if (!ranges)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(err, ENOMEM);
 	rc = get(file, ranges, n_ranges, stop, err);
 	for (size_t i = 0, k = 0; rc == 0 && i < n; k++) {
 		size_t length;
@@ -401,7 +398,7 @@ int remote_file_read_pieces(struct remote_file *file, const struct remote_piece 
 {
 	struct remote_piece *absent = calloc(n + 1, sizeof(*absent));
 	size_t n_absent = 0;
-	int rc = absent ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	int rc = absent ? 0 : error_errno(err, ENOMEM);
 
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct remote_piece *piece = &pieces[i];

@@ -246,7 +246,7 @@ static bool plan_again(const struct call *call, struct remote_transfer *transfer
 static int fail(struct call *call, const struct remote_transfer *transfer)
 {
 	if (transfer->outcome == REMOTE_NO_MEMORY) {
-		error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(call->err, ENOMEM);
 		return -ENOMEM;
 	}
 	atomic_store(&call->http->gone, transfer->outcome == REMOTE_AGAIN);
@@ -312,7 +312,7 @@ static int start_waiting(struct call *call)
 			code = start(call, transfer);
 	}
 	if (code == CURLE_OUT_OF_MEMORY)
-		return error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		return error_errno(call->err, ENOMEM);
 	/* A curl that lacks what is needed. */
 	return code == CURLE_OK ? 0
 				: error_set(call->err, EIO, ERROR_NO_OFFSET, "curl: %s",
@@ -349,7 +349,7 @@ static int run(struct call *call)
 			return -EINTR;
 		rc = start_waiting(call);
 		if (rc == 0 && curl_multi_perform(call->session->multi, &running) != CURLM_OK)
-			rc = error_set(call->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+			rc = error_errno(call->err, ENOMEM);
 		if (rc == 0)
 			rc = settle_ended(call);
 		if (rc == 0 && call->done < call->n)
@@ -377,7 +377,7 @@ int remote_http_get(struct remote_http *http, const struct remote_range *ranges,
 	if (rc == 0)
 		rc = run(&call);
 	else
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	for (unsigned i = 0; call.session && i < REMOTE_PARALLEL; i++)
 		stop_transfer(&call, &call.session->transfers[i]);
 	put_session(http, many, call.session);
@@ -432,7 +432,7 @@ struct remote_http *remote_http_open(const char *url, const atomic_bool *interru
 	}
 	http = new_http(url, interrupted);
 	if (!http) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	if (learn(http, head, n, err) == 0)

@@ -195,7 +195,7 @@ struct zstd_seekable *zstd_seekable_open(int fd, struct zstd_cache *cache, struc
 		return NULL;
 	frames = calloc(1, sizeof(*frames) + ((size_t)n + 1) * sizeof(frames->frame[0]));
 	if (!frames) {
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 		return NULL;
 	}
 	frames->fd = fd;
@@ -323,7 +323,7 @@ static int fill(const struct zstd_seekable *frames, uint32_t number, struct slot
 	if (make_tools(&cache->tools[tools], slot))
 		rc = decompress(frames, number, slot->bytes, &cache->tools[tools], err);
 	else
-		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = error_errno(err, ENOMEM);
 	pthread_mutex_lock(&cache->lock);
 	cache->taken[tools] = false;
 	slot->state = rc < 0 ? SLOT_EMPTY : SLOT_FULL;
@@ -444,7 +444,7 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	zstd = ZSTD_createDCtx();
 	start = malloc((size_t)offset + n + 1);
 	if (!zstd || !start) {
-		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		rc = error_errno(err, ENOMEM);
 	} else {
 		rc = stream(frames, zstd, start, (size_t)offset + n, err);
 		if (rc == 0)

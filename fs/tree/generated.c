@@ -167,7 +167,7 @@ static struct inode *make_inode(struct generated *generated, enum generated_kind
 	}
 	/* A view may be there with an error set: of a model whose blocks have gaps. */
 	if (!inode && (made.view || !err->code))
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		error_errno(err, ENOMEM);
 	return inode;
 }
 

@@ -48,7 +48,7 @@ int yaml_reader_refuse_key(struct yaml_reader *reader, const char *what)
 
 int yaml_reader_out_of_memory(struct yaml_reader *reader)
 {
-	return error_set(reader->err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	return error_errno(reader->err, ENOMEM);
 }
 
 /* What libyaml says is wrong with the text. */

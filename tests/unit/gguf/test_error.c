@@ -27,6 +27,17 @@ static void nobody_has_to_listen(void **state)
 	assert_int_equal(error_set(NULL, ENOMEM, ERROR_NO_OFFSET, "out of memory"), -ENOMEM);
 }
 
+static void errno_has_a_sentence_without_a_place(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	assert_refused(error_errno(&err, EIO), &err, EIO, ERROR_NO_OFFSET);
+	assert_string_equal(err.text, strerror(EIO));
+	assert_int_equal(error_errno(&err, ENOMEM), -ENOMEM);
+	assert_string_equal(err.text, "out of memory");
+}
+
 static void control_bytes_become_question_marks(void **state)
 {
 	struct error err;
