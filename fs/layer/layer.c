@@ -407,13 +407,10 @@ static int say_number(struct layer *layer, sqlite3_stmt *row, void *context)
 static bool is_empty(struct layer *layer)
 {
 	int64_t holds_changes = 0;
+	const int rc =
+		layer_query(layer, say_number, &holds_changes, "SELECT " LAYER_HOLDS_CHANGES, "");
 
-	return layer_query(layer, say_number, &holds_changes,
-			   "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
-			   " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)"
-			   " OR EXISTS (SELECT 1 FROM type)",
-			   "") == 0 &&
-	       !holds_changes;
+	return rc == 0 && !holds_changes;
 }
 
 void layer_close(struct layer *layer)

@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fingerprints that identify the base of a layer. */
-struct base_prints {
-	char fingerprint[FINGERPRINT_TEXT];
-	char contents[FINGERPRINT_TEXT]; /* empty: it could not be made */
-	char times[FINGERPRINT_TEXT];	 /* the same */
-};
-
 /* Chimeras of one base may have one fingerprint. A base with the times of the row's is not read for
  * that at every mount. Contents that cannot be read are not compared. */
 static int check_contents(const char *contents, const char *times, struct backing *file,
@@ -94,34 +87,22 @@ char *layer_base_read_path(struct database *database)
 	return copy;
 }
 
-static int make_prints(struct backing *base, const struct gguf *gguf, struct base_prints *prints)
-{
-	const int rc = fingerprint(base, gguf, prints->fingerprint);
-
-	if (rc < 0)
-		return rc;
-	fingerprint_times(base, gguf, prints->times);
-	return fingerprint_contents(base, gguf, prints->contents) == -ENOMEM ? -ENOMEM : 0;
-}
-
-static const char *or_null(const char *text)
-{
-	return text[0] ? text : NULL;
-}
-
 int layer_base_make(struct database *database, struct backing *base, const struct gguf *gguf,
 		    const char *path)
 {
 	const char *slash = strrchr(backing_path(base), '/');
 	const char *name = slash ? slash + 1 : backing_path(base);
-	struct base_prints prints = { .times = "" };
-	const int rc = make_prints(base, gguf, &prints);
+	char print[FINGERPRINT_TEXT], contents[FINGERPRINT_TEXT], times[FINGERPRINT_TEXT];
+	const bool has_times = fingerprint_times(base, gguf, times);
+	int rc = fingerprint(base, gguf, print);
 
-	return rc < 0 ? rc
-		      : database_run(database, "INSERT INTO base VALUES (1, ?, ?, ?, ?, ?)",
-				     "ttttt", name, path, prints.fingerprint,
-				     or_null(prints.contents),
-				     prints.contents[0] ? or_null(prints.times) : NULL);
+	if (rc < 0)
+		return rc;
+	if (fingerprint_contents(base, gguf, contents) == -ENOMEM)
+		return -ENOMEM;
+	return database_run(database, "INSERT INTO base VALUES (1, ?, ?, ?, ?, ?)", "ttttt", name,
+			    path, print, contents[0] ? contents : NULL,
+			    contents[0] && has_times ? times : NULL);
 }
 
 int layer_base_move(struct database *database, const char *path)

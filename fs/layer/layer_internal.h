@@ -70,6 +70,11 @@ char *layer_base_path(struct backing *base);
  * are several, and note in layer->past what was found. */
 void layer_recover_private(struct layer *layer);
 
+/* SQL of a condition: the layer holds a change. */
+#define LAYER_HOLDS_CHANGES                                                           \
+	"EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR EXISTS (SELECT" \
+	" 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge) OR EXISTS (SELECT 1 FROM type)"
+
 /* Is there a database? Without one the layer says nothing about anything. */
 bool layer_exists(struct layer *layer);
 

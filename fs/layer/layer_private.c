@@ -45,14 +45,11 @@ char *layer_base_path(struct backing *base)
 static void read_last_change(struct database *database, struct candidate_layer *candidate)
 {
 	int rc;
-	sqlite3_stmt *row =
-		database_query(database, &rc,
-			       "SELECT EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR"
-			       " EXISTS (SELECT 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge)"
-			       " OR EXISTS (SELECT 1 FROM type),"
-			       " max(coalesce((SELECT max(mtime) FROM directory), 0),"
-			       " coalesce((SELECT max(mtime) FROM merge), 0))",
-			       "");
+	sqlite3_stmt *row = database_query(database, &rc,
+					   "SELECT " LAYER_HOLDS_CHANGES ","
+					   " max(coalesce((SELECT max(mtime) FROM directory), 0),"
+					   " coalesce((SELECT max(mtime) FROM merge), 0))",
+					   "");
 
 	if (row && database_next(database, row) > 0 && sqlite3_column_int(row, 0)) {
 		candidate->holds_changes = true;

@@ -21,7 +21,7 @@ static bool is_writable(const struct stat *stat)
 	       ((stat->st_mode & S_IWGRP) && stat->st_gid != getegid());
 }
 
-static const char *doubt_directory(const struct stat *stat)
+static const char *doubt_status(const struct stat *stat)
 {
 	return stat->st_uid != geteuid() ? ANOTHERS : is_writable(stat) ? WRITABLE : NULL;
 }
@@ -30,13 +30,7 @@ static const char *doubt_entry(int dir, const char *name)
 {
 	struct stat stat;
 
-	if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-		return UNKNOWN;
-	if (stat.st_uid != geteuid())
-		return ANOTHERS;
-	return S_ISDIR(stat.st_mode) ? doubt_directory(&stat)
-	       : is_writable(&stat)  ? WRITABLE
-				     : NULL;
+	return fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ? UNKNOWN : doubt_status(&stat);
 }
 
 /* The directory of that name in the layer, and what is in it. */
@@ -48,7 +42,7 @@ static const char *doubt_files(int layer, const char *name)
 	struct stat stat;
 
 	if (entries)
-		why = fstat(dirfd(entries), &stat) < 0 ? UNKNOWN : doubt_directory(&stat);
+		why = fstat(dirfd(entries), &stat) < 0 ? UNKNOWN : doubt_status(&stat);
 	while ((entry = layer_list_next(entries, &rc)))
 		if (!why)
 			why = doubt_entry(dirfd(entries), entry);
