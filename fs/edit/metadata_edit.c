@@ -418,9 +418,8 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	return 0;
 }
 
-/* was: NULL, or the value that the key has to have, as metadata_edit_set_aside(). */
-static int remove_value(struct model *model, uint32_t i, const struct metadata_entry *was,
-			bool *moved_on)
+int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
+			    bool *moved_on)
 {
 	struct metadata_entry *metadatum;
 	int rc;
@@ -444,13 +443,7 @@ int metadata_edit_remove(struct model *model, uint32_t i)
 {
 	bool moved_on;
 
-	return remove_value(model, i, NULL, &moved_on);
-}
-
-int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
-			    bool *moved_on)
-{
-	return remove_value(model, i, was, moved_on);
+	return metadata_edit_set_aside(model, i, NULL, &moved_on);
 }
 
 /* With the commit lock held: the key gets the value whose text is that of another. */

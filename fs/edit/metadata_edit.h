@@ -32,8 +32,9 @@ bool metadata_edit_is_none(struct model *model, const char *name, const struct v
 /* The key is not there any more. -ENOENT: it was not there; -EPERM. */
 int metadata_edit_remove(struct model *model, uint32_t i);
 
-/* The same of a key that has that value, and has its type again when it is made again. Where it has
- * another value by now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
+/* The same of a key that has that value, and has its type again when it is made again; NULL: any,
+ * and its type is forgotten. If it has another value by now, *moved_on is set, nothing is removed,
+ * and the result is -ESTALE. */
 int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
 			    bool *moved_on);
 
