@@ -20,11 +20,14 @@
 /* Longer regular expressions are refused. */
 #define REGEX_MAX 1024
 
+/* Of a slot, by the lines so far. */
+enum decision { UNNAMED, UNFIT, DECIDED };
+
 struct reading {
 	struct model *model;
 	struct type_lines *lines;
-	bool *decided; /* by slots */
-	uint32_t n;    /* slots */
+	enum decision *decisions; /* of n slots */
+	uint32_t n;
 	struct error *err;
 };
 
@@ -72,14 +75,14 @@ static int decide(struct reading *reading, const struct pattern *pattern, uint32
 		goto out;
 	rc = 1;
 	organ = model_organ(reading->model, i, own);
-	if (reading->decided[i] ||
+	if (reading->decisions[i] == DECIDED ||
 	    (!pattern->exact && !is_quantised(&organ, place->tensor, place->tensor_length)))
 		goto out;
 	if (!pattern->exact && !encode_supported(pattern->type, organ.ne[0])) {
-		reading->lines->unfit++;
+		reading->decisions[i] = UNFIT;
 		goto out;
 	}
-	reading->decided[i] = true;
+	reading->decisions[i] = DECIDED;
 	reading->lines->choices[reading->lines->n++] = (struct type_choice){ i, pattern->type };
 	if (pattern->exact && type_edit_check(&organ, pattern->type, reading->err) < 0)
 		rc = -EINVAL;
@@ -202,8 +205,8 @@ int type_lines_read(struct model *model, char *text, struct type_lines *lines, s
 	int rc = 0;
 
 	*lines = (struct type_lines){ .choices = calloc(n + 1u, sizeof(*lines->choices)) };
-	reading.decided = calloc(n + 1u, sizeof(*reading.decided));
-	if (!lines->choices || !reading.decided)
+	reading.decisions = calloc(n + 1u, sizeof(*reading.decisions));
+	if (!lines->choices || !reading.decisions)
 		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	while (rc == 0 && (line = strsep(&text, "\n"))) {
 		char *end;
@@ -215,6 +218,8 @@ int type_lines_read(struct model *model, char *text, struct type_lines *lines, s
 		if (line[0] && line[0] != '#')
 			rc = read_line(&reading, line);
 	}
-	free(reading.decided);
+	for (uint32_t i = 0; rc == 0 && i < n; i++)
+		lines->unfit += reading.decisions[i] == UNFIT;
+	free(reading.decisions);
 	return rc;
 }

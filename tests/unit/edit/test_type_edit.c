@@ -160,6 +160,18 @@ static void first_line_that_names_a_tensor_decides(void **state)
 	}
 }
 
+static void later_pattern_chooses_for_tensor_whose_rows_did_not_fit(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+
+	assert_int_equal(write_lines(o.model, "organs/*up q4_0\norgans/*up f16"), 0);
+	assert_int_equal(shown(o.model, SMALL_UP), GGML_F16);
+	assert_false(log_says(o.log, "keeps the type"));
+	assert_int_equal(write_lines(o.model, "organs/*up q4_0\norgans/*up q4_1"), 0);
+	assert_true(log_says(o.log, "1 tensor named by patterns keeps the type"));
+	close_model(&o);
+}
+
 static void wrong_line_changes_nothing(void **state)
 {
 	static const struct {
