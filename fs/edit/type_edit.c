@@ -3,6 +3,7 @@
 #include "fs/edit/type_edit.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/type_lines.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_records.h"
 #include "fs/model/adapters.h"
 #include "fs/model/model.h"
@@ -102,6 +103,12 @@ static int add(struct choosing *choosing, const struct type_choice *choice)
 	return 0;
 }
 
+/* A model that is opened to be read has its choices in memory alone. */
+static bool keeps_choices(const struct model *model)
+{
+	return model->layer && !layer_is_read_only(model->layer);
+}
+
 /* With the commit lock held. */
 static int choose_all(struct choosing *choosing, const struct type_choice *choices, size_t n)
 {
@@ -115,7 +122,7 @@ static int choose_all(struct choosing *choosing, const struct type_choice *choic
 			log_add(model->log, "%s: type refused: %s; nothing is changed",
 				model_organ_path(model, choices[i].slot, path), choosing->err.text);
 	}
-	if (rc == 0 && choosing->n)
+	if (rc == 0 && choosing->n && keeps_choices(model))
 		rc = layer_write_types(model->layer, choosing->rows, choosing->n);
 	if (rc < 0 || choosing->n == 0)
 		return rc;
@@ -147,30 +154,30 @@ int type_edit_choose(struct model *model, const struct type_choice *choices, siz
 	return rc;
 }
 
-static int refuse_lines(struct model *model, const struct error *err)
+static int refuse_lines(struct model *model, const char *file, const struct error *err)
 {
-	log_add(model->log, ".types: refused: %s; nothing is changed", err->text);
+	log_add(model->log, "%s: refused: %s; nothing is changed", file, err->text);
 	return -err->code;
 }
 
-int type_edit_write(struct model *model, char *lines)
+int type_edit_write(struct model *model, const char *file, char *lines)
 {
 	struct type_lines read;
 	struct error err = { 0 };
 	int rc = type_lines_read(model, lines, &read, &err);
 
 	if (rc < 0)
-		refuse_lines(model, &err);
+		refuse_lines(model, file, &err);
 	else
 		rc = type_edit_choose(model, read.choices, read.n);
 	if (rc == 0)
-		log_add(model->log, ".types: %zu tensor%s named", read.n,
+		log_add(model->log, "%s: %zu tensor%s named", file, read.n,
 			read.n == 1 ? " is" : "s are");
 	if (rc == 0 && read.unfit)
 		log_add(model->log,
-			".types: %" PRIu32 " tensor%s named by patterns keep%s the type: rows are "
+			"%s: %" PRIu32 " tensor%s named by patterns keep%s the type: rows are "
 			"not whole blocks of the new one",
-			read.unfit, plural(read.unfit), read.unfit == 1 ? "s" : "");
+			file, read.unfit, plural(read.unfit), read.unfit == 1 ? "s" : "");
 	free(read.choices);
 	return rc;
 }
@@ -182,7 +189,7 @@ int type_edit_judge(struct model *model, char *lines)
 	const int rc = type_lines_read(model, lines, &read, &err);
 
 	free(read.choices);
-	return rc < 0 ? refuse_lines(model, &err) : 0;
+	return rc < 0 ? refuse_lines(model, TYPE_EDIT_FILE, &err) : 0;
 }
 
 static int recover_one(void *context, const struct layer_type *row, struct error *err)

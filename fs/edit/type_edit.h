@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* type_edit.h - the types of ggml in which slots show their contents. A choice is checked, made
  * durable in the layer and then visible; it stays with the slot whatever fills it, until it is
- * taken back. A content that cannot be encoded in the chosen type is shown as it is. */
+ * taken back. A model without a layer, or with one that is only read, keeps its choices in memory.
+ * A content that cannot be encoded in the chosen type is shown as it is. */
 #ifndef FS_EDIT_TYPE_EDIT_H
 #define FS_EDIT_TYPE_EDIT_H
 
@@ -27,11 +28,13 @@ int type_edit_check(const struct organ *organ, uint32_t type, struct error *err)
  * holds nothing. */
 int type_edit_choose(struct model *model, const struct type_choice *choices, size_t n);
 
-/* The same by the lines of .types: NUL-terminated text, which is changed. Each names slots and a
- * type (type_lines.h). EINVAL: a line is wrong. */
-int type_edit_write(struct model *model, char *lines);
+/* The same by lines: NUL-terminated text, which is changed. Each names slots and a type
+ * (type_lines.h). file is the name that the log has for them. EINVAL: a line is wrong. */
+int type_edit_write(struct model *model, const char *file, char *lines);
+#define TYPE_EDIT_FILE ".types" /* of a mount */
 
-/* Check lines as type_edit_write() does, before they are all there. Returns 0 or -errno. */
+/* Check lines of TYPE_EDIT_FILE as type_edit_write() does, before they are all there. Returns 0 or
+ * -errno. */
 int type_edit_judge(struct model *model, char *lines);
 
 /* Take up the choices of an earlier mount from the layer. Returns 0, or -errno with err set: not

@@ -154,7 +154,7 @@ static int types_obey(const struct tree *tree, const struct inode *inode,
 		      struct family_words *words)
 {
 	(void)tree;
-	return type_edit_write(inode->model, words->text);
+	return type_edit_write(inode->model, TYPE_EDIT_FILE, words->text);
 }
 
 static int types_judge_lines(const struct inode *inode, const char *lines, size_t n)

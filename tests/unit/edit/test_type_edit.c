@@ -31,7 +31,7 @@ static int write_lines(struct model *model, const char *text)
 	char lines[2048];
 
 	snprintf(lines, sizeof(lines), "%s", text);
-	return type_edit_write(model, lines);
+	return type_edit_write(model, TYPE_EDIT_FILE, lines);
 }
 
 static void reopen(void **state, struct opened *o)
@@ -212,6 +212,30 @@ static void choice_that_is_not_durable_is_not_shown(void **state)
 	assert_true(database_write_failed());
 	assert_int_equal(shown(o.model, SMALL_UP), GGML_F32);
 	close_model(&o);
+}
+
+static void model_that_is_only_read_keeps_choice_in_memory(void **state)
+{
+	static const struct model_options written = { 0 }, options = { .read_only = true };
+	const struct path layer = in_temp(state, "layer");
+	struct opened o;
+
+	save_small(state, "base.gguf");
+	o = open_with(state, "base.gguf", &options);
+	assert_null(o.model->layer);
+	assert_int_equal(choose(o.model, SMALL_UP, GGML_F16), 0);
+	assert_int_equal(shown(o.model, SMALL_UP), GGML_F16);
+	close_model(&o);
+	o = open_at(state, "base.gguf", layer.text, &written);
+	assert_int_equal(choose(o.model, SMALL_DOWN, GGML_F16), 0);
+	close_model(&o);
+	for (int i = 0; i < 2; i++) {
+		o = open_at(state, "base.gguf", layer.text, &options);
+		assert_int_equal(shown(o.model, SMALL_DOWN), GGML_F16);
+		assert_int_equal(choose(o.model, SMALL_DOWN, GGML_BF16), 0);
+		assert_int_equal(shown(o.model, SMALL_DOWN), GGML_BF16);
+		close_model(&o);
+	}
 }
 
 static void kept_type_is_that_of_the_base(void **state)

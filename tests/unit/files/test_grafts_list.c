@@ -166,7 +166,7 @@ static void list_of_types_chooses_them_where_it_is_written_back(void **state)
 				  "norm/blk_0_ffn_norm.bin F32\n"
 				  "organs/blk_0_ffn_down.bin Q4_0\n");
 	assert_int_equal(undo(o.model, all), 0);
-	assert_int_equal(type_edit_write(o.model, text), 0);
+	assert_int_equal(type_edit_write(o.model, TYPE_EDIT_FILE, text), 0);
 	assert_int_equal(slots_type(o.model->slots, SMALL_UP).type, GGML_F16);
 	assert_int_equal(slots_type(o.model->slots, SMALL_DOWN).type, GGML_Q4_0);
 	assert_false(slots_type(o.model->slots, SMALL_Q).is_set);
