@@ -5,7 +5,7 @@
  *	11	fuse/		FUSE requests: dispatched to a family of files, answered;
  *				the loop; the session
  *	11	commands/	the commands that need no mount: --report, --picture,
- *				--show, --diff, --recipe, --pack
+ *				--show, --diff, --recipe, --pack, --quantise
  *	10	mount/		one mount: options, models, threads, shards that come and
  *				go, unmount
  *	9	tree/		the name space: inodes, the table of families of files, open

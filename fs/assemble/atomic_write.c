@@ -253,7 +253,8 @@ static int check_target(const struct write_target *target, const struct temporar
 		       ? failed(err, EEXIST, "the target")
 		       : error_set(err, EEXIST, ERROR_NO_OFFSET,
 				   "the target exists, and organfs did not write it as it is; a ! "
-				   "before its name in .assemble, or -f of --pack, replaces it");
+				   "before its name in .assemble, or -f of --pack and --quantise, "
+				   "replaces it");
 }
 
 /* Is it still the file of that name? Another may have been made since it was opened. */

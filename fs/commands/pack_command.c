@@ -2,6 +2,7 @@
 /* pack_command.c - see pack_command.h. */
 #include "fs/commands/pack_command.h"
 #include "fs/commands/offline_models.h"
+#include "fs/commands/quantise_types.h"
 #include "fs/commands/terminal_progress.h"
 #include "fs/files/assembly.h"
 #include "fs/model/model.h"
@@ -122,7 +123,7 @@ int pack_command(const struct options *options)
 	else if (models.n != 1)
 		offline_models_report("%s: it holds %u models, and one is packed",
 				      options->models[0], (unsigned)models.n);
-	else
+	else if (!options->types || quantise_types(models.models[0], options->types) == 0)
 		rc = pack(models.models[0], options->mountpoint,
 			  options->foreground ? REPLACE_ANY : REPLACE_MARKED);
 	models_close(&models);

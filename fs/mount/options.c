@@ -56,7 +56,7 @@ struct parsed {
 
 /* Options with a number come first: their keys are indices of number_options. */
 enum { KEY_UID, KEY_GID, KEY_UMASK, KEY_THREADS, KEY_SAMPLES, KEY_COMPRESS, NUMBER_OPTIONS };
-enum { KEY_MODEL = NUMBER_OPTIONS, KEY_REMOUNT, KEY_SINGLE };
+enum { KEY_MODEL = NUMBER_OPTIONS, KEY_REMOUNT, KEY_SINGLE, KEY_STANDARD_INPUT };
 
 /* An option with a number from least to most. */
 struct number_option {
@@ -99,6 +99,8 @@ static const struct fuse_opt templates[] = {
 	OPTION("--diff=%s", diff_form, 0),
 	OPTION("--show", show, 1),
 	OPTION("--pack", pack, 1),
+	OPTION("--quantise", quantise, 1),
+	FUSE_OPT_KEY("-", KEY_STANDARD_INPUT),
 	OPTION("--recipe", print_recipe, 1),
 	OPTION("ro", read_only, 1),
 	OPTION("rw", read_only, 0),
@@ -266,6 +268,11 @@ static int take(void *data, const char *argument, int key, struct fuse_args *res
 	case KEY_REMOUNT:
 		return complain(parsed, "remount: the options of a mount cannot be changed; "
 					"unmount it and mount it anew");
+	case KEY_STANDARD_INPUT:
+		/* It is no model, and no file to write. */
+		if (parsed->options.n_models || parsed->where)
+			return complain_of_unknown(parsed, argument);
+		return append(&parsed->options.models, &parsed->options.n_models, argument);
 	case FUSE_OPT_KEY_NONOPT:
 		/* The last one is the mountpoint, once all are there. */
 		return append(&parsed->options.models, &parsed->options.n_models, argument);
@@ -360,11 +367,29 @@ static int take_mountpoint(struct parsed *parsed)
 				      : "a MODEL and a MOUNTPOINT are needed");
 }
 
+/* --quantise is --pack with the file of types before the model. */
+static int take_types(struct parsed *parsed)
+{
+	struct options *options = &parsed->options;
+
+	if (options->n_models != 3 || parsed->n_more)
+		return complain(parsed, "--quantise needs TYPES, one MODEL and the FILE to write; "
+					"see organfs --help");
+	options->pack = true;
+	options->types = options->models[0];
+	options->models[0] = options->models[1];
+	options->models[1] = options->models[2];
+	options->n_models--;
+	return 0;
+}
+
 /* What the command line names beside options. */
 static int check_operands(struct parsed *parsed)
 {
 	const struct options *options = &parsed->options;
 
+	if (options->quantise && take_types(parsed) < 0)
+		return -1;
 	if (options->diff || options->diff_form)
 		return check_diff(parsed);
 	return options->picture || options->show || options->print_recipe ? check_picture(parsed)
@@ -549,6 +574,7 @@ void options_release(struct options *options)
 	free(options->diff_form);
 	free(options->output);
 	free(options->header);
+	free(options->types);
 	free(options->recipe);
 	free(options->pidfile);
 	free(options->donors);
@@ -561,7 +587,7 @@ const char *options_help(void)
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
 	       "       organfs --report[=NAME] [--json] TABLE...|--recipe FILE\n"
 	       "       organfs --picture|--show|--diff[=tsv] [-o OPTION[,OPTION...]] MODEL...\n"
-	       "       organfs --pack [-f] [-o OPTION[,OPTION...]] MODEL FILE\n"
+	       "       organfs --pack|--quantise [-f] [-o OPTION[,OPTION...]] [TYPES] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
 	       "A directory of organ files is a model too; so are a URL and a mergekit .yml.\n"
 	       "`umount MOUNTPOINT` writes what was grafted as a new model beside the old one.\n"
@@ -570,8 +596,8 @@ const char *options_help(void)
 	       "  --report[=NAME] [--json]  report on models, or one, from their .table files\n"
 	       "  --picture, --diff[=tsv]  print theta.svg of one model or two; how two differ\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
-	       "  --pack           write a MODEL, such as a directory of organ files, as a GGUF\n"
-	       "  --recipe         print the recipe that a GGUF carries (-o lineage)\n"
+	       "  --pack; --recipe  write a MODEL or organ files as a GGUF; print its recipe\n"
+	       "  --quantise       write it in types of ggml by lines of the file TYPES, or -\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"

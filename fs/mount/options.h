@@ -22,6 +22,8 @@ struct options {
 	char *diff_form;    /* "tsv", as a table; NULL: for people */
 	int show;	    /* the same in a terminal, of one model or mount */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
+	int quantise; /* the same, in the types that a file names; pack is set too */
+	char *types;  /* that file as given, "-" for standard input; NULL: none are chosen */
 	int fresh;	    /* a private layer that an earlier mount left is not taken up */
 	int nonempty;	    /* the mount point may be a directory that is not empty */
 	int auto_unmount;   /* the mount goes with the daemon, however that ends */

@@ -83,13 +83,13 @@ _organfs_break_at_equals() {
 }
 
 _organfs_program() {
-	local report=
-	[[ " ${words[*]} " != *' --report'[\ =]* ]] || report=yes
-	case $prev,$cur,$report in
+	local any=
+	[[ " ${words[*]} " != *' --'@(quantise|report)[\ =]* ]] || any=yes
+	case $prev,$cur,$any in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --recipe -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --quantise --recipe -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF yml yaml ;;
 	esac

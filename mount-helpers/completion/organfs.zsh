@@ -64,7 +64,7 @@ _organfs_mounts() {
 
 _organfs_program() {
 	local files=_organfs_mountable
-	((! ${words[(I)--report*]})) || files=_files
+	((! ${words[(I)--report*]} + ${words[(I)--quantise]})) || files=_files
 	_arguments -S \
 		'-d[the same, with every request]' \
 		'-f[stay in the foreground, log to stderr]' \
@@ -72,6 +72,7 @@ _organfs_program() {
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
 		'--pack[write a model, such as a directory of organ files]' \
+		'--quantise[write a model in types of ggml that lines of a file choose]' \
 		'--picture[print theta.svg of a model, or of two]' \
 		'--diff=-[print what differs between two models]::form:(tsv)' \
 		'--show[show it in the terminal]' \

@@ -13,6 +13,10 @@ full() {
 	bash -c 'echo "$1" >"$2"' - "$1" "$MNT/.assemble"
 }
 
+echo '*/blk_1_* q8_0' >"$TMP/types"
+expect_fail '^organfs: failed: .*/new.gguf: .*no space.*; the target is as it was$' \
+	"$ORGANFS" --quantise "$TMP/types" "$base" "$TMP/small/new.gguf"
+equal "$(ls -A "$TMP/small")" '' 'files of --quantise on the full disk'
 expect_fail 'no space' full "$TMP/small/new.gguf"
 equal "$(ls -A "$TMP/small")" '' 'files on the full disk'
 echo old >"$TMP/small/old.gguf"

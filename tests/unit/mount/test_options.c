@@ -209,6 +209,29 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
 }
 
+static void quantise_takes_types_before_the_model(void **state)
+{
+	struct options options = good("--quantise -f - m.gguf out.gguf -o layer=/l");
+
+	assert_true(options.pack && options.read_only && options.foreground);
+	assert_string_equal(options.types, "-");
+	assert_int_equal(options.n_models, 1);
+	assert_string_equal(options.models[0], "m.gguf");
+	assert_string_equal(options.mountpoint, "out.gguf");
+	options_release(&options);
+	options = good("types --quantise -- m.gguf -");
+	assert_string_equal(options.types, "types");
+	assert_string_equal(options.mountpoint, "-");
+	options_release(&options);
+	assert_null((options = good("--pack m.gguf out.gguf")).types);
+	options_release(&options);
+	assert_bad(state, "--quantise", "--quantise needs TYPES, one MODEL and the FILE to write");
+	assert_bad(state, "--quantise types m.gguf -", "unknown option \"-\"");
+	assert_bad(state, "--quantise m.gguf out.gguf", "--quantise needs TYPES");
+	assert_bad(state, "--quantise - a.gguf b.gguf out.gguf", "--quantise needs TYPES");
+	assert_bad(state, "--quantise - m.gguf out.gguf -o model=b.gguf", "--quantise needs TYPES");
+}
+
 static void a_difference_is_of_two_models(void **state)
 {
 	struct options options = good("--diff a.gguf b.gguf -o samples=all");
