@@ -8,11 +8,11 @@
 #include "fs/diff/diff_side.h"
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff_table.h"
-#include "fs/lazy/memo.h"
 #include "fs/mount/options.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fs/util/log.h"
+#include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
@@ -63,7 +63,7 @@ static int open_both(struct diff_operands *operands, const struct options *optio
 	struct diff_params params = { .samples = options->samples };
 
 	operands->log = log_new(true);
-	operands->pool = params.pool = pool_new(memo_threads());
+	operands->pool = params.pool = pool_new(parallel_threads());
 	if (!operands->log || !operands->pool)
 		return offline_models_fail("--diff", -ENOMEM);
 	here = open_side(operands, &operands->bases[0], options->models[0]);

@@ -2,7 +2,6 @@
 /* diff.c - see diff.h. */
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_side.h"
-#include "fs/lazy/memo.h"
 #include "fs/tensor/tensor_difference.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/halt.h"
@@ -216,7 +215,7 @@ int diff_measure(struct diff *diff, size_t first, size_t n, const atomic_bool *s
 	const struct diff_params *params = &diff->measures->params;
 	struct diff_batch batch = { diff, first, { stop, params->ending } };
 
-	return parallel_run(params->pool, memo_threads() - 1, n, measure_next, &batch);
+	return parallel_run(params->pool, parallel_threads() - 1, n, measure_next, &batch);
 }
 
 const struct tensor_difference *diff_result(struct diff *diff, size_t i)

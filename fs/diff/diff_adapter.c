@@ -5,10 +5,10 @@
 #include "fs/diff/diff_factors.h"
 #include "fs/diff/diff_low_rank.h"
 #include "fs/diff/diff_side.h"
-#include "fs/lazy/memo.h"
 #include "fs/metadata/metadata.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
+#include "fs/util/parallel.h"
 #include "gguf/adapter.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static size_t find_following(const struct adapter_data *data, uint64_t offset,
 static int find_ahead(struct adapter_data *data, const struct diff_matrix *matrix, uint64_t offset,
 		      const atomic_bool *stop)
 {
-	const size_t most = memo_threads();
+	const size_t most = parallel_threads();
 	struct diff_matrix *matrices;
 	int rc;
 

@@ -6,7 +6,6 @@
 #include "fs/diff/diff_low_rank.h"
 #include "fs/diff/diff_side.h"
 #include "fs/diff/diff_table.h"
-#include "fs/lazy/memo.h"
 #include "fs/storage/view.h"
 #include "fs/tensor/tensor_factors.h"
 #include "fs/util/halt.h"
@@ -156,7 +155,7 @@ static int find_lines(struct adapter_table *table, size_t first, size_t n, const
 {
 	struct table_lines lines = { table, first, stop };
 
-	return parallel_run(diff_params(diff_of(table))->pool, memo_threads() - 1, n, find_line,
+	return parallel_run(diff_params(diff_of(table))->pool, parallel_threads() - 1, n, find_line,
 			    &lines);
 }
 

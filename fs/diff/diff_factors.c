@@ -3,7 +3,6 @@
 #include "fs/diff/diff_factors.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_side.h"
-#include "fs/lazy/memo.h"
 #include "fs/tensor/tensor_factors.h"
 #include "fs/util/cond_poll.h"
 #include "fs/util/halt.h"
@@ -294,6 +293,6 @@ int diff_factors_prepare(struct diff_factors *factors, const struct diff_matrix 
 {
 	struct preparation of = { factors, matrices, stop };
 
-	return parallel_run(diff_params(factors->diff)->pool, memo_threads() - 1, n, prepare_next,
-			    &of);
+	return parallel_run(diff_params(factors->diff)->pool, parallel_threads() - 1, n,
+			    prepare_next, &of);
 }

@@ -4,6 +4,7 @@
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 #include "gguf/reader.h"
 
@@ -12,7 +13,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct memo {
 	const struct memo_ops *ops;
@@ -46,13 +46,6 @@ static void copy_value(const struct memo *memo, void *to, const struct memo_stat
 	memcpy(to, from + 1, memo->ops->size - sizeof(*from));
 }
 
-unsigned memo_threads(void)
-{
-	const long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1 : n > 64 ? 64 : (unsigned)n;
-}
-
 struct memo *memo_new(const struct memo_ops *ops, struct model *model, uint64_t how,
 		      struct pool *pool)
 {
@@ -63,7 +56,7 @@ struct memo *memo_new(const struct memo_ops *ops, struct model *model, uint64_t 
 	memo->ops = ops;
 	memo->model = model;
 	memo->how = how;
-	memo->own = pool ? NULL : pool_new(memo_threads());
+	memo->own = pool ? NULL : pool_new(parallel_threads());
 	memo->pool = pool ? pool : memo->own;
 	if (!memo->pool) {
 		free(memo);

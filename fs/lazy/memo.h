@@ -45,9 +45,6 @@ struct memo_ops {
 struct memo *memo_new(const struct memo_ops *ops, struct model *model, uint64_t how,
 		      struct pool *pool);
 
-/* So many threads are as fast as can be where the work is the processors'. */
-unsigned memo_threads(void);
-
 /* Threads that wait get -EINTR, now and later. NULL is fine. */
 void memo_stop(struct memo *memo);
 void memo_free(struct memo *memo); /* no thread may wait any more; NULL is fine */

@@ -8,6 +8,7 @@
 #include "fs/model/slots.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/requantised_loss.h"
+#include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 
 #include <stddef.h>
@@ -44,7 +45,7 @@ struct tensor_losses *tensor_losses_new(struct model *model, struct pool *pool)
 
 	if (!losses)
 		return NULL;
-	losses->own = pool ? NULL : pool_new(memo_threads());
+	losses->own = pool ? NULL : pool_new(parallel_threads());
 	all = pool || losses->own;
 	for (uint32_t i = 0; all && i < ORGAN_VIEW_TYPE_COUNT; i++) {
 		losses->types[i] = memo_new(&ops, model, i, pool ? pool : losses->own);

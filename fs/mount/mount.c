@@ -18,6 +18,7 @@
 #include "fs/tree/write_opens.h"
 #include "fs/util/fifo_lock.h"
 #include "fs/util/in_flight.h"
+#include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 #include "fs/util/stop_flags.h"
 
@@ -28,7 +29,7 @@
  * that jobs which a dead server or a long organ holds up keep no others waiting. */
 static const struct mount_pool {
 	size_t place;	  /* of its member in struct mount */
-	unsigned threads; /* 0: as many as memo_threads() */
+	unsigned threads; /* 0: as many as parallel_threads() */
 } pools[] = {
 	/* Readers of θ and hashes, which wait for the measurers and the hashers. */
 	{ offsetof(struct mount, computed_reads), 32 },
@@ -73,7 +74,8 @@ static bool start_pools(struct mount *fs)
 	bool all = true;
 
 	for (size_t i = 0; i < POOLS; i++) {
-		*pool_of(fs, i) = pool_new(pools[i].threads ? pools[i].threads : memo_threads());
+		*pool_of(fs, i) =
+			pool_new(pools[i].threads ? pools[i].threads : parallel_threads());
 		all &= *pool_of(fs, i) != NULL;
 	}
 	return all;

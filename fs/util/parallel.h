@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 
+/* Number of threads that keep all processors busy, 64 at most. */
+unsigned parallel_threads(void);
+
 struct pool;
 
 /* Call run(context, i) for each i below n, in their order, on this thread and on at most helpers of
