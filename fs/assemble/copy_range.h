@@ -16,7 +16,7 @@ struct copy_range {
 	uint64_t block; /* bytes; only whole ones can be shared */
 	bool by_kernel; /* may it copy without us? */
 	struct progress *progress;
-	char *buffer;		  /* COPY_RANGE_BUFFER bytes; the caller may use it */
+	char *buffer;		  /* COPY_RANGE_BUFFER bytes */
 	uint64_t started, waited; /* writeback before this offset was started, has ended */
 };
 

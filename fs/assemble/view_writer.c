@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_writer.c - see view_writer.h. */
 #include "fs/assemble/view_writer.h"
+#include "fs/assemble/computed_pieces.h"
 #include "fs/assemble/copy_range.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
@@ -22,6 +23,7 @@ struct run {
 struct view_writer {
 	struct view *view;
 	struct copy_range share;
+	struct computed_pieces pieces;
 	struct progress *progress;
 	struct run *runs; /* in their order, without gaps */
 	size_t n, room;
@@ -193,27 +195,6 @@ static int reserve(struct view_writer *fill)
 	return rc < 0 ? rc : copy_range_reserve(&fill->share, from, view_size(fill->view) - from);
 }
 
-/* Bytes that lie in no file as they are. */
-static int write_bytes(struct view_writer *fill, uint64_t from, uint64_t to)
-{
-	int rc = 0;
-
-	while (rc == 0 && from < to) {
-		const size_t n =
-			to - from < COPY_RANGE_BUFFER ? (size_t)(to - from) : COPY_RANGE_BUFFER;
-		const ssize_t got = view_read_cancellable(fill->view, fill->share.buffer, n, from,
-							  fill->progress->cancel);
-
-		if (progress_is_cancelled(fill->progress))
-			return -EINTR;
-		if (got <= 0)
-			return got == -ENOMEM ? -ENOMEM : -ENODATA;
-		rc = copy_range_write(&fill->share, fill->share.buffer, (size_t)got, from);
-		from += (uint64_t)got;
-	}
-	return rc;
-}
-
 static int put_bytes(struct view_writer *fill, const struct run *run, uint64_t from, uint64_t to)
 {
 	struct backing *file = run->extent.backing;
@@ -222,7 +203,7 @@ static int put_bytes(struct view_writer *fill, const struct run *run, uint64_t f
 	if (from == to)
 		return 0;
 	if (!file)
-		return write_bytes(fill, from, to);
+		return computed_pieces_write(&fill->pieces, from, to);
 	fd = backing_fd_get(file);
 	if (fd < 0)
 		return -ENODATA;
@@ -275,10 +256,13 @@ static int run_view_writer(struct view_writer *fill, struct error *err)
 
 int view_write(int fd, struct view *view, struct progress *progress, struct error *err)
 {
-	struct view_writer fill = { .view = view, .progress = progress };
+	struct view_writer fill = { .view = view,
+				    .pieces = { .view = view, .share = &fill.share },
+				    .progress = progress };
 	int rc = copy_range_init(&fill.share, fd, progress);
 
 	rc = rc < 0 ? failed(err, -rc, "the buffer") : run_view_writer(&fill, err);
+	computed_pieces_release(&fill.pieces);
 	copy_range_release(&fill.share);
 	free(fill.runs);
 	return rc;

@@ -3,9 +3,12 @@
  * its parts came. */
 #include "fs/assemble/view_writer.h"
 #include "fs/storage/backing.h"
+#include "fs/util/parallel.h"
 #include "fs/util/progress.h"
 #include "tests/unit/reflink.h"
 #include "tests/unit/small_gguf.h"
+
+#include <sched.h>
 
 #define SIZE	 ((size_t)100 * BLOCK + 123)
 #define FILES	 3
@@ -218,6 +221,77 @@ static void any_view_is_put_whole_any_way(void **state)
 		shared += filesystem.shared;
 	}
 	assert_true(shared > 1000 * BLOCK);
+	close_scene(scene);
+}
+
+/* ## bytes that are computed */
+
+#define COMPUTED 40
+
+/* The bytes of COMPUTED segments; the last but one may fail. */
+struct computing {
+	struct view_generator generator;
+	int rc;
+	bool waits; /* the first segment is made once another one is begun */
+	atomic_uint begun;
+};
+
+static int make(struct view_generator *generator, size_t number, char *bytes, size_t length,
+		const atomic_bool *stop)
+{
+	struct computing *computing = (struct computing *)generator;
+
+	(void)stop;
+	if (number > 1)
+		atomic_fetch_add(&computing->begun, 1);
+	while (number == 0 && computing->waits && atomic_load(&computing->begun) == 0)
+		sched_yield();
+	for (size_t k = 0; k < length; k++)
+		bytes[k] = (char)mk_byte((uint32_t)number, k);
+	return number == COMPUTED - 2 ? computing->rc : 0;
+}
+
+static void keep(struct view_generator *generator)
+{
+	(void)generator;
+}
+
+static void make_computed(struct scene *scene, struct computing *computing)
+{
+	struct segment segments[COMPUTED];
+
+	for (size_t i = 0; i < COMPUTED; i++)
+		segments[i] = (struct segment){ .kind = SEGMENT_COMPUTED, .length = 130001 };
+	*computing = (struct computing){ .generator = { .make = make, .release = keep } };
+	view_unref(scene->view);
+	scene->view = view_new_computed(segments, COMPUTED, NULL, &computing->generator);
+	assert_non_null(scene->view);
+}
+
+static void computed_bytes_are_made_by_several_threads_and_written_in_order(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct computing computing;
+
+	make_computed(scene, &computing);
+	computing.waits = parallel_threads() > 1;
+	assert_int_equal(fill(state, scene), 0);
+	assert_filled(state, scene);
+	assert_int_equal(scene->progress.written, COMPUTED * 130001);
+	close_scene(scene);
+}
+
+static void computed_bytes_that_cannot_be_made_fail_it(void **state)
+{
+	struct scene *scene = open_scene(state);
+	struct computing computing;
+
+	make_computed(scene, &computing);
+	computing.rc = -EIO;
+	assert_int_equal(fill(state, scene), -EIO);
+	assert_non_null(strstr(scene->err.text, "can no longer be read"));
+	computing.rc = -ENOMEM;
+	assert_int_equal(fill(state, scene), -ENOMEM);
 	close_scene(scene);
 }
 
