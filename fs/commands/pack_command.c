@@ -123,7 +123,7 @@ int pack_command(const struct options *options)
 	else if (models.n != 1)
 		offline_models_report("%s: it holds %u models, and one is packed",
 				      options->models[0], (unsigned)models.n);
-	else if (!options->types || quantise_types(models.models[0], options->types) == 0)
+	else if (!options->types || quantise_types(models.models[0], options) == 0)
 		rc = pack(models.models[0], options->mountpoint,
 			  options->foreground ? REPLACE_ANY : REPLACE_MARKED);
 	models_close(&models);

@@ -7,9 +7,9 @@
 struct options;
 
 /* Write the one model that options names, with the grafts of its layer= where that is given, to
- * options->mountpoint, which is a name as .assemble takes it. The lines of options->types choose
- * types of ggml (quantise_types.h). What came of it is said in a line on stderr; where it fails the
- * file is as it was. Returns an exit status. */
+ * options->mountpoint, which is a name as .assemble takes it. If options names a file of types,
+ * they are chosen first (quantise_types.h). What came of it is said in a line on stderr; where it
+ * fails the file is as it was. Returns an exit status. */
 int pack_command(const struct options *options);
 
 #endif

@@ -2,7 +2,10 @@
 /* quantise_types.c - see quantise_types.h. */
 #include "fs/commands/quantise_types.h"
 #include "fs/commands/offline_models.h"
+#include "fs/edit/adapter_edit.h"
 #include "fs/edit/type_edit.h"
+#include "fs/mount/options.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +37,18 @@ static char *read_lines(FILE *in, const char *name)
 	return NULL;
 }
 
-int quantise_types(struct model *model, const char *file)
+static int use_importance(struct model *model, const char *path)
+{
+	struct error err = { 0 };
+	char text[320];
+
+	if (adapter_edit_use_importance(model, path, &err) == 0)
+		return 0;
+	return offline_models_report("%s: no importance matrix for the model: %s", path,
+				     error_describe(&err, text, sizeof(text)));
+}
+
+static int choose_types(struct model *model, const char *file)
 {
 	const bool standard = strcmp(file, "-") == 0;
 	const char *name = standard ? "standard input" : file;
@@ -51,4 +65,11 @@ int quantise_types(struct model *model, const char *file)
 	if (!standard)
 		fclose(in);
 	return rc;
+}
+
+int quantise_types(struct model *model, const struct options *options)
+{
+	const int rc = options->imatrix ? use_importance(model, options->imatrix) : 0;
+
+	return rc < 0 ? rc : choose_types(model, options->types);
 }

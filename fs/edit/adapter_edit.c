@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* adapter_edit.c - see adapter_edit.h. */
 #include "fs/edit/adapter_edit.h"
+#include "fs/base/base.h"
 #include "fs/base/donor.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DIRECTORY "adapters/"
 
@@ -167,6 +169,33 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 		journal_end(model);
 	}
 	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
+}
+
+int adapter_edit_use_importance(struct model *model, const char *path, struct error *err)
+{
+	const size_t length = strlen(ADAPTERS_IMPORTANCE);
+	struct base matrix;
+	struct content *link = NULL;
+	int rc = base_open(&matrix, path, err);
+
+	if (rc == 0)
+		rc = adapters_check_file(model, ADAPTERS_IMPORTANCE, matrix.file, matrix.gguf, err);
+	if (rc == 0 &&
+	    !(link = make_link(model, path, geteuid(), getegid(), backing_ref(matrix.file), NULL)))
+		rc = error_errno(err, ENOMEM);
+	journal_begin(model);
+	if (rc == 0)
+		rc = adapters_reserve(model, ADAPTERS_IMPORTANCE, length, ADAPTER_GGUF);
+	if (rc == 0) {
+		adapters_set_link(model, ADAPTERS_IMPORTANCE, length, link, matrix.gguf);
+		matrix.gguf = NULL;
+		adapters_refresh(model);
+	} else {
+		content_unref(link);
+	}
+	journal_end(model);
+	base_close(&matrix);
+	return rc < 0 && !err->code ? error_errno(err, -rc) : rc;
 }
 
 /* A number that a user writes. */

@@ -17,6 +17,11 @@ struct stage;
 int adapter_edit_link(struct model *model, const char *file, const char *target, uid_t uid,
 		      gid_t gid);
 
+/* Put the importance matrix in the file at an absolute path in force, for a model that is opened to
+ * be read. Returns 0, or -errno with err set: as base_open(), or EINVAL it does not fit the model.
+ */
+int adapter_edit_use_importance(struct model *model, const char *path, struct error *err);
+
 /* adapters/FILE, a setting, gets the value that is staged as text. The same. */
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage);
 

@@ -100,6 +100,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--show", show, 1),
 	OPTION("--pack", pack, 1),
 	OPTION("--quantise", quantise, 1),
+	OPTION("--imatrix=%s", imatrix, 0),
 	FUSE_OPT_KEY("-", KEY_STANDARD_INPUT),
 	OPTION("--recipe", print_recipe, 1),
 	OPTION("ro", read_only, 1),
@@ -388,6 +389,8 @@ static int check_operands(struct parsed *parsed)
 {
 	const struct options *options = &parsed->options;
 
+	if (options->imatrix && !options->quantise)
+		return complain(parsed, "--imatrix goes with --quantise; see organfs --help");
 	if (options->quantise && take_types(parsed) < 0)
 		return -1;
 	if (options->diff || options->diff_form)
@@ -450,7 +453,8 @@ static int resolve_files(struct options *options)
 static int resolve_paths(struct options *options)
 {
 	char **const paths[] = { &options->output, &options->layer,   &options->header,
-				 &options->recipe, &options->pidfile, &options->donors };
+				 &options->recipe, &options->pidfile, &options->imatrix,
+				 &options->donors };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		char *given = *paths[i];
@@ -575,6 +579,7 @@ void options_release(struct options *options)
 	free(options->output);
 	free(options->header);
 	free(options->types);
+	free(options->imatrix);
 	free(options->recipe);
 	free(options->pidfile);
 	free(options->donors);
@@ -597,7 +602,7 @@ const char *options_help(void)
 	       "  --picture, --diff[=tsv]  print theta.svg of one model or two; how two differ\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack; --recipe  write a MODEL or organ files as a GGUF; print its recipe\n"
-	       "  --quantise       write it in types of ggml by lines of the file TYPES, or -\n"
+	       "  --quantise [--imatrix=FILE]  write it in types by lines of a file TYPES, or -\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"

@@ -23,6 +23,7 @@ struct options {
 	int show;	    /* the same in a terminal, of one model or mount */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
 	int quantise; /* the same, in the types that a file names; pack is set too */
+	char *imatrix; /* absolute, of the matrix that weighs then; NULL: none */
 	char *types;  /* that file as given, "-" for standard input; NULL: none are chosen */
 	int fresh;	    /* a private layer that an earlier mount left is not taken up */
 	int nonempty;	    /* the mount point may be a directory that is not empty */

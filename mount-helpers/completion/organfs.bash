@@ -89,7 +89,8 @@ _organfs_program() {
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --quantise --recipe -o' ;;
+	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break_at_equals "--imatrix=" ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --quantise --imatrix= --recipe -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF yml yaml ;;
 	esac

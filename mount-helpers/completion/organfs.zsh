@@ -73,6 +73,7 @@ _organfs_program() {
 		'(-)'{-V,--version}'[print the version]' \
 		'--pack[write a model, such as a directory of organ files]' \
 		'--quantise[write a model in types of ggml that lines of a file choose]' \
+		'--imatrix=-[with --quantise, weigh by an importance matrix]:file:_files' \
 		'--picture[print theta.svg of a model, or of two]' \
 		'--diff=-[print what differs between two models]::form:(tsv)' \
 		'--show[show it in the terminal]' \

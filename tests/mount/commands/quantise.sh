@@ -38,6 +38,29 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 70)
 unmount_and_wait
 
+# With an importance matrix as well, where no type needs another encoder.
+matrix=$TMP/matrix.gguf
+cp "$here/../models/scribe-imatrix.gguf" matrix.gguf
+mkdir weighted
+mount_model -o noassemble f16.gguf
+ln -s "$matrix" "$MNT/.imatrix"
+for type in q4_k iq4_xs q5_0; do
+	quantise "* $type" --imatrix=matrix.gguf f16.gguf "weighted/$type.gguf" 2>said ||
+		fail "$type: $(cat said)"
+	echo "* $type" >"$MNT/.types"
+	same "$MNT/model.gguf" "weighted/$type.gguf"
+	differ "weighted/$type.gguf" "out/$type.gguf"
+done
+unmount_and_wait
+mount_model -o ro weighted
+while IFS=$'\t' read -r importance type tensor _ bytes hash; do
+	name=${tensor%.weight}
+	organ=$(echo "$MNT/$type/"*"/${name//./_}.bin")
+	[ "$importance" = yes ] && [ -e "$organ" ] || continue
+	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" "$type $tensor"
+done < <(tail -n +2 "$here/../unit/golden_quantise.tsv")
+unmount_and_wait
+
 # A file for --tensor-type-file as it is, with a comment. Norms stay as they are; general.file_type
 # follows matrices that agree.
 base=$(use scribe-Q4_K_M)
@@ -94,6 +117,11 @@ refused 'no encoder for IQ2_XS' 'skeleton/blk_0_attn_q iq2_xs' f16.gguf new.gguf
 refused 'standard input: .* NUL byte' '*\0q8_0' f16.gguf new.gguf
 refused 'none.gguf: ' '* q8_0' none.gguf new.gguf
 refused 'the target is the base' '* q8_0' -f f16.gguf f16.gguf
+for matrix in none f16.gguf types; do
+	refused "/$matrix: no importance matrix for the model: " '* q8_0' "--imatrix=$matrix" \
+		f16.gguf new.gguf
+done
+refused 'matrix.gguf: ' '* q8_0' -f --imatrix=matrix.gguf f16.gguf matrix.gguf
 expect_fail 'none: No such file' "$ORGANFS" --quantise none f16.gguf new.gguf
 expect_fail 'out: Is a directory' "$ORGANFS" --quantise out f16.gguf new.gguf
 head -c 1048577 /dev/zero | tr '\0' '#' >long

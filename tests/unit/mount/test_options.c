@@ -226,6 +226,10 @@ static void quantise_takes_types_before_the_model(void **state)
 	assert_null((options = good("--pack m.gguf out.gguf")).types);
 	options_release(&options);
 	assert_bad(state, "--quantise", "--quantise needs TYPES, one MODEL and the FILE to write");
+	options = good("--quantise --imatrix=/i.gguf - m.gguf out.gguf");
+	assert_string_equal(options.imatrix, "/i.gguf");
+	options_release(&options);
+	assert_bad(state, "--imatrix=i.gguf m mnt", "--imatrix goes with --quantise");
 	assert_bad(state, "--quantise types m.gguf -", "unknown option \"-\"");
 	assert_bad(state, "--quantise m.gguf out.gguf", "--quantise needs TYPES");
 	assert_bad(state, "--quantise - a.gguf b.gguf out.gguf", "--quantise needs TYPES");
