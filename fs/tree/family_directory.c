@@ -310,10 +310,8 @@ static int root_check_link(const struct tree *tree, const struct inode *director
 	(void)tree;
 	if (tree_is_adapter_name(directory->ino, name))
 		return 0;
-	log_add(directory->model->log,
-		"%s: refused: links go into a class, adapters or .diff; "
-		"in the root " ADAPTERS_IMPORTANCE " is one",
-		name);
+	log_add(directory->model->log, "%s: refused: no link can be made here; %s", name,
+		root_advice(name));
 	return -EPERM;
 }
 
