@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
+#include "fs/base/donor.h"
 #include "fs/base/reference.h"
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
@@ -151,19 +152,23 @@ static int share(struct filling *filling, const struct origin *from)
 	struct backing *file;
 	int rc = -ENOMEM;
 
-	filling->donor = from->content->donor;
+	/* A donor that is the base of the other model has no fingerprint yet. */
+	if (from->content->donor)
+		filling_find_donor(filling, NULL, from->content->donor);
 	entry = filling_entry(filling);
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer, &entry,
 				filling->left, &file);
-	if (rc < 0) {
+	if (rc == 0) {
+		filling->organ.name = name;
+		filling_publish(filling, content, file, &from->content->mtime);
+	} else {
 		content_unref(content);
 		free(name);
-		return rc;
 	}
-	filling->organ.name = name;
-	filling_publish(filling, content, file, &from->content->mtime);
-	return 0;
+	donor_unref(filling->donor);
+	filling->donor = NULL;
+	return rc;
 }
 
 /* Is the organ there the slot's own tensor of the base? */
