@@ -485,6 +485,8 @@ int graft_fill_place(struct model *model, const struct graft_place *place, struc
 		rc = fill(&filling, donor, stage);
 	if (rc < 0)
 		filling.put_back = graft_put_back(&filling, stage);
+	else
+		removal_free(stage_take_removal(stage));
 	return filling_end(&filling, rc);
 }
 

@@ -88,6 +88,11 @@ void stage_set_removal(struct stage *stage, struct removal *removal)
 	atomic_store(&stage->removal, removal);
 }
 
+bool stage_has_removal(const struct stage *stage)
+{
+	return atomic_load(&stage->removal) != NULL;
+}
+
 struct removal *stage_take_removal(struct stage *stage)
 {
 	return atomic_exchange(&stage->removal, NULL);

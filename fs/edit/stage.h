@@ -32,6 +32,7 @@ void stage_set_brief(struct stage *stage);
  * becomes the stage's, before another thread knows the stage. stage_take_removal() makes it the
  * caller's; NULL: there is none. */
 void stage_set_removal(struct stage *stage, struct removal *removal);
+bool stage_has_removal(const struct stage *stage);
 struct removal *stage_take_removal(struct stage *stage);
 
 void stage_free(struct stage *stage); /* what was not put in force is gone; NULL is fine */

@@ -471,8 +471,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 			in_flight_end(fs->emptied);
 			ops_close(fs, handle);
 		}
-	} else if (last && stage_unflushed(handle->inode->stage)) {
-		/* What a map wrote after close(), and no flush has seen, takes effect now. */
+	} else if (last && (stage_unflushed(handle->inode->stage) ||
+			    stage_has_removal(handle->inode->stage))) {
+		/* What a map wrote after close(), and no flush has seen, takes effect now. A file
+		 * that no write has reached is refused now. */
 		if (!run_on_stage(req, handle, commit, reply_released))
 			ops_close(fs, handle);
 	} else {

@@ -228,8 +228,10 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 
 	if (!take_name(tree, inode, &lock, text))
 		return 0;
-	/* A rename() that came first has put it in force already. */
-	if (stage_written(inode->stage) && tree_is_named(inode->model, name->directory, text)) {
+	/* A rename() that came first has put it in force already. A file without a byte is refused
+	 * if its slot was removed for it, so that the slot has its content again. */
+	if ((stage_written(inode->stage) || stage_has_removal(inode->stage)) &&
+	    tree_is_named(inode->model, name->directory, text)) {
 		rc = tree_fill(inode, name->directory, text);
 		if (rc == 0)
 			scratch_files_place(tree->scratches, inode, name, name);

@@ -10,6 +10,7 @@ cp "$(use stories260K)" "$TMP/models/base.gguf"
 cp "$(use stories260K-donor)" "$TMP/models/donor.gguf"
 "$GGUF" organ "$TMP/models/donor.gguf" blk.1.ffn_up.weight "$TMP/small.bin"
 "$GGUF" organ "$TMP/models/donor.gguf" token_embd.weight "$TMP/large.bin"
+printf 'unlike' | dd of="$TMP/large.bin" bs=1 seek=100000 conv=notrunc status=none # the base's
 "$GGUF" organ "$TMP/models/base.gguf" blk.1.ffn_down.weight "$TMP/bad.bin"
 organ=organs/blk_1_ffn_up.bin
 large=embed/token_embd.bin # a file of blobs/ holds its copy
@@ -77,6 +78,16 @@ cp "$TMP/small.bin" "$TMP/moving.bin"
 mv "$TMP/moving.bin" "$slot"
 same "$slot" "$TMP/small.bin"
 
+# The copy that it replaced is not held.
+cp "$TMP/large.bin" "$MNT/base/$large"
+cp "$TMP/large.bin" "$TMP/moving.bin"
+mv "$TMP/moving.bin" "$MNT/base/$large"
+no_deleted() {
+	! ls -l "/proc/${DAEMON[$MNT]}/fd" | grep 'blobs/.*(deleted)'
+}
+no_deleted || fail 'a replaced copy is held open'
+echo "$large" >"$MNT/base/.undo"
+
 # anew CODE: python3 unlinks the slot and opens a file p of its name, bad being what is refused.
 anew() {
 	python3 -c '
@@ -94,6 +105,15 @@ is_undone() {
 }
 until_true 20 is_undone || late "$(tail "$MNT/base/.log")"
 equal "$(state)" "$before" 'after the writer was killed'
+
+echo 'a writer that ends before its first byte'
+is_back() {
+	[ -e "$slot" ] && [ "$(state)" = "$before" ]
+}
+anew 'open(slot, "wb").close()'
+until_true 20 is_back || late "$(tail "$MNT/base/.log")"
+! anew 'p = open(slot, "wb", 0); os.kill(os.getpid(), signal.SIGKILL)'
+until_true 20 is_back || late "$(tail "$MNT/base/.log")"
 
 echo 'the slot is filled meanwhile'
 expect_fail 'Invalid argument' anew 'p = open(slot, "wb", 0)
