@@ -117,19 +117,22 @@ static int find_type(const struct reading *reading, const char *text, const char
 	return refuse(reading, text, "the type has no encoder, or needs an importance matrix");
 }
 
-/* \d, which POSIX has not. A group that captures nothing is one that captures. */
+/* \d, which POSIX has not. A group that captures nothing is one that captures. False: it is
+ * too long, or has { } or \1, for which the C library takes memory and time without bounds. */
 static bool translate(const char *text, size_t n, char regex[REGEX_MAX])
 {
 	bool in_brackets = false;
 	char *to = regex;
 
 	for (size_t i = 0; i < n; i++) {
-		if (to + 8 > regex + REGEX_MAX)
+		if (to + 8 > regex + REGEX_MAX || text[i] == '{')
 			return false;
 		if (text[i] == '\\' && i + 1 < n) {
 			const char *digits = in_brackets ? "0-9" : "[0-9]";
 
 			i++;
+			if (text[i] >= '1' && text[i] <= '9')
+				return false;
 			if (text[i] == 'd')
 				to = stpcpy(to, digits);
 			else if (in_brackets)
@@ -164,7 +167,8 @@ static int read_option(struct reading *reading, const char *word)
 		return rc;
 	if (!translate(word, (size_t)(equals - word), text) ||
 	    regcomp(&regex, text, REG_EXTENDED | REG_NEWLINE) != 0)
-		return refuse(reading, word, "the regular expression is wrong or too long");
+		return refuse(reading, word,
+			      "the regular expression is wrong, too long, or has {} or \\1");
 	pattern.regex = &regex;
 	rc = decide_all(reading, &pattern);
 	regfree(&regex);
