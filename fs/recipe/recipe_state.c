@@ -353,7 +353,8 @@ static int add_types(struct maker *maker)
 		char path[ORGAN_PATH_MAX], scratch[TYPE_NAME_MAX];
 		struct recipe_type *type;
 
-		if (!chosen->is_set)
+		/* A type that a removed slot keeps shows nowhere. */
+		if (!chosen->is_set || content_is_whiteout(maker->snapshot->content[i]))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", class_name(place->klass), place->name);
 		type = recipe_add_type(maker->recipe);
