@@ -40,7 +40,7 @@ static struct memo_state *state_of(struct memo *memo, const struct subject *subj
 				: state_of_base(memo, subject->tensor);
 }
 
-/* The value is final once it is found out well, and may be read without the lock. */
+/* With the lock of from held. */
 static void copy_value(const struct memo *memo, void *to, const struct memo_state *from)
 {
 	memcpy(to, from + 1, memo->ops->size - sizeof(*from));
@@ -148,6 +148,12 @@ static bool has_failed(const struct memo_state *once)
 	return once->state == MEMO_DONE && once->error && once->error != -ENOTSUP;
 }
 
+/* With the lock held: was the value made of what is in force no more? */
+static bool is_old(const struct memo *memo, const struct memo_state *once)
+{
+	return once->state == MEMO_DONE && once->version != version_of(memo);
+}
+
 /* With the lock held. A job may have given up just before we came, or fail for a reason that is
  * gone since, so it may have to be begun anew. */
 static int await(struct memo *memo, const struct subject *subject, uint64_t asked,
@@ -159,7 +165,7 @@ static int await(struct memo *memo, const struct subject *subject, uint64_t aske
 	for (;;) {
 		if (memo->stopped || (stop && atomic_load(stop)))
 			return -EINTR;
-		if (has_failed(once) && once->begun < asked)
+		if ((has_failed(once) || is_old(memo, once)) && once->begun < asked)
 			once->state = MEMO_NONE;
 		if (once->state == MEMO_DONE)
 			return has_failed(once) ? once->error : 0;
@@ -171,21 +177,19 @@ static int await(struct memo *memo, const struct subject *subject, uint64_t aske
 	}
 }
 
-int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
-		 const atomic_bool *stop)
+/* With the lock held. */
+static int prepare(struct memo *memo, const struct subject *subjects, size_t n,
+		   const atomic_bool *stop)
 {
-	uint64_t asked;
+	const uint64_t asked = ++memo->asked;
 	int rc = 0;
 
-	pthread_mutex_lock(&memo->lock);
-	asked = ++memo->asked;
 	for (size_t i = 0; i < n; i++) {
 		struct memo_state *once = state_of(memo, &subjects[i]);
 
 		once->waiting++;
 		atomic_store(&once->unwanted, false);
-		if (has_failed(once) ||
-		    (once->state == MEMO_DONE && once->version != version_of(memo)))
+		if (has_failed(once) || is_old(memo, once))
 			once->state = MEMO_NONE;
 		if (rc == 0 && once->state == MEMO_NONE && !memo->stopped)
 			rc = begin(memo, &subjects[i], once);
@@ -198,21 +202,31 @@ int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 		if (--once->waiting == 0)
 			atomic_store(&once->unwanted, true);
 	}
+	return rc;
+}
+
+int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
+		 const atomic_bool *stop)
+{
+	int rc;
+
+	pthread_mutex_lock(&memo->lock);
+	rc = prepare(memo, subjects, n, stop);
 	pthread_mutex_unlock(&memo->lock);
 	return rc;
 }
 
 int memo_get(struct memo *memo, const struct subject *subject, const atomic_bool *stop, void *value)
 {
-	int rc = memo_prepare(memo, subject, 1, stop);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	pthread_mutex_lock(&memo->lock);
-	rc = state_of(memo, subject)->error;
-	pthread_mutex_unlock(&memo->lock);
+	rc = prepare(memo, subject, 1, stop);
+	if (rc == 0)
+		rc = state_of(memo, subject)->error;
 	if (rc == 0)
 		copy_value(memo, value, state_of(memo, subject));
+	pthread_mutex_unlock(&memo->lock);
 	return rc;
 }
 

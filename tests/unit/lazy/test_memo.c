@@ -153,6 +153,45 @@ static void what_another_has_found_out_is_inherited(void **state)
 	close_model(&o);
 }
 
+static _Atomic uint32_t in_force;
+
+static uint32_t version(const struct model *model)
+{
+	(void)model;
+	return atomic_load(&in_force);
+}
+
+static void *get_zero(void *memo)
+{
+	return (void *)(intptr_t)get(memo, 0, NULL);
+}
+
+/* The job began with what was in force before, and is not done yet when the value is asked for. */
+static void value_of_another_version_is_found_out_anew(void **state)
+{
+	static const struct memo_ops ops = { .size = sizeof(struct finding),
+					     .find = find,
+					     .version = version };
+	struct opened o = open_small(state, "base.gguf");
+	atomic_bool begun = false;
+	struct finder finder = { .stop = &begun };
+	struct memo *memo = memo_new(&ops, o.model, (uintptr_t)&finder, NULL);
+	pthread_t readers[2];
+
+	assert_non_null(memo);
+	assert_int_equal(pthread_create(&readers[0], NULL, get_zero, memo), 0);
+	while (!atomic_load(&begun))
+		sched_yield();
+	atomic_fetch_add(&in_force, 1);
+	assert_int_equal(pthread_create(&readers[1], NULL, get_zero, memo), 0);
+	atomic_store(&finder.go_on, true);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(readers[i], NULL), 0);
+	assert_int_equal(finder.found, 2);
+	memo_free(memo);
+	close_model(&o);
+}
+
 static void without_memory_it_fails_and_can_be_asked_for_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
