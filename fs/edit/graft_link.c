@@ -359,9 +359,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
-	const struct organ_place *place = &model->places[from->slot];
-	const struct layer_undone left = { LAYER_SLOT, place->klass, place->name,
-					   journal_needs_whiteout(model, from->slot) };
+	const struct layer_undone left = journal_emptied(model, from->slot);
 	int rc = -ENOMEM;
 
 	filling->left = &left;

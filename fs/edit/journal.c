@@ -148,11 +148,18 @@ bool journal_needs_whiteout(struct model *model, uint32_t slot)
 	return merged || slot < model->gguf->n_tensors;
 }
 
-int journal_empty_slot(struct model *model, uint32_t slot)
+struct layer_undone journal_emptied(struct model *model, uint32_t slot)
 {
 	const struct organ_place *place = &model->places[slot];
-	const struct layer_undone undone = { LAYER_SLOT, place->klass, place->name,
-					     journal_needs_whiteout(model, slot) };
+	const bool removed = journal_needs_whiteout(model, slot);
+
+	return (struct layer_undone){ removed ? LAYER_SLOT : LAYER_TYPED_SLOT, place->klass,
+				      place->name, removed };
+}
+
+int journal_empty_slot(struct model *model, uint32_t slot)
+{
+	const struct layer_undone undone = journal_emptied(model, slot);
 
 	return layer_undo(model->layer, &undone, 1);
 }

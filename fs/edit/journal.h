@@ -58,6 +58,10 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot);
 /* Without a graft, does the slot hold something that a removal hides? */
 bool journal_needs_whiteout(struct model *model, uint32_t slot);
 
+/* A slot without its content as the layer is to have it, under the model's name for it. An added
+ * slot is there no more, and the type chosen for it goes with it. */
+struct layer_undone journal_emptied(struct model *model, uint32_t slot);
+
 /* The layer says that the slot, or key, holds nothing: what the base has is whited out, what was
  * added is forgotten. Both as layer_undo(). Returns 0 or -errno. */
 int journal_empty_slot(struct model *model, uint32_t slot);

@@ -115,22 +115,26 @@ static void publish(struct model *model, struct merge_ready *ready)
 	journal_end_publish(model);
 }
 
-/* With the commit lock held: removals by users of slots that only the merge had which was in force
- * say nothing without it, and a merge to come shows its own there. What the disk refuses is left:
- * the next mount says so. */
+/* With the commit lock held: removals by users of slots that only the merge had which was in force,
+ * and types chosen for them, say nothing without it, and a merge to come shows its own there. The
+ * next mount says what the disk refused to forget. */
 static void forget_removals(struct model *model)
 {
 	const uint32_t n = slots_count(model->slots);
 
 	for (uint32_t i = model->gguf->n_tensors; i < n; i++) {
 		const struct organ_place *place = &model->places[i];
-		const struct layer_undone undone = { LAYER_SLOT, place->klass, place->name, false };
+		const struct layer_undone undone = { LAYER_TYPED_SLOT, place->klass, place->name,
+						     false };
+		const struct slot_type none = { .is_set = false };
 		struct content *own = slots_own(model->slots, i);
 		struct content *beneath = slots_beneath(model->slots, i);
 
-		if (content_is_whiteout(beneath) && content_is_graft(own) &&
-		    content_is_whiteout(own))
+		if (content_is_whiteout(beneath) && content_is_whiteout(own) &&
+		    (content_is_graft(own) || slots_type(model->slots, i).is_set)) {
 			layer_undo(model->layer, &undone, 1);
+			slots_set_type(model->slots, i, &none);
+		}
 		content_unref(beneath);
 		content_unref(own);
 	}

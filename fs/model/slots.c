@@ -357,6 +357,16 @@ static void release_shown(const struct slot_content *showings, size_t n)
 		content_unref(showings[k].content);
 }
 
+/* With the lock held. Of a slot that was added, and emptied again, nothing is known but what a
+ * merge has there. */
+static bool is_changed(const struct slots *slots, uint32_t i, const struct content *own)
+{
+	const struct content *beneath = slots->beneath[i];
+
+	return content_is_graft(own) && !(i >= slots->base && content_is_whiteout(own) &&
+					  (!beneath || content_is_whiteout(beneath)));
+}
+
 void slots_set(struct slots *slots, uint32_t i, struct content *content)
 {
 	struct content *before, *merged;
@@ -369,6 +379,9 @@ void slots_set(struct slots *slots, uint32_t i, struct content *content)
 	pthread_mutex_lock(&slots->lock);
 	merged = exchange(slots, slots->merged, i, NULL);
 	before = exchange(slots, slots->now, i, content);
+	/* An added slot is no more there: with it goes its type. */
+	if (i >= slots->base && content_is_whiteout(content) && !is_changed(slots, i, content))
+		slots->types[i] = (struct slot_type){ 0 };
 	show(slots, &showing, follows);
 	slots->links += content_is_link(content);
 	slots->links -= content_is_link(before);
@@ -400,16 +413,6 @@ bool slots_has_beneath(struct slots *slots, uint32_t i)
 
 	content_unref(beneath);
 	return beneath;
-}
-
-/* With the lock held. Of a slot that was added, and emptied again, nothing is known but what a
- * merge has there. */
-static bool is_changed(const struct slots *slots, uint32_t i, const struct content *own)
-{
-	const struct content *beneath = slots->beneath[i];
-
-	return content_is_graft(own) && !(i >= slots->base && content_is_whiteout(own) &&
-					  (!beneath || content_is_whiteout(beneath)));
 }
 
 bool slots_is_changed(struct slots *slots, uint32_t i, const struct content *own)

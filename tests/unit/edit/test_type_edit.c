@@ -97,6 +97,29 @@ static void removed_slot_keeps_its_choice_and_takes_no_other(void **state)
 	close_model(&o);
 }
 
+static void type_of_added_slot_goes_with_it(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	uint32_t slot;
+
+	for (int moves = 0; moves < 2; moves++) {
+		assert_int_equal(graft_link(o.model, SMALL_UP, o.model, CLASS_ORGANS,
+					    "blk_1_ffn_up"),
+				 0);
+		assert_true(model_find_slot(o.model, CLASS_ORGANS, "blk_1_ffn_up", 12, &slot));
+		assert_int_equal(choose(o.model, slot, GGML_F16), 0);
+		if (moves)
+			assert_int_equal(graft_move(o.model, slot, CLASS_ORGANS, "blk_2_ffn_up"),
+					 0);
+		else
+			assert_int_equal(graft_remove(o.model, slot), 0);
+		assert_false(slots_type(o.model->slots, slot).is_set);
+	}
+	reopen(state, &o);
+	assert_false(log_says(o.log, "left alone"));
+	close_model(&o);
+}
+
 static void type_without_encoder_or_whole_blocks_is_refused(void **state)
 {
 	static const struct {
@@ -186,6 +209,8 @@ static void wrong_line_changes_nothing(void **state)
 		{ "=f16", "a line is CLASS/NAME TYPE or REGEX=TYPE" },
 		{ "ffn_up=", "the type is none of ggml" },
 		{ "a[=f16", "the regular expression is wrong" },
+		{ "((u{1,255}){1,255}){1,255}=f16", "the regular expression is wrong" },
+		{ "(.*)(.*)\\2\\1=f16", "the regular expression is wrong" },
 	};
 	struct opened o = open_small(state, "base.gguf");
 
