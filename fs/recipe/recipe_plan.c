@@ -98,7 +98,8 @@ static int is_meant(const struct recipe_replay *replay, const struct recipe_graf
 		    const struct content *content)
 {
 	const struct recipe_source *source = source_of(replay, graft->donor);
-	const struct organ_location located = { content->organ, content->file, content->offset };
+	const struct organ_location located = { content->organ, content->file, content->offset,
+						NULL };
 	struct reference seen;
 	struct view *view = NULL;
 	struct error err;

@@ -246,7 +246,7 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 static int check_reference(struct recipe_replay *replay, const struct recipe_graft *graft,
 			   const struct recipe_plan_graft *plan)
 {
-	const struct organ_location located = { plan->organ, plan->file, plan->offset };
+	const struct organ_location located = { plan->organ, plan->file, plan->offset, NULL };
 	struct view *view = organ_location_view(&located);
 	const int rc = view ? recipe_is_organ(replay, graft, view) : -ENOMEM;
 

@@ -15,6 +15,9 @@ struct organ_location {
 	struct organ organ;
 	struct backing *file;
 	uint64_t offset; /* of the data in it, in bytes */
+	/* The organ under the name of its slot, by which an importance matrix knows it; borrowed.
+	 * NULL: organ is that. */
+	const struct organ *in_slot;
 };
 
 /* Its organ file. NULL: no memory. */

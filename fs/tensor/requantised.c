@@ -145,7 +145,8 @@ static struct requantised *rows_new(const struct organ_location *located, const 
 				    struct importance_matrix *importance)
 {
 	struct requantised *rows = calloc(1, sizeof(*rows));
-	char *name = malloc(located->organ.name_length + 1u);
+	const struct organ *known = located->in_slot ? located->in_slot : &located->organ;
+	char *name = malloc(known->name_length + 1u);
 
 	if (!rows || !name) {
 		free(rows);
@@ -153,10 +154,12 @@ static struct requantised *rows_new(const struct organ_location *located, const 
 		return NULL;
 	}
 	rows->from = *located;
-	rows->from.organ.name = memcpy(name, located->organ.name, located->organ.name_length);
+	rows->from.in_slot = NULL;
+	rows->from.organ.name = memcpy(name, known->name, known->name_length);
+	rows->from.organ.name_length = known->name_length;
 	backing_ref(located->file);
 	rows->to = to->type;
-	if (located->organ.ne[0] <= ROW_MOST && importance_matrix_has(importance, &located->organ))
+	if (located->organ.ne[0] <= ROW_MOST && importance_matrix_has(importance, known))
 		rows->importance = importance_matrix_ref(importance);
 	return rows;
 }

@@ -96,14 +96,14 @@ static uint64_t formed_size(const struct inode *inode)
 static struct view *formed_open(const struct tree *tree, const struct inode *inode, int *rc)
 {
 	struct organ_location stack = tree_locate(inode);
+	const struct organ in_slot =
+		model_organ_in_place(inode->model, inode->index, inode->content);
 	struct importance_matrix *importance = adapters_importance(inode->model);
 	struct view *view;
 
 	(void)tree;
 	*rc = -ENOMEM;
-	/* The matrix goes by the names of slots. */
-	if (importance)
-		stack.organ = model_organ_in_place(inode->model, inode->index, inode->content);
+	stack.in_slot = &in_slot;
 	view = organ_view_new(inode->part, &stack, importance);
 	importance_matrix_unref(importance);
 	return view;

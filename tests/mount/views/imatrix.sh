@@ -45,6 +45,12 @@ cat "$MNT/.recipe" >"$TMP/recipe"
 kill_daemon
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected.gguf"
+# A slot with a longer name than its organ's has the organ's header.
+cp "$MNT/.base/$up" "$MNT/organs/blk_1000_ffn_up.bin"
+long=$types/q4_k/organs/blk_1000_ffn_up.bin
+same "$long" "$TMP/plain"
+equal "$(stat -c %s "$long")" "$(stat -c %s "$TMP/plain")"
+rm "$MNT/organs/blk_1000_ffn_up.bin"
 exec 3<"$types/q4_k/$up" 4<"$MNT/$up"
 rm "$MNT/.imatrix"
 absent "$MNT/.imatrix"
