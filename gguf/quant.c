@@ -56,6 +56,25 @@ bool quant_needs_importance(uint32_t type)
 	return type == GGML_IQ1_M || type == GGML_IQ3_XXS;
 }
 
+bool quant_weighs(uint32_t type)
+{
+	switch (type) {
+	case GGML_F32:
+	case GGML_F16:
+	case GGML_BF16:
+	case GGML_Q8_0:
+	case GGML_Q1_0:
+	case GGML_Q2_0:
+	case GGML_TQ1_0:
+	case GGML_TQ2_0:
+	case GGML_MXFP4:
+	case GGML_NVFP4:
+		return false;
+	default:
+		return true;
+	}
+}
+
 float quant_max(uint32_t type)
 {
 	const float half_max = 65504.0f;

@@ -17,13 +17,16 @@ bool quant_supported(uint32_t type);
 /* Does the type have an encoder that needs weights of an importance matrix? IQ1_M and IQ3_XXS. */
 bool quant_needs_importance(uint32_t type);
 
+/* Does the encoder of a supported type use weights, if there are any? */
+bool quant_weighs(uint32_t type);
+
 /* The largest magnitude that every block of a supported type encodes to finite values, whatever
  * the other values of the block are. */
 float quant_max(uint32_t type);
 
 /* Encode a row of n values, whole blocks of a supported type, to n / block_elements blocks. bytes
  * need no alignment. importance has a weight for each value of the row, none negative, or is NULL;
- * F32, F16, BF16, Q8_0, Q1_0, Q2_0, TQ1_0, TQ2_0, MXFP4 and NVFP4 ignore it. Without importance,
+ * the types for which quant_weighs() is false ignore it. Without importance,
  * several rows may be encoded as one. */
 void quant_row(uint32_t type, const float *values, uint64_t n, const float *importance,
 	       uint8_t *bytes);

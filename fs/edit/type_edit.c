@@ -50,6 +50,10 @@ int type_edit_check(const struct organ *organ, uint32_t type, struct error *err)
 	if (quant_needs_importance(type))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s needs an importance matrix",
 				 info->name);
+	if (organ->ne[0] > ENCODE_ROW_MAX)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "rows of %" PRIu64 " values are too long to be encoded",
+				 organ->ne[0]);
 	if (organ->ne[0] % info->block_elements)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "rows of %" PRIu64 " values are not whole blocks of %" PRIu32
@@ -202,14 +206,14 @@ static int recover_one(void *context, const struct layer_type *row, struct error
 	(void)err;
 	if (row->klass != CLASS_ADAPTERS &&
 	    model_find_slot(model, row->klass, row->name, strlen(row->name), &slot) &&
-	    type_by_name(row->type, strlen(row->type), &type.type)) {
+	    type_by_name(row->type, strlen(row->type), &type.type) && quant_supported(type.type)) {
 		slots_set_type(model->slots, slot, &type);
 		model->recovered++;
 		return 0;
 	}
 	snprintf(file, sizeof(file), "%.*s.bin", (int)sizeof(file) - 5, row->name);
 	model_leave_alone(model, class_name(row->klass), file,
-			  "its type is none of ggml, or there is no such slot");
+			  "its type has no encoder, or there is no such slot");
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "fs/util/log.h"
 #include "fs/util/time_order.h"
 #include "gguf/error.h"
+#include "gguf/quant.h"
 #include "gguf/reader.h"
 #include "measure/lora.h"
 
@@ -235,7 +236,8 @@ static void set_importance(struct adapter_plan *planning)
 {
 	struct importance_matrix *importance = planning->model->adapters->importance;
 
-	if (!importance_matrix_has(importance, &planning->target))
+	if (!quant_weighs(planning->merge.type) ||
+	    !importance_matrix_has(importance, &planning->target))
 		return;
 	planning->merge.importance = importance;
 	planning->merge.name = planning->target.name;

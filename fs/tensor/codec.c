@@ -124,7 +124,7 @@ const char *encode_choice_name(enum encode_choice choice)
 
 bool encode_supported(uint32_t type, uint64_t row)
 {
-	return quant_supported(type) && !quant_needs_importance(type) &&
+	return quant_supported(type) && !quant_needs_importance(type) && row <= ENCODE_ROW_MAX &&
 	       row % type_find(type)->block_elements == 0;
 }
 

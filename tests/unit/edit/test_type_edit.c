@@ -279,4 +279,16 @@ static void kept_type_is_that_of_the_base(void **state)
 	close_model(&o);
 }
 
+static void row_that_is_too_long_to_encode_is_refused(void **state)
+{
+	const struct organ organ = { .type = GGML_F32,
+				     .dims = 1,
+				     .ne = { (uint64_t)1 << 28, 1, 1, 1 } };
+	struct error err;
+
+	(void)state;
+	assert_int_equal(type_edit_check(&organ, GGML_Q8_0, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "too long to be encoded"));
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)
