@@ -53,7 +53,7 @@ static void begin(struct fuzz *f)
 	struct model_options options = { .read_only = true };
 	size_t size;
 
-	options.merged_f16 = f->choices[1] & 1;
+	options.merged = f->choices[1] % ENCODE_CHOICES;
 	require(temp_setup(&f->state) == 0);
 	make_base(f);
 	f->o = open_with(&f->state, "base.gguf", &options);
@@ -182,7 +182,10 @@ static void try_adapter(const uint8_t *data, size_t size, struct backing *file, 
 	struct error err = { 0 };
 
 	begin(&f);
-	if (adapters_check_file(f.o.model, file, gguf, &err) == 0) {
+	if (adapters_check_file(f.o.model, ADAPTERS_IMPORTANCE, file, gguf, &err) < 0)
+		require((err.code == EINVAL || err.code == EIO) && err.text[0]);
+	err = (struct error){ 0 };
+	if (adapters_check_file(f.o.model, ADAPTER, file, gguf, &err) == 0) {
 		merge(&f, file, gguf);
 	} else {
 		require(err.code == EINVAL && err.text[0]);
