@@ -208,6 +208,9 @@ static int set_whole_size(struct parse *p)
 		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 		const uint64_t start = t->offset;
 
+		/* It may lie behind the end of its file. */
+		if (t->size == 0)
+			continue;
 		if (start > end)
 			between += start - end;
 		if (t->size > INT64_MAX / 2 - start)
