@@ -33,7 +33,7 @@ static uint32_t most_of(const uint32_t counts[GGML_TYPES])
 struct model_types model_types_find(const struct model *model, const struct snapshot *snapshot)
 {
 	uint32_t counts[GGML_TYPES] = { 0 }, before[GGML_TYPES] = { 0 }, n = 0;
-	struct model_types types = { .changed = false };
+	struct model_types types;
 
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct content *content = snapshot->content[i];
@@ -52,11 +52,10 @@ struct model_types model_types_find(const struct model *model, const struct snap
 		n++;
 		if (organ.type < GGML_TYPES)
 			counts[organ.type]++;
-		types.changed |= in_base && organ.type != of_base;
 	}
 	types.most = most_of(counts);
 	types.of_base = most_of(before);
-	types.agree = types.most != UINT32_MAX && counts[types.most] == n;
+	types.agree = types.most != UINT32_MAX && counts[types.most] > n / 2;
 	return types;
 }
 
@@ -71,8 +70,8 @@ int model_types_follow(const struct model *model, const struct snapshot *snapsho
 	uint32_t file_type, place = follow->n;
 	uint8_t *bytes;
 
-	if (!types.changed || !types.agree || !file_type_of(types.most, &file_type) || !kv ||
-	    !kv_unsigned(kv, &value) ||
+	if (!types.agree || types.most == types.of_base || !file_type_of(types.most, &file_type) ||
+	    !kv || !kv_unsigned(kv, &value) ||
 	    metadata_edits_find(snapshot->edits, (uint32_t)(kv - gguf->kv)))
 		return 0;
 	if (!values && !(follow->values = values = calloc(gguf->n_kv, sizeof(*values))))

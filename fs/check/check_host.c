@@ -236,10 +236,11 @@ int check_host_types(const struct check_groups *groups, const struct gguf *heade
 	(void)header;
 	if (kv && !types->agree && types->most != types->of_base && types->most != UINT32_MAX &&
 	    !metadata_edits_find(groups->edits, (uint32_t)(kv - groups->model->gguf->kv)))
-		finding_set(finding, VERDICT_RISKY,
-			    "most matrices are %s now, not %s, and " FILE_TYPE_KEY
-			    " is the base's still",
-			    type_name(types->most, scratch), type_name(types->of_base, before));
+		finding_set(
+			finding, VERDICT_RISKY,
+			"the most frequent type of matrices is %s now, not %s, and " FILE_TYPE_KEY
+			" is the base's still",
+			type_name(types->most, scratch), type_name(types->of_base, before));
 	return 0;
 }
 
