@@ -8,8 +8,8 @@ struct options;
 
 /* Write the one model that options names, with the grafts of its layer= where that is given, to
  * options->mountpoint, which is a name as .assemble takes it. If options names a file of types,
- * they are chosen first (quantise_types.h). What came of it is said in a line on stderr; where it
- * fails the file is as it was. Returns an exit status. */
+ * they are chosen first (quantise_types.h). A line on stderr says the outcome; if the command
+ * fails, the file is as it was. Returns an exit status. */
 int pack_command(const struct options *options);
 
 #endif

@@ -473,7 +473,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		}
 	} else if (last && (stage_unflushed(handle->inode->stage) ||
 			    stage_has_removal(handle->inode->stage))) {
-		/* What a map wrote after close(), and no flush has seen, takes effect now. A file
+		/* Bytes that a map wrote after close(), unseen by a flush, take effect now. A file
 		 * that no write has reached is refused now. */
 		if (!run_on_stage(req, handle, commit, reply_released))
 			ops_close(fs, handle);

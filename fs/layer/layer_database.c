@@ -52,6 +52,22 @@ static bool has_log(int dir)
 	return fstatat(dir, DATABASE "-wal", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_size > 0;
 }
 
+/* Sync the log that a killed mount left. SQLite takes a transaction in it for committed although
+ * the mount was killed before its sync; it is durable before this mount shows it. */
+static int sync_log(int dir, struct error *err)
+{
+	const int fd = openat(dir, DATABASE "-wal", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int rc = fd < 0 && errno != ENOENT ? -errno : 0;
+
+	if (fd >= 0 && fdatasync(fd) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && rc == 0)
+		rc = disk_sync_directory(dir);
+	return rc < 0 ? error_errno(err, -rc) : 0;
+}
+
 /* Open a file of the directory, which may have been renamed since it was opened. */
 static struct database *open_in(int dir, const char *name, enum database_access access, bool checks,
 				struct error *err)
@@ -93,6 +109,8 @@ struct database *layer_database_at(int dir, bool read_only, bool checks, struct 
 	if (check_files(dir, err) < 0)
 		return NULL;
 	if (read_only && finish_log(dir, err) < 0)
+		return NULL;
+	if (!read_only && checks && sync_log(dir, err) < 0)
 		return NULL;
 	return open_in(dir, DATABASE, read_only ? DATABASE_READ : DATABASE_WRITE, checks, err);
 }

@@ -119,7 +119,7 @@ struct family {
 	 * the log. */
 	int (*obey)(const struct tree *tree, const struct inode *inode, struct family_words *words);
 
-	/* What removing the name does, which waits for the disk, by that process, 0: not known.
+	/* Carry out the removal of the name by that process, 0: not known; waits for the disk.
 	 * Returns 0 or -errno. */
 	int (*remove)(const struct inode *inode, pid_t process);
 
