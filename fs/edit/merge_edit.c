@@ -241,6 +241,12 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 	return rc;
 }
 
+void merge_edit_publish_end(struct model *model, struct merge_ready *none)
+{
+	publish(model, none);
+	forget_removals(model);
+}
+
 /* With the commit lock held. is_kept: the layer has it. */
 static int end(struct model *model, bool is_kept)
 {

@@ -44,6 +44,11 @@ int merge_edit_write(struct model *model, const struct merge_request *request);
 /* No merge is in force any more. Returns 0, -ENOENT none is, else what the disk said. */
 int merge_edit_end(struct model *model);
 
+/* The same with the commit lock and that of experts held, once the layer has no merge any more:
+ * none is a merge_ready_new_none(), which is used up. */
+struct merge_ready;
+void merge_edit_publish_end(struct model *model, struct merge_ready *none);
+
 /* The same for a merge that the layer does not have, as its transaction was rolled back. */
 int merge_edit_take_back(struct model *model);
 

@@ -2,15 +2,19 @@
 /* undo.c - see undo.h. */
 #include "fs/edit/undo.h"
 #include "fs/edit/adapter_edit.h"
+#include "fs/edit/block_order_edit.h"
 #include "fs/edit/journal.h"
+#include "fs/edit/merge_edit.h"
 #include "fs/model/model.h"
 #include "fs/layer/layer.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/model/slots.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/log.h"
 #include "fs/util/text_escape.h"
+#include "gguf/error.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -48,6 +52,7 @@ struct undoing {
 	uint32_t n;	  /* changes in the list, which has settings beside them */
 	unsigned classes; /* all of these, by bits */
 	bool keys;	  /* all of them */
+	bool order;	  /* of the blocks (block_order_edit.h) */
 };
 
 /* Has a word of its own named the change already? */
@@ -139,6 +144,8 @@ static bool find_classes(struct undoing *undoing, const char *word)
 	enum organ_class klass;
 
 	undoing->keys |= keys;
+	if (all)
+		undoing->order = block_order_edit_is_in_force(undoing->model);
 	if (all)
 		undoing->classes = (1u << CLASSES) - 1;
 	else if (class_find(word, strlen(word), &klass))
@@ -249,6 +256,10 @@ static bool find(struct undoing *undoing, char *word)
 		word[--n] = '\0';
 	if (strcmp(word, ADAPTERS_IMPORTANCE) == 0)
 		return find_adapter(undoing, word);
+	if (strcmp(word, BLOCK_ORDER_NAME) == 0) {
+		undoing->order = block_order_edit_is_in_force(undoing->model);
+		return true;
+	}
 	slash = strchr(word, '/');
 	if (slash)
 		return find_file(undoing, word, (size_t)(slash - word));
@@ -377,15 +388,23 @@ static int undo_listed(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
 	struct undo_ready *ready = undo_ready_new(&undoing->list);
-	int rc = ready ? layer_undo(model->layer, undoing->list.items, undoing->list.n) : -ENOMEM;
+	struct error err = { 0 };
+	struct merge_ready *none = undoing->order ? merge_ready_new_none(model, &err) : NULL;
+	int rc = ready && (none || !undoing->order)
+			 ? layer_undo(model->layer, undoing->list.items, undoing->list.n)
+			 : -ENOMEM;
 
 	if (rc == 0) {
 		undo_take_back(model, ready);
+		if (undoing->order)
+			merge_edit_publish_end(model, none);
 		if (ready->halves)
 			adapter_edit_forget_copied(model);
 		log_add(model->log, ".undo: %" PRIu32 " change%s undone", undoing->n,
 			undoing->n == 1 ? " is" : "s are");
 	}
+	if (rc < 0)
+		merge_ready_free(none);
 	undo_ready_free(ready);
 	return rc;
 }
@@ -399,6 +418,8 @@ static int undo_each_line(struct undoing *undoing, char *words)
 		rc = find_all(undoing, words);
 	if (rc == 0) {
 		add_classes(undoing);
+		if (undoing->order)
+			add(undoing, LAYER_MERGE, 0, "");
 		rc = undoing->n ? undo_listed(undoing) : 0;
 	}
 	undo_list_release(&undoing->list);

@@ -15,6 +15,7 @@ struct model;
  *	all		everything
  *	CLASS		organ files of that class; of adapters also links and settings
  *	metadata	all keys
+ *	blocks/order	the order of the blocks
  *	CLASS/FILE	that file; metadata/KEY and adapters/FILE too, as .undo has them
  *	NAME		the organ file of that name, with or without ".bin"
  *

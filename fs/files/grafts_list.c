@@ -2,6 +2,7 @@
 /* grafts_list.c - see grafts_list.h. */
 #include "fs/files/grafts_list.h"
 #include "fs/base/donor.h"
+#include "fs/edit/block_order_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/merge/merge_note.h"
 #include "fs/metadata/metadata.h"
@@ -276,7 +277,8 @@ static void print_count(FILE *out, const char *word, uint32_t n)
 static void print_all(struct listing *listing)
 {
 	FILE *out = listing->out;
-	uint32_t all = 0;
+	const bool order = block_order_edit_is_in_force(listing->model);
+	uint32_t all = order;
 
 	count(listing);
 	for (size_t i = 0; i <= CLASSES; i++)
@@ -288,6 +290,8 @@ static void print_all(struct listing *listing)
 	for (enum organ_class klass = 0; klass < CLASSES; klass++)
 		print_count(out, class_name(klass), listing->n[klass]);
 	print_count(out, "metadata", listing->n[CLASSES]);
+	if (order)
+		fputs("# " BLOCK_ORDER_NAME "\torder\n", out);
 	list_slots(listing);
 	list_keys(listing);
 	list_adapters(listing, true);

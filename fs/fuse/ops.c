@@ -3,6 +3,7 @@
 #include "fs/fuse/ops.h"
 #include "fs/edit/stage.h"
 #include "fs/fuse/passthrough.h"
+#include "fs/model/block_names.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/options.h"
 #include "fs/mount/reply_buffers.h"
@@ -114,6 +115,12 @@ static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 	return family_of(inode)->grafts && tree_can_graft(&fs->tree, inode->model);
 }
 
+/* Has the file another name in the directory of a block? */
+static bool is_in_block(const struct inode *inode)
+{
+	return family_of(inode)->in_block && block_name(&inode->model->places[inode->index]);
+}
+
 /* The mode says what can be written to in a mount that takes writes also in one that takes none, as
  * on disks: copies can be changed, and rsync sees no difference. A process that writes to a key and
  * looks whether it is still the same file, as editors do, finds that it is: the kernel goes by the
@@ -132,7 +139,9 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	attr->st_mode = family->mode & ~(writing | others);
 	if (!S_ISLNK(family->mode))
 		attr->st_mode &= ~fs->options->umask;
-	attr->st_nlink = S_ISDIR(family->mode) ? 2 + family->directories + models : 1;
+	attr->st_nlink = S_ISDIR(family->mode) ? 2 + family->directories + models
+			 : is_in_block(inode)  ? 2
+					       : 1;
 	attr->st_uid = fs->options->uid;
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;

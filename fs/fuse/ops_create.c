@@ -15,6 +15,7 @@
 #include "fs/util/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,12 +85,28 @@ static void hand_removal(const struct inode *directory, const char *name, const 
 		removal_free(removal);
 }
 
-/* A θ file that was removed comes back, an organ of another name than the model's tensors have may
- * become a new slot, and anything else is a scratch file. */
-static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
-			       pid_t thread, int *rc)
+/* A stage over a slot that is there. NULL with *rc set, or if it is none. */
+static struct inode *stage_over(struct mount *fs, const struct inode *inode, bool emptied, int *rc)
 {
-	struct inode *inode;
+	const struct family *family = family_of(inode);
+	struct inode *made = family->stage ? family->stage(&fs->tree, inode) : NULL;
+
+	if (family->stage)
+		*rc = -ENOMEM;
+	if (made && emptied && (*rc = family_truncate(made, 0)) < 0) {
+		inodes_put(fs->inodes, made);
+		made = NULL;
+	}
+	return made;
+}
+
+/* Without O_EXCL in flags a file that is there is opened. A θ file that was removed comes back, an
+ * organ of another name than the model's tensors have may become a new slot, and anything else is a
+ * scratch file. */
+static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
+			       pid_t thread, int flags, int *rc)
+{
+	struct inode *inode, *made = NULL;
 
 	*rc = ops_is_desktop_file(name) ? -EPERM
 					: family_of(directory)->check_name(directory, name);
@@ -106,20 +123,23 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 			hand_removal(directory, name, inode, thread);
 		return inode;
 	}
-	if (family_of(inode)->nothing)
+	if (family_of(inode)->nothing ||
+	    (!(flags & O_EXCL) && family_of(inode)->write == WRITE_DROPPED))
 		return inode;
-	/* Another process was faster. */
-	inodes_put(fs->inodes, inode);
+	/* Another process was faster, or this one does not find the name (fresh_directories.h). */
 	*rc = -EEXIST;
-	return NULL;
+	made = flags & O_EXCL ? NULL : stage_over(fs, inode, flags & O_TRUNC, rc);
+	inodes_put(fs->inodes, inode);
+	return made;
 }
 
-static struct inode *create(fuse_req_t req, fuse_ino_t parent, const char *name, int *rc)
+static struct inode *create(fuse_req_t req, fuse_ino_t parent, const char *name, int flags, int *rc)
 {
 	struct mount *fs = mount_of(req);
 	struct inode *directory = ops_editable(fs, parent, rc);
-	struct inode *inode = directory ? create_in(fs, directory, name, fuse_req_ctx(req)->pid, rc)
-					: ops_create_beside(fs, parent, name, rc);
+	struct inode *inode =
+		directory ? create_in(fs, directory, name, fuse_req_ctx(req)->pid, flags, rc)
+			  : ops_create_beside(fs, parent, name, rc);
 
 	inodes_put(fs->inodes, directory);
 	return inode;
@@ -129,7 +149,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	       struct fuse_file_info *fi)
 {
 	int rc;
-	struct inode *inode = create(req, parent, name, &rc);
+	struct inode *inode = create(req, parent, name, fi->flags, &rc);
 
 	(void)mode;
 	if (inode) {
@@ -222,6 +242,6 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 
 	(void)device;
 	if (S_ISREG(mode))
-		inode = create(req, parent, name, &rc);
+		inode = create(req, parent, name, O_EXCL, &rc);
 	ops_reply_entry(req, inode, rc);
 }

@@ -9,7 +9,9 @@
 #include "fs/mount/mount.h"
 #include "fs/storage/free_space.h"
 #include "fs/tree/family.h"
+#include "fs/tree/fresh_directories.h"
 #include "fs/tree/open_files.h"
+#include "fs/tree/scratch_files.h"
 #include "fs/tree/write_opens.h"
 #include "fs/util/in_flight.h"
 
@@ -37,12 +39,22 @@ static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct ino
 	return stage;
 }
 
+/* Does the thread's process not find the name, in a directory that it has made? */
+static bool is_hidden(struct mount *fs, const struct inode *directory, const char *name,
+		      pid_t thread)
+{
+	return fresh_directories_has(fs->fresh, directory->ino, thread) &&
+	       scratch_files_find(fs->scratches, directory->ino, name, NULL) == SCRATCH_NONE;
+}
+
 static void look_up(fuse_req_t req, const struct inode *directory, const char *name)
 {
 	struct mount *fs = mount_of(req);
-	int rc;
-	struct inode *inode = tree_find(&fs->tree, directory, name, &rc);
+	int rc = -ENOENT;
+	struct inode *inode = NULL;
 
+	if (!is_hidden(fs, directory, name, fuse_req_ctx(req)->pid))
+		inode = tree_find(&fs->tree, directory, name, &rc);
 	if (inode) {
 		inode = stage_for_writer(fs, fuse_req_ctx(req)->pid, inode);
 		rc = -ENOMEM;

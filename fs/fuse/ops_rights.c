@@ -10,8 +10,11 @@
  * A descriptor that is open for writing is a right that its process may hand on, as anywhere. */
 #include "fs/fuse/ops.h"
 #include "fs/mount/mount.h"
+#include "fs/tree/fresh_directories.h"
 #include "fs/tree/inodes.h"
 #include "fs/tree/open_files.h"
+#include "fs/tree/scratch_files.h"
+#include "fs/tree/tree.h"
 #include "fs/util/credentials.h"
 #include "fs/util/log.h"
 
@@ -66,17 +69,41 @@ void rights_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_se
 		op_setattr(req, ino, attr, to_set, fi);
 }
 
+/* The same of a name, which becomes that in its class, if the directory is a block's. */
+static bool may_name(fuse_req_t req, fuse_ino_t ino, const char *name, struct tree_name *place)
+{
+	*place = (struct tree_name){ .directory = ino, .name = name };
+	if (!may_change(req, ino, name))
+		return false;
+	if (tree_place(&mount_of(req)->tree, place))
+		return true;
+	fuse_reply_err(req, ENAMETOOLONG);
+	return false;
+}
+
 void rights_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		   struct fuse_file_info *fi)
 {
-	if (may_change(req, parent, name))
-		op_create(req, parent, name, mode, fi);
+	struct mount *fs = mount_of(req);
+	struct tree_name place;
+
+	if (!may_name(req, parent, name, &place))
+		return;
+	/* The file may be there, though the process did not find the name. */
+	if (place.directory != parent &&
+	    fresh_directories_has(fs->fresh, parent, fuse_req_ctx(req)->pid)) {
+		scratch_files_add(fs->scratches, parent, name, NULL);
+		fi->flags = (fi->flags & ~O_EXCL) | O_TRUNC;
+	}
+	op_create(req, place.directory, place.name, mode, fi);
 }
 
 void rights_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	if (may_change(req, parent, name))
-		op_mknod(req, parent, name, mode, device);
+	struct tree_name place;
+
+	if (may_name(req, parent, name, &place))
+		op_mknod(req, place.directory, place.name, mode, device);
 }
 
 void rights_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -87,20 +114,29 @@ void rights_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 
 void rights_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		op_symlink(req, target, parent, name);
+	struct tree_name place;
+
+	if (may_name(req, parent, name, &place))
+		op_symlink(req, target, place.directory, place.name);
 }
 
 void rights_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		op_link(req, ino, parent, name);
+	struct tree_name place;
+
+	if (may_name(req, parent, name, &place))
+		op_link(req, ino, place.directory, place.name);
 }
 
+/* `rm -r` removes the directory of a block after the last name in it. */
 void rights_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	if (may_change(req, parent, name))
-		op_unlink(req, parent, name);
+	struct tree_name place;
+
+	if (!may_name(req, parent, name, &place))
+		return;
+	tree_keep_block(&mount_of(req)->tree, parent);
+	op_unlink(req, place.directory, place.name);
 }
 
 void rights_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -112,8 +148,14 @@ void rights_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 void rights_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 		   const char *new_name, unsigned flags)
 {
-	if (ops_name_fits(req, new_name) && may_change(req, parent, name))
-		op_rename(req, parent, name, new_parent, new_name, flags);
+	struct tree_name from, to = { .directory = new_parent, .name = new_name };
+
+	if (!ops_name_fits(req, new_name) || !may_name(req, parent, name, &from))
+		return;
+	if (tree_place(&mount_of(req)->tree, &to))
+		op_rename(req, from.directory, from.name, to.directory, to.name, flags);
+	else
+		fuse_reply_err(req, ENAMETOOLONG);
 }
 
 void rights_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,

@@ -6,6 +6,7 @@
 #include "fs/model/adapters.h"
 #include "fs/mount/mount.h"
 #include "fs/tree/family.h"
+#include "fs/tree/fresh_directories.h"
 #include "fs/tree/generated.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
@@ -156,22 +157,33 @@ int ops_rename_beside(struct mount *fs, fuse_ino_t ino, const char *name, fuse_i
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct mount *fs = mount_of(req);
-	struct inode *root = root_of(fs, parent), *directory = NULL;
+	struct inode *directory = NULL, *above = inodes_get(fs->inodes, parent);
 	int rc;
 
-	if (root)
-		directory = tree_find(&fs->tree, root, name, &rc);
+	if (above && tree_can_graft(&fs->tree, above->model))
+		directory = tree_find(&fs->tree, above, name, &rc);
 	if (directory && family_of(directory)->remove_directory)
 		rc = family_of(directory)->remove_directory(&fs->tree, directory);
 	else
 		rc = ops_refuse(fs, parent, name, REFUSED_REMOVAL);
 	inodes_put(fs->inodes, directory);
-	inodes_put(fs->inodes, root);
+	inodes_put(fs->inodes, above);
 	fuse_reply_err(req, -rc);
 }
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
+	struct mount *fs = mount_of(req);
+	struct inode *directory = NULL, *above = inodes_get(fs->inodes, parent);
+	int rc;
+
 	(void)mode;
-	fuse_reply_err(req, -ops_refuse(mount_of(req), parent, name, REFUSED_DIRECTORY));
+	if (above && family_of(above)->make_directory && tree_can_graft(&fs->tree, above->model))
+		directory = family_of(above)->make_directory(&fs->tree, above, name, &rc);
+	else
+		rc = ops_refuse(fs, parent, name, REFUSED_DIRECTORY);
+	if (directory)
+		fresh_directories_add(fs->fresh, directory->ino, fuse_req_ctx(req)->pid);
+	inodes_put(fs->inodes, above);
+	ops_reply_entry(req, directory, rc);
 }

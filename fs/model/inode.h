@@ -30,7 +30,7 @@ enum inode_kind {
 	INODE_CLASS = 2,      /* index: enum organ_class */
 	INODE_ORGAN = 3,      /* index: tensor; an organ as the base has it */
 	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
-	INODE_BASE = 5,	      /* the directory .base; index INODE_DIFFS: .diff */
+	INODE_BASE = 5,	      /* the directory .base; by index others, as INODE_DIFFS: .diff */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
 	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
 	INODE_METADATA = 8,   /* the directory metadata */
@@ -46,7 +46,13 @@ enum inode_kind {
 
 #define INODE_BASE_THETA ((uint64_t)1 << 32)
 
-#define INODE_DIFFS ((uint64_t)1)
+#define INODE_DIFFS  ((uint64_t)1)
+#define INODE_BLOCKS ((uint64_t)2)
+
+/* With the number of a block, and shifted one more than that of a directory of its own in it. */
+#define INODE_BLOCK	   ((uint64_t)1 << 39)
+#define INODE_BLOCK_SHIFT  19
+#define INODE_BLOCK_NUMBER ((1u << INODE_BLOCK_SHIFT) - 2) /* the highest */
 
 /* In place of an expert: the file that says in what order they are. */
 #define INODE_ORDER 0xffffu
@@ -64,6 +70,14 @@ static inline uint64_t inode_of_directory(const struct model *model, enum inode_
 					  uint64_t index)
 {
 	return inode_of(model->first->number, kind, index);
+}
+
+/* The directory of a block; inner: one more than the number that is the name of a directory in it,
+ * 0: the directory itself. */
+static inline uint64_t inode_of_block(const struct model *model, uint32_t block, uint32_t inner)
+{
+	return inode_of_directory(model, INODE_BASE,
+				  INODE_BLOCK | (uint64_t)inner << INODE_BLOCK_SHIFT | block);
 }
 
 /* The directory of a form, and those of the classes in it. */

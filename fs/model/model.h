@@ -31,6 +31,10 @@ struct organ_place {
 /* Directories whose time can be set: by enum organ_class, then this. */
 enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES }; /* as in fs/layer/layer.h */
 
+/* Directories that can be removed, by enum organ_class, then those of blocks, of which some share a
+ * count. */
+enum { MODEL_REMOVED_BLOCKS = 64, MODEL_REMOVED = CLASSES + MODEL_REMOVED_BLOCKS };
+
 /* Changes on their way into the layer. fs/edit/journal.h says how it is used, and the order of
  * locks. */
 struct journal {
@@ -126,7 +130,7 @@ struct model {
 	struct journal journal;
 	char fingerprint[FINGERPRINT_TEXT]; /* of the base; empty: not made yet */
 	atomic_uint_fast64_t next_ino;	    /* of grafts and of files made from them */
-	atomic_uint removed[CLASSES];	    /* how often the directory was */
+	atomic_uint removed[MODEL_REMOVED]; /* how often the directory was */
 	atomic_uint_fast32_t seconds;	    /* fingerprint_seconds(); 0: not asked for yet */
 };
 

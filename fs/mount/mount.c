@@ -11,6 +11,7 @@
 #include "fs/paths/write_source.h"
 #include "fs/storage/read_threads.h"
 #include "fs/storage/remote_cache.h"
+#include "fs/tree/fresh_directories.h"
 #include "fs/tree/name_locks.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/read_modes.h"
@@ -147,6 +148,7 @@ struct mount *mount_new(struct models *models)
 	fs->scratches = fs->inodes ? scratch_files_new(fs->inodes) : NULL;
 	fs->names = name_locks_new();
 	fs->writers = write_opens_new();
+	fs->fresh = fresh_directories_new();
 	fs->emptied = in_flight_new();
 	fs->buffers = reply_buffers_new();
 	fs->read_threads = read_threads_new(options->threads);
@@ -155,8 +157,9 @@ struct mount *mount_new(struct models *models)
 	fs->links = symlinks_new(models->models, models->n, models->several);
 	fs->tracer = fs->inodes ? write_sources_new(inodes_donor, fs->inodes) : NULL;
 	if (start_pools(fs) && fs->inodes && fs->handles && fs->scratches && fs->names &&
-	    fs->writers && fs->emptied && fs->buffers && fs->read_threads && fs->stop_reads &&
-	    fs->assembly_lock && fs->links && fs->tracer && mount_models(fs, models)) {
+	    fs->writers && fs->fresh && fs->emptied && fs->buffers && fs->read_threads &&
+	    fs->stop_reads && fs->assembly_lock && fs->links && fs->tracer &&
+	    mount_models(fs, models)) {
 		fs->tree = (struct tree){ .inodes = fs->inodes,
 					  .scratches = fs->scratches,
 					  .names = fs->names,
@@ -217,6 +220,7 @@ void mount_free(struct mount *fs)
 	pthread_rwlock_destroy(&fs->answering);
 	pthread_rwlock_destroy(&fs->session_lock);
 	write_opens_free(fs->writers);
+	fresh_directories_free(fs->fresh);
 	read_threads_free(fs->read_threads);
 	stop_flags_free(fs->stop_reads);
 	reply_buffers_free(fs->buffers);

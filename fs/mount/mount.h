@@ -26,6 +26,7 @@ struct mount {
 	struct name_locks *names;
 	struct tree tree; /* of these, for the families of files */
 	struct write_opens *writers;
+	struct fresh_directories *fresh;
 	struct in_flight *emptied; /* keys that are about to be empty strings */
 	struct reply_buffers *buffers;
 	struct read_threads *read_threads; /* threads that read from disks */

@@ -388,14 +388,17 @@ static int add_base(struct maker *maker)
 		       : rc;
 }
 
-/* The merge's content for the first slot that shows it, whose number goes to *i. NULL: the snapshot
- * shows no merge. */
-static const struct content *find_merged(const struct snapshot *snapshot, uint32_t *i)
+/* The merge's content for the first slot that shows it, whose number goes to *i. A slot that was
+ * added shows nothing also when the merge that added it has ended. NULL: the snapshot shows no
+ * merge. */
+static const struct content *find_merged(const struct model *model, const struct snapshot *snapshot,
+					 uint32_t *i)
 {
 	for (*i = 0; *i < snapshot->n; ++*i) {
 		const struct content *own = content_own(snapshot->content[*i]);
 
-		if (own && own->beneath)
+		if (own && own->beneath &&
+		    (*i < model->gguf->n_tensors || !content_is_whiteout(own)))
 			return own;
 	}
 	return NULL;
@@ -452,7 +455,7 @@ static const char *why_untold(const struct merge_state *state)
 static int add_merge(struct maker *maker, struct error *err)
 {
 	uint32_t slot;
-	const struct content *merged = find_merged(maker->snapshot, &slot);
+	const struct content *merged = find_merged(maker->model, maker->snapshot, &slot);
 	struct merge_state *state = merged ? merge_shown(maker->model, merged, slot) : NULL;
 	const char *why;
 	int rc;
@@ -556,6 +559,6 @@ bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (changed(model, snapshot, i) || snapshot->types[i].is_set)
 			return true;
-	return find_merged(snapshot, &merged) || (snapshot->edits && snapshot->edits->n) ||
+	return find_merged(model, snapshot, &merged) || (snapshot->edits && snapshot->edits->n) ||
 	       (snapshot->adapters && snapshot->adapters->n);
 }

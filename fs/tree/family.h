@@ -73,6 +73,7 @@ struct family {
 	bool grafts;	   /* names can be made, renamed and removed in the directory */
 	bool takes_links;  /* symbolic and hard ones, in the directory */
 	bool slot;	   /* of an organ */
+	bool in_block;	   /* its name may have another beside it in blocks/N */
 	bool scratch;	   /* a name of scratch_files.h, not in a root */
 	bool copied;	   /* not renamed, as if between filesystems */
 	bool nothing;	   /* made again and removed without any effect */
@@ -149,6 +150,10 @@ struct family {
 	void (*link_removed)(const struct tree *tree, const struct inode *directory,
 			     const char *name);
 	uint64_t (*generation)(const struct inode *directory); /* of those with this number */
+	/* Make a directory of that name, which is not there. NULL with *rc set: -EPERM, with a line
+	 * in the log, or -ENOMEM. */
+	struct inode *(*make_directory)(const struct tree *tree, const struct inode *directory,
+					const char *name, int *rc);
 	int (*remove_directory)(const struct tree *tree, const struct inode *directory);
 	/* For the log: what to do instead of making a name in it. */
 	const char *(*advice)(const char *name);

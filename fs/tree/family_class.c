@@ -20,7 +20,7 @@ static enum generated_kind table_of(const struct inode *directory)
 }
 
 struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
-				  const char *name, int *rc)
+				const char *name, int *rc)
 {
 	struct model *model = directory->model;
 	struct inode made = { .family = FAMILY_ADAPTER, .model = model };
@@ -128,8 +128,7 @@ static bool is_listed(const struct inode *directory, const char *name)
 	return there;
 }
 
-/* False: the slot holds nothing. */
-static bool list_organ(struct model *model, bool theta, uint32_t tensor, struct listed *entry)
+bool tree_list_organ(struct model *model, bool theta, uint32_t tensor, struct listed *entry)
 {
 	struct content *content = slots_get(model->slots, tensor);
 	const bool there = !content_is_whiteout(content);
@@ -196,7 +195,7 @@ static bool class_list(const struct tree *tree, const struct inode *directory, u
 		    !model_class_slot(model, directory->index, (uint32_t)(k / 2), &tensor))
 			return list_adapter(directory, place, entry) ||
 			       tree_list_scratch(tree, directory, is_listed, place, entry);
-		if (list_organ(model, k % 2, tensor, entry) &&
+		if (tree_list_organ(model, k % 2, tensor, entry) &&
 		    !(k % 2 && is_hidden(tree, directory, entry->name)))
 			return true;
 	}

@@ -2,6 +2,7 @@
 /* family_directory.c - directories whose names are as the model is: the root of the mount and of
  * each model, .base with its classes, .views and the forms in it. */
 #include "fs/model/adapters.h"
+#include "fs/model/block_names.h"
 #include "fs/model/inode.h"
 #include "fs/model/merge_force.h"
 #include "fs/storage/view.h"
@@ -36,6 +37,9 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 		return inode_of_directory(model, INODE_VIEWS, 0);
 	case FAMILY_FORM_CLASS:
 		return inode_of_view_dir(model, directory->part);
+	case FAMILY_BLOCK:
+		return directory->part ? inode_of_block(model, directory->index, 0)
+				       : inode_of_directory(model, INODE_BASE, INODE_BLOCKS);
 	case FAMILY_EXPERTS:
 		return inode_of_view_class_dir(model, ORGAN_VIEW_EXPERTS,
 					       model->places[directory->index].klass);
@@ -49,7 +53,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 /* So many names of a directory. */
 struct fixed_names {
 	unsigned n;
-	enum { CLASS_NAMES, DIRECTORY, DIFFS, FILES, FORMS, TYPES, TYPE_NAMES, LOSS } what;
+	enum { CLASS_NAMES, DIRECTORY, DIFFS, BLOCKS, FILES, FORMS, TYPES, TYPE_NAMES, LOSS } what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
 	const char *name;
 	bool unlisted; /* unless the user wants it */
@@ -69,6 +73,7 @@ static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number 
 						{ 1, FILES, GENERATED_RECIPE, NULL, true },
 						{ 1, FILES, GENERATED_TYPES, NULL, true },
 						{ 1, FILES, GENERATED_MERGE, NULL, true },
+						{ 1, BLOCKS, INODE_BASE, "blocks", true },
 						{ 1, DIRECTORY, INODE_BASE, ".base", true },
 						{ 1, DIFFS, INODE_BASE, ".diff", true },
 						{ 1, DIRECTORY, INODE_VIEWS, ".views", true },
@@ -169,9 +174,14 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		child->ino = inode_of_view_dir(model, form);
 	} else {
 		child->ino = inode_of_directory(model, row->number,
-						row->what == DIFFS ? INODE_DIFFS : i);
+						row->what == DIFFS    ? INODE_DIFFS
+						: row->what == BLOCKS ? INODE_BLOCKS
+								      : i);
 		if (row->what == CLASS_NAMES)
 			fill_class(tree, directory, (enum organ_class)i, child);
+		if (row->what == BLOCKS)
+			child->there = block_next(model, 0) >= 0 || block_count_of_base(model);
+		child->listed &= child->there;
 	}
 	return true;
 }

@@ -274,6 +274,7 @@ static struct view *theta_open(const struct tree *tree, const struct inode *inod
 
 const struct family family_theta = {
 	.mode = S_IFREG | 0666,
+	.in_block = true,
 	.write = WRITE_DROPPED,
 	.computed = true,
 	.size = theta_size,

@@ -186,6 +186,7 @@ static void stage_released(const struct inode *inode)
 const struct family family_organ = {
 	.mode = S_IFREG | 0666,
 	.slot = true,
+	.in_block = true,
 	.is_organ = true,
 	.attributes = family_organ_attributes,
 	.size = organ_size,
@@ -201,6 +202,7 @@ const struct family family_organ = {
 const struct family family_link = {
 	.mode = S_IFLNK | 0777,
 	.slot = true,
+	.in_block = true,
 	.remove = organ_remove,
 };
 

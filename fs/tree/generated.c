@@ -28,7 +28,7 @@ const char *generated_name(enum generated_kind kind)
 		"manifest.json", "model.gguf",	    HEADER_FILE, "theta.svg", "checksums.xxh128",
 		".theta",	 ".report.json",    ".table",	 ".assemble", ".grafts",
 		".check",	 ".undo",	    ".log",	 ".recipe",   ".types",
-		".merge",	 "gguf-hash.xxh64", "theta.svg"
+		".merge",	 "gguf-hash.xxh64", "theta.svg", "order"
 	};
 
 	if (kind >= GENERATED_LOSSES)
@@ -141,6 +141,7 @@ static enum family_number generated_family(enum generated_kind kind)
 		[GENERATED_TYPES] = FAMILY_TYPES_LIST,
 		[GENERATED_MERGE] = FAMILY_MERGE,
 		[GENERATED_LOG] = FAMILY_LOG,
+		[GENERATED_ORDER] = FAMILY_ORDER,
 		[GENERATED_GGUF_HASH] = FAMILY_GENERATED_FIXED,
 		[GENERATED_BASE_PICTURE] = FAMILY_GENERATED_FIXED,
 		[GENERATED_LOSSES... GENERATED_KINDS - 1] = FAMILY_GENERATED_FIXED,

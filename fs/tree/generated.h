@@ -2,8 +2,9 @@
 /* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
  * header.gguf, theta.svg, checksums.xxh128, .theta, .report.json, .table, .grafts, .check, .undo,
  * .log, .recipe, .types, .merge, .assemble in its root, files of its .views and .base, .theta in
- * every class, loss.tsv in every type; and from that of a mount with several. Each state of a file
- * is an inode of its own, made when it is first looked at and shared until the state moves on. */
+ * every class, loss.tsv in every type, blocks/order; and from that of a mount with several. Each
+ * state of a file is an inode of its own, made when it is first looked at and shared until the
+ * state moves on. */
 #ifndef FS_TREE_GENERATED_H
 #define FS_TREE_GENERATED_H
 
@@ -38,8 +39,9 @@ enum generated_kind {
 	GENERATED_IN_VIEWS,
 	GENERATED_BASE_PICTURE = GENERATED_IN_VIEWS,
 	GENERATED_IN_BASE,
+	GENERATED_ORDER = GENERATED_IN_BASE, /* of the blocks */
 	/* The table of each class, in the order of enum organ_class. */
-	GENERATED_TABLES = GENERATED_IN_BASE,
+	GENERATED_TABLES,
 	/* loss.tsv of each type in .views/types, in the order of organ_view_of_type(). */
 	GENERATED_LOSSES = GENERATED_TABLES + CLASSES,
 	GENERATED_KINDS = GENERATED_LOSSES + ORGAN_VIEW_TYPE_COUNT,

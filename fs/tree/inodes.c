@@ -151,6 +151,21 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 	}
 }
 
+/* What the number of a directory beside .base says. */
+static bool read_directory_number(uint64_t index, struct inode *inode)
+{
+	const uint32_t mask = (1u << INODE_BLOCK_SHIFT) - 1;
+
+	if (index & INODE_BLOCK) {
+		inode->family = FAMILY_BLOCK;
+		inode->index = (uint32_t)index & mask;
+		inode->part = (uint32_t)(index >> INODE_BLOCK_SHIFT) & mask;
+		return true;
+	}
+	inode->family = index == INODE_BLOCKS ? FAMILY_BLOCKS : FAMILY_DIFFS;
+	return index == INODE_BLOCKS || index == INODE_DIFFS;
+}
+
 /* What a number of the base's says, for a model that it can be of. False: it stands for nothing. */
 static bool read_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
@@ -184,11 +199,9 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 		n = model->gguf->n_kv;
 	else if (kind == INODE_CLASS || kind == INODE_BASE_CLASS)
 		n = CLASSES;
+	if (kind == INODE_BASE && index)
+		return read_directory_number(index, inode);
 	inode->family = kinds[kind].family;
-	if (kind == INODE_BASE && index == INODE_DIFFS) {
-		inode->family = FAMILY_DIFFS;
-		index = 0;
-	}
 	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
 		inode->family = FAMILY_THETA;
 		index -= INODE_BASE_THETA;

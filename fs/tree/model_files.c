@@ -5,6 +5,7 @@
 #include "fs/assemble/model_view.h"
 #include "fs/base/shards.h"
 #include "fs/check/check.h"
+#include "fs/edit/block_order_edit.h"
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "fs/files/assembly.h"
@@ -100,6 +101,13 @@ static struct view *view_of_merge(struct model_files *files)
 	return view;
 }
 
+static struct view *view_of_order(struct model *model)
+{
+	char *text = block_order_edit_text(model);
+
+	return view_of_text(text, text ? strlen(text) : 0);
+}
+
 static struct view *view_of_slots(struct model_files *files, enum generated_kind kind,
 				  const struct snapshot *snapshot, struct error *err)
 {
@@ -136,6 +144,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return view_of_recipe(files, snapshot, err);
 	case GENERATED_MERGE:
 		return view_of_merge(files);
+	case GENERATED_ORDER:
+		return view_of_order(model);
 	case GENERATED_TYPES:
 		return types_list_view(model, snapshot);
 	case GENERATED_UNDO:

@@ -43,6 +43,23 @@ static inline bool tree_can_graft(const struct tree *tree, const struct model *m
 struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
 			int *rc);
 
+/* A name in a directory, by its number. */
+struct tree_name {
+	uint64_t directory;
+	const char *name;
+	char text[NAME_MAX + 1]; /* for tree_place(), to which name points then */
+};
+
+/* The directory and the name become those of a class, if the directory is a block's. False: that
+ * name would be too long. */
+bool tree_place(const struct tree *tree, struct tree_name *place);
+
+/* The directory, if it is a block's, stays until it is removed, also without an organ. */
+void tree_keep_block(const struct tree *tree, uint64_t directory);
+
+/* The entry in a class of that tensor's organ or θ file. False: the slot holds nothing. */
+bool tree_list_organ(struct model *model, bool theta, uint32_t tensor, struct listed *entry);
+
 /* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
  * ending or nothing before it. */
 size_t tree_slot_name(const char *name);

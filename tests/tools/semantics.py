@@ -205,7 +205,8 @@ def check_links():
     check("link onto a slot", "EEXIST", lambda: os.link(slot(1), slot(2)))
     check("link to no slot", "EINVAL", lambda: os.link(slot(1), f"{ORGANS}/x.bin"))
     check("link out", "EXDEV", lambda: os.link(slot(1), f"{directory}/x"))
-    check("links", 1, lambda: os.stat(slot(1)).st_nlink)
+    check("links", 2, lambda: os.stat(slot(1)).st_nlink)
+    check("links in embed", 1, lambda: os.stat(f"{mount}/embed/token_embd.bin").st_nlink)
     key = f"{mount}/metadata/general.name"
     check("link a key", "EPERM", lambda: os.link(key, f"{mount}/metadata/my.name"))
     check("symlink a key", "EPERM", lambda: os.symlink("general.name", f"{mount}/metadata/my.name"))

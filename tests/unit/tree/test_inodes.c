@@ -62,6 +62,13 @@ static void the_numbers_of_the_base_say_what_they_are(void **state)
 		assert_node(&scene, inode_of(0, INODE_CLASS, klass), FAMILY_CLASS, klass);
 	for (uint32_t tensor = 0; tensor < SMALL_TENSORS; tensor++)
 		assert_node(&scene, inode_of(0, INODE_ORGAN, tensor), FAMILY_ORGAN, tensor);
+	assert_node(&scene, inode_of(0, INODE_BASE, INODE_BLOCKS), FAMILY_BLOCKS, 0);
+	assert_node(&scene, inode_of(0, INODE_BASE, INODE_BLOCK | 7), FAMILY_BLOCK, 7);
+	assert_node(&scene,
+		    inode_of(0, INODE_BASE,
+			     INODE_BLOCK | (uint64_t)(INODE_BLOCK_NUMBER + 1) << INODE_BLOCK_SHIFT |
+				     INODE_BLOCK_NUMBER),
+		    FAMILY_BLOCK, INODE_BLOCK_NUMBER);
 	close_scene(&scene);
 }
 
@@ -72,7 +79,7 @@ static void other_numbers_stand_for_nothing(void **state)
 				     2,
 				     inode_of(0, INODE_CLASS, CLASSES),
 				     inode_of(0, INODE_ORGAN, SMALL_TENSORS),
-				     inode_of(0, INODE_BASE, INODE_DIFFS + 1),
+				     inode_of(0, INODE_BASE, INODE_BLOCKS + 1),
 				     inode_of(1, INODE_ORGAN, 0),
 				     inode_of(0, 15, 0),
 				     INODE_NEW - 1,
