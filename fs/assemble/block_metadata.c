@@ -3,6 +3,7 @@
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_types.h"
 #include "fs/metadata/metadata.h"
+#include "fs/model/block_names.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "gguf/bytes.h"
@@ -147,18 +148,82 @@ static uint64_t entry_of(const struct blocks *blocks, uint32_t b, uint64_t count
 	return b < count ? b : count - 1;
 }
 
-static int replace_count(const struct blocks *blocks, const struct kv *kv,
-			 struct layout_value *value)
+static int replace_count(uint32_t n, enum kv_type type, struct layout_value *value)
 {
 	uint8_t *bytes = malloc(8);
 
-	value->type = kv->type;
-	value->length = kv_type_size(kv->type);
+	value->type = type;
+	value->length = kv_type_size(type);
 	value->bytes = bytes;
 	if (!bytes)
 		return -ENOMEM;
-	store_u64(bytes, blocks->n);
+	store_u64(bytes, n);
 	return 0;
+}
+
+#define PREDICTING "nextn_predict_layers"
+
+/* How many blocks have tensors for multi-token prediction; snapshot NULL: of the base. */
+static uint32_t count_predicting(const struct model *model, const struct snapshot *snapshot)
+{
+	const uint32_t slots = snapshot ? snapshot->n : model->gguf->n_tensors;
+	bool *seen = calloc(BLOCKS_MAX, sizeof(*seen));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; seen && i < slots; i++) {
+		const struct organ_place *place = &model->places[i];
+		const char *name = is_block(place) ? block_name(place) : NULL;
+
+		if (!name || strncmp(name, "nextn_", 6) != 0 || seen[place->block] ||
+		    (snapshot && content_is_whiteout(snapshot->content[i])))
+			continue;
+		seen[place->block] = true;
+		n++;
+	}
+	free(seen);
+	return n;
+}
+
+/* Where a base counts its blocks for multi-token prediction rightly, or has neither key nor such
+ * blocks, the key follows. There is room for one more value. */
+static int follow_predicting(struct model *model, const struct snapshot *snapshot,
+			     const struct kv *count_kv, size_t prefix, struct layout_values *follow)
+{
+	struct layout_value *values = (struct layout_value *)follow->values;
+	const uint32_t now = count_predicting(model, snapshot);
+	const struct kv *kv;
+	uint32_t place = follow->n, i;
+	uint64_t told = 0;
+	char *key;
+	int rc;
+
+	if (asprintf(&key, "%.*s" PREDICTING, (int)prefix, count_kv->key) < 0)
+		return -ENOMEM;
+	kv = gguf_find(model->gguf, key);
+	if (now == count_predicting(model, NULL) || (kv && !kv_unsigned(kv, &told)) ||
+	    told != count_predicting(model, NULL)) {
+		free(key);
+		return 0;
+	}
+	rc = kv ? 0 : metadata_add(model->metadata, key, strlen(key), &i);
+	if (kv)
+		i = (uint32_t)(kv - model->gguf->kv);
+	free(key);
+	if (rc == -EEXIST)
+		rc = 0;
+	if (rc < 0 || metadata_edits_find(snapshot->edits, i))
+		return rc;
+	while (place > 0 && values[place - 1].kv > i)
+		place--;
+	memmove(&values[place + 1], &values[place], (follow->n++ - place) * sizeof(*values));
+	values[place] = (struct layout_value){ .kv = i };
+	if (!kv) {
+		const struct metadata_key added = metadata_key(model->metadata, i);
+
+		values[place].key = added.key;
+		values[place].key_length = added.length;
+	}
+	return replace_count(now, kv ? kv->type : KV_U32, &values[place]);
 }
 
 /* Only arrays of numbers: no model has strings a block. */
@@ -188,7 +253,7 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 		       size_t prefix, struct layout_values *follow)
 {
 	const struct gguf *gguf = model->gguf;
-	struct layout_value *values = calloc(gguf->n_kv, sizeof(*values));
+	struct layout_value *values = calloc(gguf->n_kv + 1u, sizeof(*values));
 	int rc = 0;
 
 	follow->values = values;
@@ -208,7 +273,7 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 			continue;
 		value->kv = i;
 		follow->n++;
-		rc = is_count ? replace_count(blocks, kv, value)
+		rc = is_count ? replace_count(blocks->n, kv->type, value)
 			      : replace_array(model, blocks, kv, value);
 	}
 	return rc;
@@ -234,6 +299,8 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 		if (rc == 0 && has_changed(&blocks, count))
 			rc = find_values(model, snapshot->edits, &blocks, kv, count, prefix,
 					 follow);
+		if (rc == 0 && has_changed(&blocks, count))
+			rc = follow_predicting(model, snapshot, kv, prefix, follow);
 	}
 	if (rc == 0)
 		rc = model_types_follow(model, snapshot, follow);

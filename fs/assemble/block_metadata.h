@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* block_metadata.h - metadata that says how many blocks there are, and what each of them is like,
  * follows the blocks that are there: ARCH.block_count, and every array of ARCH.* that has an entry
- * a block. llama.cpp does not load a model where they disagree. general.file_type follows the types
- * of the matrices (model_types.h). */
+ * a block. llama.cpp does not load a model where they disagree. ARCH.nextn_predict_layers follows
+ * the blocks with tensors for multi-token prediction, also where the base has no such key.
+ * general.file_type follows the types of the matrices (model_types.h). */
 #ifndef FS_ASSEMBLE_BLOCK_METADATA_H
 #define FS_ASSEMBLE_BLOCK_METADATA_H
 

@@ -205,7 +205,7 @@ void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
 	uint32_t k = 0;
 
 	pthread_mutex_lock(&metadata->lock);
-	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->gguf->n_kv; i++) {
+	for (uint32_t i = 0; generation >= metadata->shown && i < metadata->n; i++) {
 		struct key *key = &metadata->keys[i];
 		const struct layout_value *value =
 			k < values->n && values->values[k].kv == i ? &values->values[k++] : NULL;

@@ -89,7 +89,7 @@ struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *
 /* The generation of the model that the values shown are of; 0: none yet. */
 uint64_t metadata_defaults_generation(struct metadata *metadata);
 
-/* From now on these keys of the base, in their order, have other values where they are not edited,
+/* From now on these keys, by their numbers in order, have other values where they are not edited,
  * for they follow the blocks that are there (block_metadata.h), and no others have, for that
  * generation of the model, unless those shown are of a later one. Bytes are copied. A value that is
  * as before stays the same. new_ino makes the number of a file. Without memory the base's are

@@ -58,18 +58,24 @@ uint32_t block_count_of_base(const struct model *model)
 	return count;
 }
 
-/* As the tensor's name would have it: the short form of a name does not tell a '.' from a '_'. */
+/* As the tensor's name would have it: the short form of a name does not tell a '.' from a '_', as in
+ * "nextn.eh_proj.weight" or "attn_q.bias". */
 static enum organ_class class_by_name(const char *stem, size_t length)
 {
 	char tensor[NAME_MAX + 32];
-	int n = snprintf(tensor, sizeof(tensor), "blk.0.%.*s.weight", (int)length, stem);
-	char *last = memrchr(tensor, '_', (size_t)n);
+	const size_t all =
+		(size_t)snprintf(tensor, sizeof(tensor), "blk.0.%.*s.weight", (int)length, stem);
+	const size_t bare = all - strlen(".weight");
+	char *at = tensor;
 
-	if (!anatomy_known(tensor, (size_t)n) && last) {
-		*last = '.';
-		n -= (int)strlen(".weight");
+	if (anatomy_known(tensor, all))
+		return anatomy_class(tensor, all);
+	for (; (at = memchr(at, '_', bare - (size_t)(at - tensor))); *at++ = '_') {
+		*at = '.';
+		if (anatomy_known(tensor, all) || anatomy_known(tensor, bare))
+			return anatomy_class(tensor, anatomy_known(tensor, all) ? all : bare);
 	}
-	return anatomy_class(tensor, (size_t)n);
+	return anatomy_class(tensor, all);
 }
 
 /* The class of NAME in that block, or else in any. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* family_metadata.c - the directories of keys: metadata, and that of .base. */
+#include "fs/assemble/block_metadata.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata.h"
@@ -46,6 +47,8 @@ static struct inode *metadata_lookup(const struct tree *tree, const struct inode
 	struct inode *inode = NULL;
 	uint32_t i;
 
+	if (!base)
+		block_metadata_show(model);
 	if (find_key(directory, name, &i))
 		inode = base ? inodes_get(tree->inodes, inode_of(model->number, INODE_BASE_KEY, i))
 			     : inodes_key(tree->inodes, model, i, rc);

@@ -12,20 +12,27 @@ count_layers() {
 }
 "$GGUF" nextn "$MODELS/stories260K.gguf" "$TMP/mtp.gguf"
 other=$MNT.donor
-mkdir "$other"
+mkdir "$other" "$other.whole"
 mount_model -o noassemble "$base"
 mount_model -o ro "$TMP/mtp.gguf" "$other"
 equal "$(verdict nextn)" '' 'without such a block'
 
-# Whole, but nothing says what it is.
-for class in skeleton organs norm embed; do
-	cp "$other/$class"/blk_5_*.bin "$MNT/$class/"
-done
+# Whole, which the metadata count, and a kill does not lose; the value that a user writes stays.
+cp -r "$other/blocks/5" "$MNT/blocks/5"
+equal "$(cat "$key")" 1
+equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$key")" uint32
+ls "$MNT/metadata" | grep -qx llama.nextn_predict_layers || fail 'the key is not listed'
+cp "$MNT/model.gguf" "$TMP/counted.gguf"
+kill_daemon
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" "$TMP/counted.gguf"
+count_layers 0
 says impossible nextn 'blk 5 .*write 1 to metadata/llama.nextn_predict_layers'
+rm "$key"
 says ok blocks '6 from 0'
 says ok complete 'no block'
-count_layers 1
 says ok nextn 'blk 5, .*nextn_predict_layers'
+equal "$(cut -f 1 "$MNT/.grafts" | grep -c metadata || true)" 0
 says ok unit '1 whole block'
 says ok dimensions 'does not say'
 says ok parts 'does not apply'
@@ -68,6 +75,15 @@ rm "$MNT"/*/blk_5_*.bin
 says impossible nextn 'says 1, and no block'
 rm "$key"
 equal "$(verdict nextn)" ''
+absent "$key"
+same "$MNT/model.gguf" "$base"
+# A model that counts such a block and loses it; the sidecar by itself, into which it goes back.
+mount_model -o noassemble "$TMP/counted.gguf" "$other.whole"
+rm -r "$other.whole/blocks/5"
+equal "$(cat "$other.whole/metadata/llama.nextn_predict_layers")" 0
+cp -r "$other/blocks/5" "$other.whole/blocks/5"
+equal "$(cat "$other.whole/metadata/llama.nextn_predict_layers")" 1
+unmount_and_wait "$other.whole"
 unmount_and_wait "$other"
 
 # A key that says it as text says nothing to llama.cpp.

@@ -45,6 +45,8 @@ static void names_in_a_block_are_names_in_a_class(void **state)
 	assert_class_name(o.model, "ffn_up.theta", CLASS_ORGANS, "blk_7_ffn_up.theta");
 	assert_class_name(o.model, "attn_q.bin", CLASS_SKELETON, "blk_7_attn_q.bin");
 	assert_class_name(o.model, "attn_q_bias.bin", CLASS_SKELETON, "blk_7_attn_q_bias.bin");
+	assert_class_name(o.model, "nextn_eh_proj.bin", CLASS_EMBED, "blk_7_nextn_eh_proj.bin");
+	assert_class_name(o.model, "nextn_hnorm.bin", CLASS_NORM, "blk_7_nextn_hnorm.bin");
 	assert_class_name(o.model, "attn_norm.bin", CLASS_NORM, "blk_7_attn_norm.bin");
 	assert_class_name(o.model, "ffn_gate_inp.bin", CLASS_ORGANS, "blk_7_ffn_gate_inp.bin");
 	assert_class_name(o.model, ".ffn_up.bin.Ab12Cd", CLASS_OTHER, ".blk_7_ffn_up.bin.Ab12Cd");
