@@ -58,8 +58,8 @@ uint32_t block_count_of_base(const struct model *model)
 	return count;
 }
 
-/* As the tensor's name would have it: the short form of a name does not tell a '.' from a '_', as in
- * "nextn.eh_proj.weight" or "attn_q.bias". */
+/* As the tensor's name would have it: the short form of a name does not tell a '.' from a '_', for
+ * example in "nextn.eh_proj.weight" or "attn_q.bias". */
 static enum organ_class class_by_name(const char *stem, size_t length)
 {
 	char tensor[NAME_MAX + 32];

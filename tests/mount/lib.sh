@@ -355,7 +355,8 @@ layer_sql() {
 
 # layer_change DIR STATEMENT...: change the layer in DIR, which no mount uses.
 layer_change() {
-	sqlite3 "$1/layer.db" "${@:2}"
+	# The kernel may still be closing the files of a daemon that was killed.
+	sqlite3 -cmd '.timeout 20000' "$1/layer.db" "${@:2}"
 }
 
 # layer_file DIR CLASS/NAME: the file of blobs/ that has the slot's organ; nothing: a row has it.
