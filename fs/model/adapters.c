@@ -194,7 +194,7 @@ static void set_importance(struct adapters *adapters, struct backing *file, stru
 	struct importance_matrix *before, *matrix = NULL;
 
 	if (gguf)
-		matrix = importance_matrix_new(backing_ref(file), gguf, NULL);
+		matrix = importance_matrix_new(backing_ref(file), gguf);
 	pthread_mutex_lock(&adapters->lock);
 	before = adapters->importance;
 	adapters->importance = matrix;

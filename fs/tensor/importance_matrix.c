@@ -18,24 +18,19 @@ struct importance_matrix {
 	struct gguf *gguf;
 };
 
-struct importance_matrix *importance_matrix_new(struct backing *file, struct gguf *gguf,
-						struct error *err)
+struct importance_matrix *importance_matrix_new(struct backing *file, struct gguf *gguf)
 {
-	const struct source source = backing_source(file);
 	struct importance_matrix *matrix = malloc(sizeof(*matrix));
 
-	if (matrix && importance_check(gguf, &source, err) == 0) {
-		atomic_init(&matrix->refs, 1);
-		matrix->file = file;
-		matrix->gguf = gguf;
-		return matrix;
+	if (!matrix) {
+		gguf_free(gguf);
+		backing_unref(file);
+		return NULL;
 	}
-	if (!matrix)
-		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	free(matrix);
-	gguf_free(gguf);
-	backing_unref(file);
-	return NULL;
+	atomic_init(&matrix->refs, 1);
+	matrix->file = file;
+	matrix->gguf = gguf;
+	return matrix;
 }
 
 struct importance_matrix *importance_matrix_ref(struct importance_matrix *matrix)
@@ -55,7 +50,13 @@ void importance_matrix_unref(struct importance_matrix *matrix)
 
 bool importance_matrix_has(const struct importance_matrix *matrix, const struct organ *organ)
 {
-	return matrix && importance_has(matrix->gguf, organ->name, organ->name_length);
+	struct source source;
+
+	if (!matrix)
+		return false;
+	source = backing_source(matrix->file);
+	return importance_fits(matrix->gguf, &source, organ->name, organ->name_length, organ->ne,
+			       NULL) == 0;
 }
 
 int importance_matrix_read(const struct importance_matrix *matrix, const struct organ *organ,

@@ -9,6 +9,7 @@
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "fuzz_help.h"
+#include "gguf/importance.h"
 #include "tests/unit/open_model.h"
 
 #include <float.h>
@@ -176,14 +177,33 @@ static void merge(const struct fuzz *f, struct backing *file, struct gguf *gguf)
 		check_as_before(f, i);
 }
 
+/* The weights of a matrix that was taken can be read, for each tensor that its shapes fit. */
+static void check_weights(const struct fuzz *f, const struct source *source,
+			  const struct gguf *matrix)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct gguf_tensor *t = &f->o.model->gguf->tensors[i];
+		float weights[32];
+
+		if (importance_fits(matrix, source, t->name, t->name_length, t->ne, NULL) < 0)
+			continue;
+		for (uint64_t expert = 0; expert < t->ne[2]; expert++)
+			require(importance_read(matrix, source, t->name, t->name_length, t->ne,
+						expert, weights, NULL) == 0);
+	}
+}
+
 static void try_adapter(const uint8_t *data, size_t size, struct backing *file, struct gguf *gguf)
 {
+	const struct source source = backing_source(file);
 	struct fuzz f = { .choices = data + size };
 	struct error err = { 0 };
 
 	begin(&f);
 	if (adapters_check_file(f.o.model, ADAPTERS_IMPORTANCE, file, gguf, &err) < 0)
 		require((err.code == EINVAL || err.code == EIO) && err.text[0]);
+	else
+		check_weights(&f, &source, gguf);
 	err = (struct error){ 0 };
 	if (adapters_check_file(f.o.model, ADAPTER, file, gguf, &err) == 0) {
 		merge(&f, file, gguf);

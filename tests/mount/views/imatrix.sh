@@ -77,6 +77,9 @@ for file in "$base" "$TMP/organ" /nowhere; do
 	expect_fail 'invalid argument|no such file' ln -s "$file" "$MNT/.imatrix"
 done
 log_says '\.imatrix: refused: .*general.type is not imatrix'
+{ head -c -64 "$matrix" && printf '\377%.0s' {1..64}; } >"$TMP/nan.gguf"
+expect_fail 'invalid argument' ln -s "$TMP/nan.gguf" "$MNT/.imatrix"
+log_says '\.imatrix: refused: .*negative or not finite'
 expect_fail 'operation not permitted' ln -s "$matrix" "$MNT/matrix.gguf"
 expect_fail 'operation not permitted' sh -c "cat '$matrix' >'$MNT/.imatrix'"
 
