@@ -13,7 +13,7 @@ static void print_measure(FILE *out, const struct figure *figure)
 	const struct zmeasure none = zmeasure_unknown(ZMEASURE_NONFINITE + 1);
 	const struct zmeasure *z = figure->z ? figure->z : &none;
 	char theta[NUMBER_MAX], signal[NUMBER_MAX], entropy[NUMBER_MAX], kurtosis[NUMBER_MAX];
-	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX];
+	char spacing[NUMBER_MAX], magnitude[NUMBER_MAX], number[NUMBER_MAX];
 
 	fprintf(out, "\nθ %s°, signal %s, status %-9s\n",
 		picture_number_fixed(theta, 5, 2, z->theta),
@@ -25,6 +25,9 @@ static void print_measure(FILE *out, const struct figure *figure)
 		picture_number_general(spacing, 12, z->spacing),
 		picture_number_fixed(magnitude, 7, 4, z->has_magnitude ? z->magnitude : NAN),
 		z->low_n ? ", few values" : "");
+	if (figure->weighed)
+		fprintf(out, "\nimportance %s",
+			picture_number_general(number, 12, figure->z ? figure->importance : NAN));
 }
 
 static void print_changes(FILE *out, const struct picture_grid *grid,

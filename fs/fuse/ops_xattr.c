@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,12 +115,12 @@ static ssize_t weigh(struct async_request *async)
 	struct importance_matrix *importance = adapters_importance(inode->model);
 	const struct organ organ = model_organ_in_place(inode->model, inode->index, inode->content);
 	double mean;
-	int rc = -ENODATA;
+	const int rc = importance_matrix_mean(importance, &organ, &mean, NULL);
 
-	if (importance_matrix_has(importance, &organ))
-		rc = importance_matrix_mean(importance, &organ, &mean, NULL);
 	importance_matrix_unref(importance);
-	return rc < 0 ? rc : snprintf(async->text, FIGURE_MAX, "%.9g", mean);
+	if (rc < 0)
+		return rc;
+	return isnan(mean) ? -ENODATA : snprintf(async->text, FIGURE_MAX, "%.9g", mean);
 }
 
 /* Where the mode is not known yet, disks are asked. */

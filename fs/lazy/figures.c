@@ -5,11 +5,14 @@
 #include "fs/layer/layer.h"
 #include "fs/lazy/memo.h"
 #include "fs/metadata/metadata.h"
+#include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
+#include "fs/tensor/importance_matrix.h"
 #include "gguf/arena.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +60,7 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 	struct model *model = figures->model;
 	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
+	const struct organ in_place = model_organ_in_place(model, i, content);
 	char path[ORGAN_PATH_MAX], role[ANATOMY_NAME_MAX + 1], scratch[TYPE_NAME_MAX];
 	char shape[SHAPE_TEXT_MAX];
 
@@ -72,6 +76,7 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 		.klass = place->klass,
 		.kind = anatomy_kind_in(place->klass, place->tensor, place->tensor_length),
 		.block = place->block,
+		.weighed = importance_matrix_has(figures->importance, &in_place),
 	};
 	shape_elements(organ.ne, &figure->elements);
 	return figure->file && figure->role && figure->type && figure->shape &&
@@ -108,17 +113,21 @@ static bool fill_layer(struct figures *figures)
 	return figures->layer != NULL;
 }
 
-struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
+/* The importance matrix, which may be NULL, becomes the figures', also on failure. */
+static struct figures *make(struct model *model, const struct snapshot *snapshot,
+			    struct importance_matrix *importance)
 {
 	struct figures *figures = calloc(1, sizeof(*figures));
 	uint32_t *order = model_order(model, snapshot->n);
 	bool well;
 
 	if (!figures) {
+		importance_matrix_unref(importance);
 		free(order);
 		return NULL;
 	}
 	figures->model = model;
+	figures->importance = importance;
 	figures->grafts = snapshot->grafts;
 	figures->edits = metadata_edits_ref(snapshot->edits);
 	figures->figures = calloc(snapshot->n + 1u, sizeof(*figures->figures));
@@ -136,15 +145,33 @@ struct figures *figures_new(struct model *model, const struct snapshot *snapshot
 	return NULL;
 }
 
+struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
+{
+	return make(model, snapshot, adapters_importance(model));
+}
+
 struct figures *figures_of_base(struct model *model)
 {
 	struct snapshot base = { .n = model->gguf->n_tensors };
 	struct figures *figures;
 
 	base.content = calloc(base.n + 1u, sizeof(struct content *));
-	figures = base.content ? figures_new(model, &base) : NULL;
+	figures = base.content ? make(model, &base, NULL) : NULL;
 	free(base.content);
 	return figures;
+}
+
+/* A matrix that cannot be read is no error of the measures. */
+static void weigh(const struct figures *figures, size_t i)
+{
+	const struct subject *subject = &figures->subjects[i];
+	struct figure *figure = &figures->figures[i];
+	const struct organ organ =
+		model_organ_in_place(figures->model, subject->tensor, subject->content);
+
+	if (figure->weighed && importance_matrix_mean(figures->importance, &organ,
+						      &figure->importance, NULL) < 0)
+		figure->importance = NAN;
 }
 
 int figures_measure(struct figures *figures, struct memo *measures, struct zmeasure *values,
@@ -157,6 +184,7 @@ int figures_measure(struct figures *figures, struct memo *measures, struct zmeas
 		if (rc == 0)
 			figures->figures[i].z = &values[i];
 		rc = rc == -ENOTSUP ? 0 : rc;
+		weigh(figures, i);
 	}
 	return rc;
 }
@@ -199,5 +227,6 @@ void figures_free(struct figures *figures)
 	free(figures->removed);
 	free(figures->figures);
 	metadata_edits_unref(figures->edits);
+	importance_matrix_unref(figures->importance);
 	free(figures);
 }

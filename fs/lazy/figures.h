@@ -7,7 +7,9 @@
 #include "gguf/anatomy.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
+struct importance_matrix;
 struct memo;
 struct snapshot;
 
@@ -38,6 +40,8 @@ struct figure {
 	uint32_t tensor_length;
 	const char *shape; /* "256x512" */
 	uint64_t bytes;	   /* of its data; UINT64_MAX: not known */
+	bool weighed;	   /* the importance matrix has weights for it, */
+	double importance; /* of which this is the mean once z is known; NaN: not readable */
 };
 
 static inline bool figure_is(const struct figure *figure, enum figure_change change)
@@ -51,6 +55,7 @@ struct figures {
 	const struct card *card;      /* borrowed; NULL: what the model's metadata say */
 	struct model *model;	      /* borrowed; NULL: there is none, and no subjects */
 	struct metadata_edits *edits; /* of the metadata; NULL: none */
+	struct importance_matrix *importance; /* in force; NULL: there is none */
 	const char *layer; /* the directory that holds the grafts; NULL: there is none yet */
 	uint32_t grafts;
 	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */

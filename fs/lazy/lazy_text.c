@@ -5,7 +5,10 @@
 #include "fs/lazy/tensor_hashes.h"
 #include "fs/lazy/tensor_losses.h"
 #include "fs/lazy/whole_text.h"
+#include "fs/model/adapters.h"
+#include "fs/model/model.h"
 #include "fs/storage/view.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/util/array_grown.h"
 
 #include <errno.h>
@@ -26,6 +29,8 @@ struct lazy_text {
 	struct tensor_hashes *hashes; /* NULL: they show measures, or errors */
 	enum hash_kind kind;
 	bool of_losses;
+	struct model *model; /* of importance */
+	struct importance_matrix *importance; /* NULL: cells do not show it */
 	struct whole_text *whole; /* the last cell; NULL: it is as the others */
 	FILE *out;		  /* NULL once it is a view */
 	char *text;
@@ -44,6 +49,7 @@ static void release(struct view_generator *generator)
 		fclose(cells->out);
 	for (size_t i = 0; i < cells->n; i++)
 		content_unref(cells->subjects[i].content);
+	importance_matrix_unref(cells->importance);
 	free(cells->cells);
 	free(cells->subjects);
 	free(cells->text);
@@ -62,42 +68,69 @@ static int prepare(struct view_generator *generator, size_t first, size_t n,
 	return rc == 0 && whole ? whole_text_read(cells->whole, stop, NULL, 0) : rc;
 }
 
+/* The width of a number by "%.9g", and a newline. */
+#define NUMBER_WIDTH 16
+#define NUMBER_CELL  (NUMBER_WIDTH + 1)
+
+static void print_number(double number, char text[NUMBER_CELL + 1])
+{
+	/* A NaN may have a sign, which would take a byte. */
+	if (isnan(number))
+		snprintf(text, NUMBER_CELL + 1, "%*s\n", NUMBER_WIDTH, "nan");
+	else
+		snprintf(text, NUMBER_CELL + 1, "%*.9g\n", NUMBER_WIDTH, number);
+}
+
+/* The width of the column of importance; 0: there is none. */
+static int last_column(const struct lazy_text *cells)
+{
+	return cells->importance ? NUMBER_CELL : 0;
+}
+
+/* Print the last column, before which there is a tab in the place of the newline. A matrix that
+ * cannot be read is no error of the measures: user.organfs.importance tells of it. */
+static void add_importance(const struct lazy_text *cells, const struct subject *subject, char *text)
+{
+	const struct organ organ =
+		model_organ_in_place(cells->model, subject->tensor, subject->content);
+	double mean;
+
+	if (importance_matrix_mean(cells->importance, &organ, &mean, NULL) < 0)
+		mean = NAN;
+	text[-1] = '\t';
+	print_number(mean, text);
+}
+
 static int print_measured(struct lazy_text *cells, size_t number, char *bytes, size_t length,
 			  const atomic_bool *stop)
 {
 	const struct lazy_text_cell *cell = &cells->cells[number];
 	struct zmeasure z;
-	char text[LAZY_TEXT_CELL_MAX];
+	char text[LAZY_TEXT_CELL_MAX + NUMBER_CELL];
 	const int rc = memo_get(cells->memo, &cells->subjects[number], stop, &z);
 	int n;
 
 	if (rc < 0 && rc != -ENOTSUP)
 		return rc;
-	n = cell->print(text, sizeof(text), rc == 0 ? &z : NULL);
-	if (n < 0 || (size_t)n != length)
+	n = cell->print(text, LAZY_TEXT_CELL_MAX, rc == 0 ? &z : NULL);
+	if (n < 0 || (size_t)(n + last_column(cells)) != length)
 		return -EIO;
+	if (cells->importance)
+		add_importance(cells, &cells->subjects[number], text + n);
 	memcpy(bytes, text, length);
 	return 0;
 }
 
-/* The width of a number by "%.9g", and a newline. */
-#define LOSS_WIDTH 16
-#define LOSS_CELL  (LOSS_WIDTH + 1)
-
 static int print_loss(struct lazy_text *cells, size_t number, char *bytes, const atomic_bool *stop)
 {
-	char text[LOSS_CELL + 1];
+	char text[NUMBER_CELL + 1];
 	double loss = NAN;
 	const int rc = memo_get(cells->memo, &cells->subjects[number], stop, &loss);
 
 	if (rc < 0 && rc != -ENOTSUP)
 		return rc;
-	/* A NaN may have a sign, which would take a byte. */
-	if (isnan(loss))
-		snprintf(text, sizeof(text), "%*s\n", LOSS_WIDTH, "nan");
-	else
-		snprintf(text, sizeof(text), "%*.9g\n", LOSS_WIDTH, loss);
-	memcpy(bytes, text, LOSS_CELL);
+	print_number(loss, text);
+	memcpy(bytes, text, NUMBER_CELL);
 	return 0;
 }
 
@@ -158,6 +191,13 @@ struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t
 	return cells;
 }
 
+bool lazy_text_weigh(struct lazy_text *cells, struct model *model)
+{
+	cells->model = model;
+	cells->importance = adapters_importance(model);
+	return cells->importance;
+}
+
 FILE *lazy_text_stream(struct lazy_text *cells)
 {
 	return cells->out;
@@ -195,7 +235,9 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 	int width;
 
 	/* Many follow that are printed alike, which have one width. */
-	width = last && last->print == print ? (int)last->width : print(text, sizeof(text), NULL);
+	width = last && last->print == print
+			? (int)last->width
+			: print(text, sizeof(text), NULL) + last_column(cells);
 	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else
@@ -210,7 +252,7 @@ void lazy_text_add_hash(struct lazy_text *cells, const struct subject *subject)
 void lazy_text_add_loss(struct lazy_text *cells, const struct subject *subject)
 {
 	if (tensor_losses_reserve(subject->content))
-		add(cells, subject, NULL, LOSS_CELL);
+		add(cells, subject, NULL, NUMBER_CELL);
 	else
 		cells->failed = true;
 }

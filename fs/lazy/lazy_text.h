@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 struct memo;
+struct model;
 struct subject;
 struct tensor_hashes;
 struct tensor_losses;
@@ -30,6 +31,12 @@ struct lazy_text;
 struct lazy_text *lazy_text_new(struct memo *measures);
 struct lazy_text *lazy_text_new_of_hashes(struct tensor_hashes *hashes, enum hash_kind kind);
 struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t type);
+
+/* A text of measures: each cell that is added from now on, of a print function whose text ends with
+ * a newline, has one more column: the mean weight that the importance matrix in force has for the
+ * organ, by "%.9g" with blanks before it, "nan" for none or one that cannot be read. The model is
+ * borrowed and outlives the text. False: no matrix is in force, and there is no column. */
+bool lazy_text_weigh(struct lazy_text *cells, struct model *model);
 
 /* Where to write what stands between the cells. Borrowed. */
 FILE *lazy_text_stream(struct lazy_text *cells);

@@ -199,7 +199,8 @@ struct view *theta_table(struct model *model, struct memo *measures,
 	}
 	if (!order)
 		lazy_text_fail(cells);
-	fputs(THETA_HEADER, lazy_text_stream(cells));
+	fputs(lazy_text_weigh(cells, model) ? THETA_HEADER_WEIGHED : THETA_HEADER,
+	      lazy_text_stream(cells));
 	for (uint32_t k = 0; order && k < snapshot->n; k++) {
 		const uint32_t i = order[k];
 		const struct subject subject = { i, snapshot->content[i] };

@@ -18,6 +18,7 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_COLUMNS \
 	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t" THETA_DESCRIBED
 #define THETA_HEADER "file\ttype\telements\t" THETA_COLUMNS "\n"
+#define THETA_HEADER_WEIGHED "file\ttype\telements\t" THETA_COLUMNS "\timportance\n"
 
 /* The columns of theta_exact. Those of THETA_DESCRIBED were added later: older tables end before
  * them. */
@@ -37,7 +38,8 @@ lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_json_figures,
 struct view *theta_file(struct memo *measures, const struct subject *subject);
 #define THETA_FILE_SIZE 6
 
-/* .theta of a class: a header and a line for each tensor, in file order. NULL: out of memory. */
+/* .theta of a class: a header and a line for each tensor, in file order, with a last column where
+ * an importance matrix is in force (lazy_text_weigh()). NULL: out of memory. */
 struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 

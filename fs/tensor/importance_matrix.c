@@ -9,6 +9,7 @@
 #include "gguf/reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -72,9 +73,15 @@ int importance_matrix_mean(const struct importance_matrix *matrix, const struct 
 			   double *mean, struct error *err)
 {
 	const uint64_t n = organ->ne[0], experts = organ->ne[2];
-	float *weights = n < SIZE_MAX ? calloc((size_t)n + 1, sizeof(*weights)) : NULL;
-	int rc = weights ? 0 : -ENOMEM;
+	float *weights;
+	int rc = 0;
 
+	*mean = NAN;
+	if (!importance_matrix_has(matrix, organ))
+		return 0;
+	weights = n < SIZE_MAX ? calloc((size_t)n + 1, sizeof(*weights)) : NULL;
+	if (!weights)
+		return error_errno(err, ENOMEM);
 	*mean = 0;
 	for (uint64_t expert = 0; rc == 0 && expert < experts; expert++) {
 		rc = importance_matrix_read(matrix, organ, expert, weights, err);

@@ -28,7 +28,8 @@ bool importance_matrix_has(const struct importance_matrix *matrix, const struct 
 int importance_matrix_read(const struct importance_matrix *matrix, const struct organ *organ,
 			   uint64_t expert, float *weights, struct error *err);
 
-/* The mean of all weights of the organ. Returns as importance_matrix_read(), or -ENOMEM. */
+/* The mean of all weights that the matrix, which may be NULL, has for the organ; NaN: it has none.
+ * Returns 0, or as importance_matrix_read(), or -ENOMEM. */
 int importance_matrix_mean(const struct importance_matrix *matrix, const struct organ *organ,
 			   double *mean, struct error *err);
 

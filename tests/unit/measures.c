@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* measures.c - see measures.h. */
 #include "tests/unit/measures.h"
+#include "fs/edit/adapter_edit.h"
+#include "tests/unit/gguf_bytes.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "measure/sample.h"
@@ -62,6 +64,32 @@ struct memo *new_readings(struct model *model)
 
 	must(measures);
 	return measures;
+}
+
+void use_importance(void **state, struct model *model)
+{
+	static const uint64_t one[] = { 1 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct error err = { 0 };
+	struct mk_file file;
+	struct gguf *gguf;
+
+	mkgguf_kv_string(m, "general.type", "imatrix");
+	mkgguf_tensor(m, "blk.0.ffn_up.weight.in_sum2", GGML_F32, 1, small_row);
+	mkgguf_tensor(m, "blk.0.ffn_up.weight.counts", GGML_F32, 1, one);
+	file = mkgguf_finish(m);
+	gguf = read_bytes(file.bytes, file.size);
+	for (uint32_t i = 0; i <= small_row[0]; i++) {
+		const float value = i < small_row[0] ? 3 : 2;
+		const struct gguf_tensor *t = &gguf->tensors[i / small_row[0]];
+
+		memcpy(file.bytes + t->offset + 4 * (i % small_row[0]), &value, 4);
+	}
+	save(state, "imatrix.gguf", &file);
+	mk_file_free(&file);
+	gguf_free(gguf);
+	if (adapter_edit_use_importance(model, in_temp(state, "imatrix.gguf").text, &err) < 0)
+		fail_msg("%s", err.text);
 }
 
 struct figures *figures_now(struct model *model)

@@ -21,6 +21,9 @@ void save_hole(void **state, const char *name, uint32_t type, uint64_t elements)
 
 struct memo *new_readings(struct model *model);
 
+/* Put an importance matrix in force that has a mean weight of 1.5 for SMALL_UP, and no other. */
+void use_importance(void **state, struct model *model);
+
 /* The figures of what is in all slots now. */
 struct figures *figures_now(struct model *model);
 

@@ -17,6 +17,8 @@ loss() {
 	awk -F '\t' -v f="$up" '$1 == f { print $5 + 0 }' "$types/q4_k/loss.tsv"
 }
 without=$(loss)
+cp "$MNT/organs/.theta" "$TMP/table"
+cp "$MNT/theta.svg" "$TMP/theta.svg"
 expect_fail 'no such attribute' getfattr -n user.organfs.importance "$MNT/$up"
 
 ln -s "$matrix" "$MNT/.imatrix"
@@ -34,6 +36,13 @@ python3 -c 'import sys; assert float(sys.argv[1]) < float(sys.argv[2])' "$(loss)
 	fail "the weighted error is $(loss), not below $without"
 mean=$(getfattr --absolute-names --only-values -n user.organfs.importance "$MNT/$up")
 python3 -c 'import sys; assert float(sys.argv[1]) > 0' "$mean" || fail "importance: $mean"
+# Tables and the picture have it too, for as long as there is a matrix.
+equal "$(head -n 1 "$MNT/organs/.theta" | cut -f 16)" importance
+equal "$(awk -F '\t' -v f="$up" '$1 == f { print $16 + 0 }' OFMT=%.9g "$MNT/organs/.theta")" "$mean"
+equal "$(awk -F '\t' '/token_embd/ { print $16 }' "$MNT/embed/.theta")" '             nan'
+equal "$(stat -c %s "$MNT/organs/.theta")" "$(wc -c <"$MNT/organs/.theta")"
+grep -q '^importance  *[0-9]' "$MNT/theta.svg" || fail 'theta.svg has no importance'
+same "$MNT/.base/theta.svg" "$TMP/theta.svg"
 
 # A chosen type has the weights, also at the next mount; a reader keeps the bytes that it began.
 cp "$types/q4_k/$up" "$TMP/weighted"
@@ -66,6 +75,8 @@ same "$MNT/$up" "$TMP/plain"
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 equal "$(loss)" "$without"
+same "$MNT/organs/.theta" "$TMP/table"
+same "$MNT/theta.svg" "$TMP/theta.svg"
 cat "$TMP/recipe" >"$MNT/.recipe"
 same "$MNT/model.gguf" "$TMP/expected.gguf"
 echo .imatrix >"$MNT/.undo"
@@ -83,8 +94,12 @@ log_says '\.imatrix: refused: .*negative or not finite'
 expect_fail 'operation not permitted' ln -s "$matrix" "$MNT/matrix.gguf"
 expect_fail 'operation not permitted' sh -c "cat '$matrix' >'$MNT/.imatrix'"
 
-# A matrix that is gone is said, and nothing is assembled without it.
+# A matrix that was written since is no error of the table. One that is gone is said, and nothing is
+# assembled without it.
 ln -s "$matrix" "$MNT/.imatrix"
+touch "$matrix"
+equal "$(cut -f 16 "$MNT/skeleton/.theta" | sed 1d | sort -u)" '             nan'
+expect_fail 'i/o error|input/output' getfattr -n user.organfs.importance "$MNT/$up"
 unmount_and_wait
 mv "$matrix" "$TMP/away"
 mount_model -o noassemble "$base"

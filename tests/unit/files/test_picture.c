@@ -39,6 +39,7 @@ static void add(struct sheet *sheet, const char *role, enum organ_class klass, i
 		.klass = klass,
 		.block = block,
 		.elements = klass == CLASS_NORM ? 2048 : 2048 * 5632 + sheet->n,
+		.weighed = sheet->n % 2,
 	};
 	sheet->n++;
 }
@@ -138,6 +139,7 @@ static void give_hostile_values(struct sheet *sheet)
 		z->status = (enum zmeasure_status)(random_bits() % (ZMEASURE_NONFINITE + 3));
 		z->has_magnitude = random_bits() & 1;
 		z->low_n = random_bits() & 1;
+		sheet->figures[i].importance = z->magnitude;
 		sheet->figures[i].z = random_bits() % 8 ? z : NULL;
 	}
 }
@@ -532,13 +534,15 @@ static void means_and_tooltips_say_the_numbers(void **state)
 		sheet.figures[i].z = &values[i];
 	sheet.figures[0].elements = 3000;
 	sheet.figures[1].elements = 1000;
+	sheet.figures[1].importance = 0.0625;
 	text = draw(&sheet, "model", &size);
 	assert_non_null(strstr(text, "θ mean 45.00° over 2 tensors, 37.50° weighted by "
 				     "elements; signal 0.625"));
 	assert_non_null(strstr(text, "organs/blk_0_ffn_up.bin\nQ4_K, 3000 elements\nθ 30.00°, "
 				     "signal 0.5000, status ok       \nentropy 0.2500, kurtosis "
 				     "        -1.5, spacing            0, magnitude       -"));
-	assert_non_null(strstr(text, "magnitude -0.1250"));
+	assert_non_null(strstr(text, "magnitude -0.1250            \nimportance       0.0625\n"));
+	assert_int_equal(count(text, "importance"), 2);
 	assert_non_null(strstr(text, "θ     -°, signal      -, status nonfinite"));
 	assert_non_null(strstr(text, "θ     -°, signal      -, status undecoded"));
 	free(text);

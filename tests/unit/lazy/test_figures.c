@@ -191,6 +191,24 @@ static void what_was_removed_stands_apart_and_the_base_has_it(void **state)
 	close_model(&o);
 }
 
+static void mean_weight_is_read_with_the_measures(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct memo *measures = new_readings(o.model);
+	struct zmeasure values[SMALL_TENSORS];
+	struct figures *figures;
+
+	use_importance(state, o.model);
+	figures = figures_now(o.model);
+	assert_true(figures->figures[SMALL_UP].weighed);
+	assert_false(figures->figures[SMALL_GATE].weighed);
+	assert_int_equal(figures_measure(figures, measures, values, NULL), 0);
+	assert_true(figures->figures[SMALL_UP].importance == 1.5);
+	figures_free(figures);
+	memo_free(measures);
+	close_model(&o);
+}
+
 static void a_model_without_tensors_has_no_figures(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));

@@ -376,6 +376,39 @@ static void a_table_has_a_row_for_each_tensor_of_its_class(void **state)
 	close_model(&o);
 }
 
+static void expect_weight(const char *line, const char *weight)
+{
+	const char *end = strchr(line, '\n');
+
+	assert_non_null(end);
+	assert_memory_equal(end - strlen(weight), weight, strlen(weight));
+}
+
+static void a_table_ends_with_mean_weights_while_a_matrix_is_in_force(void **state)
+{
+	struct opened o = open_small(state, "base.gguf");
+	struct memo *measures = new_readings(o.model);
+	struct view *before = table_now(o.model, measures, CLASS_ORGANS), *view;
+	char *text, *without = read_view(before);
+
+	use_importance(state, o.model);
+	view = table_now(o.model, measures, CLASS_ORGANS);
+	assert_int_equal(view_size(view), strlen(without) + strlen("\timportance") + 3 * 17);
+	text = read_view(view);
+	assert_memory_equal(text, THETA_HEADER_WEIGHED, strlen(THETA_HEADER_WEIGHED));
+	expect_weight(strstr(text, "ffn_up"), "\t             1.5");
+	expect_weight(strstr(text, "ffn_gate"), "\t             nan");
+	free(text);
+	text = read_view(before);
+	assert_string_equal(text, without);
+	free(text);
+	free(without);
+	view_unref(view);
+	view_unref(before);
+	memo_free(measures);
+	close_model(&o);
+}
+
 static void a_class_without_tensors_has_a_header_alone(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
