@@ -157,6 +157,10 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
  * is no such directory any more, or as tree_find(). */
 struct inode *ops_find_in(struct mount *fs, fuse_ino_t directory, const char *name, int *rc);
 
+/* The directory, to release, if it is a root and the name that of the importance matrix, which can
+ * be linked there. NULL: it is not. */
+struct inode *ops_root_of_importance(struct mount *fs, fuse_ino_t directory, const char *name);
+
 /* The file of that name in a directory in which that one comes and goes (family.h), to release.
  * NULL: there is none, or it is another name. */
 struct inode *ops_find_created(struct mount *fs, fuse_ino_t directory, const char *name);

@@ -299,6 +299,11 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
 	struct inode *to = from ? ops_editable(fs, new_parent, &rc) : NULL;
 	struct renaming names = { .from = parent };
 
+	/* `ln -sf` renames a link to the name of the importance matrix. */
+	if (!from && parent == new_parent) {
+		from = ops_root_of_importance(fs, parent, new_name);
+		to = from ? inodes_get(fs->inodes, parent) : NULL;
+	}
 	if (!from)
 		rc = ops_rename_beside(fs, parent, name, new_parent, new_name);
 	else if (!to)

@@ -93,13 +93,19 @@ static struct inode *creating(struct mount *fs, fuse_ino_t ino, const char *name
 	return NULL;
 }
 
+struct inode *ops_root_of_importance(struct mount *fs, fuse_ino_t ino, const char *name)
+{
+	return adapters_is_importance(name) && tree_is_adapter_name(ino, name) ? root_of(fs, ino)
+									       : NULL;
+}
+
 struct inode *ops_find_created(struct mount *fs, fuse_ino_t ino, const char *name)
 {
 	struct inode *directory = creating(fs, ino, name), *inode = NULL;
 	int rc;
 
-	if (!directory && adapters_is_importance(name) && tree_is_adapter_name(ino, name))
-		directory = root_of(fs, ino);
+	if (!directory)
+		directory = ops_root_of_importance(fs, ino, name);
 	if (directory)
 		inode = tree_find(&fs->tree, directory, name, &rc);
 	inodes_put(fs->inodes, directory);

@@ -12,6 +12,7 @@
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
 #include "fs/util/log.h"
+#include "fs/util/temporary_name.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
@@ -314,11 +315,11 @@ static struct inode *root_create(const struct tree *tree, const struct inode *di
 	return made.view ? inodes_add(tree->inodes, &made) : NULL;
 }
 
-/* Only the importance matrix is a link. */
+/* Only the importance matrix is a link, under its name or on the way to it. */
 static int root_check_link(const struct tree *tree, const struct inode *directory, const char *name)
 {
 	(void)tree;
-	if (tree_is_adapter_name(directory->ino, name))
+	if (tree_is_adapter_name(directory->ino, name) || temporary_name_of_ln(name))
 		return 0;
 	log_add(directory->model->log, "%s: refused: no link can be made here; %s", name,
 		root_advice(name));

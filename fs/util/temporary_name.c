@@ -35,3 +35,8 @@ size_t temporary_name_of_rsync(const char *name)
 
 	return name[0] == '.' && n > 8 && name[n - 7] == '.' ? n - 8 : 0;
 }
+
+bool temporary_name_of_ln(const char *name)
+{
+	return strlen(name) == 8 && strncmp(name, "Cu", 2) == 0 && !strpbrk(name, "._");
+}

@@ -14,4 +14,7 @@ bool temporary_name(const char *name);
 /* The length of NAME if name is ".NAME.XXXXXX", the file that rsync renames to NAME; else 0. */
 size_t temporary_name_of_rsync(const char *name);
 
+/* Is it "CuXXXXXX", the symbolic link that `ln -sf` renames over the one that is there? */
+bool temporary_name_of_ln(const char *name);
+
 #endif

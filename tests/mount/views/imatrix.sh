@@ -94,6 +94,19 @@ log_says '\.imatrix: refused: .*negative or not finite'
 expect_fail 'operation not permitted' ln -s "$matrix" "$MNT/matrix.gguf"
 expect_fail 'operation not permitted' sh -c "cat '$matrix' >'$MNT/.imatrix'"
 
+# ln -f replaces the matrix, or leaves it.
+ln -s "$matrix" "$MNT/.imatrix"
+cp "$matrix" "$TMP/other.gguf"
+ln -sfn "$TMP/other.gguf" "$MNT/.imatrix"
+equal "$(readlink "$MNT/.imatrix")" "$TMP/other.gguf"
+equal "$(grep -c imatrix "$MNT/.grafts")" 1
+expect_fail 'invalid argument|not permitted' ln -sf "$base" "$MNT/.imatrix"
+equal "$(readlink "$MNT/.imatrix")" "$TMP/other.gguf"
+same "$MNT/$up" "$TMP/weighted"
+rm "$MNT/.imatrix"
+absent "$MNT/.imatrix"
+expect_fail 'not permitted' mv "$MNT/theta.svg" "$MNT/.imatrix"
+
 # A matrix that was written since is no error of the table. One that is gone is said, and nothing is
 # assembled without it.
 ln -s "$matrix" "$MNT/.imatrix"

@@ -52,4 +52,14 @@ static void names_of_rsync_hold_the_final_name(void **state)
 	assert_int_equal(temporary_name_of_rsync(""), 0);
 }
 
+static void names_of_ln_are_of_one_length(void **state)
+{
+	(void)state;
+	assert_true(temporary_name_of_ln("CuA1b2C3"));
+	assert_false(temporary_name_of_ln("CuA1b2C"));
+	assert_false(temporary_name_of_ln("CuA1b2C3d"));
+	assert_false(temporary_name_of_ln("Cu12.bin"));
+	assert_false(temporary_name_of_ln("xuA1b2C3"));
+}
+
 UNIT_MAIN(NULL, NULL)
