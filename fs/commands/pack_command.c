@@ -4,10 +4,14 @@
 #include "fs/commands/offline_models.h"
 #include "fs/commands/quantise_types.h"
 #include "fs/commands/terminal_progress.h"
+#include "fs/edit/adapter_edit.h"
+#include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
 #include "fs/model/model.h"
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
+#include "fs/recipe/recipe_ancestry.h"
+#include "fs/recipe/recipe_lineage.h"
 #include "fs/util/log.h"
 #include "gguf/error.h"
 
@@ -107,6 +111,32 @@ static int pack(struct model *model, const char *path, enum write_replace replac
 	return rc;
 }
 
+/* With the adapters and the importance matrix of a layer. Links of organs are followed by mounts
+ * alone. */
+static int pack_followed(struct model *model, const struct options *options)
+{
+	struct symlinks *links = symlinks_new(&model, 1, false);
+	struct recipe_ancestry ancestry;
+	struct recipe_lineage lineage;
+	int rc = -1;
+
+	if (!links)
+		return offline_models_fail(options->models[0], -ENOMEM);
+	model->links = links;
+	recipe_ancestry_init(&ancestry);
+	recipe_lineage_init(&lineage, model, &ancestry);
+	if (options->lineage)
+		recipe_lineage_show(&lineage);
+	adapter_edit_refresh(model, false);
+	if (!options->types || quantise_types(model, options) == 0)
+		rc = pack(model, options->mountpoint,
+			  options->foreground ? REPLACE_ANY : REPLACE_MARKED);
+	recipe_lineage_release(&lineage);
+	recipe_ancestry_release(&ancestry);
+	symlinks_free(links);
+	return rc;
+}
+
 int pack_command(const struct options *options)
 {
 	struct log *log = log_new(true);
@@ -123,9 +153,8 @@ int pack_command(const struct options *options)
 	else if (models.n != 1)
 		offline_models_report("%s: it holds %u models, and one is packed",
 				      options->models[0], (unsigned)models.n);
-	else if (!options->types || quantise_types(models.models[0], options) == 0)
-		rc = pack(models.models[0], options->mountpoint,
-			  options->foreground ? REPLACE_ANY : REPLACE_MARKED);
+	else
+		rc = pack_followed(models.models[0], options);
 	models_close(&models);
 	log_free(log);
 	return rc < 0;

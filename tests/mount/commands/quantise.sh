@@ -61,6 +61,29 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv")
 unmount_and_wait
 
+# A layer's matrix is in force too, and -o lineage has the recipe as in a mount.
+mkdir links
+mount_model -o "layer=$TMP/links,lineage" f16.gguf
+ln -s "$matrix" "$MNT/.imatrix"
+cp "$MNT/model.gguf" mounted.gguf
+unmount_and_wait
+"$ORGANFS" --pack -o "layer=$TMP/links,lineage" f16.gguf packed.gguf 2>said || fail "$(cat said)"
+same packed.gguf mounted.gguf
+mount_model -o "layer=$TMP/links,lineage" f16.gguf
+echo '* q4_k' >"$MNT/.types"
+cp "$MNT/model.gguf" mounted.gguf
+echo 'all' >"$MNT/.undo"
+ln -s "$matrix" "$MNT/.imatrix"
+unmount_and_wait
+quantise '* q4_k' -o "layer=$TMP/links,lineage" f16.gguf packed.gguf 2>said || fail "$(cat said)"
+same packed.gguf mounted.gguf
+"$ORGANFS" --recipe packed.gguf >recipe
+grep -q 'type: Q4_K' recipe || fail "$(cat recipe)"
+mv matrix.gguf away.gguf
+expect_fail '.imatrix: .*No such file' quantise '* q4_k' -o "layer=$TMP/links" f16.gguf new.gguf
+absent new.gguf
+mv away.gguf matrix.gguf
+
 # A file for --tensor-type-file as it is, with a comment. Norms stay as they are; general.file_type
 # follows matrices that agree.
 base=$(use scribe-Q4_K_M)
