@@ -238,8 +238,8 @@ static int check_target(const struct write_target *target, const struct temporar
 				 "give a name outside of it");
 	if (is_base(target, file))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the target is the base of a model in this mount, which is never "
-				 "written to");
+				 "the target is the base of an open model, which is never written "
+				 "to; give another name");
 	if (fstatat(file->directory, file->target, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : failed(err, errno, "the target");
 	if (S_ISDIR(stat.st_mode))

@@ -293,7 +293,7 @@ static void the_base_of_no_model_in_the_mount_is_a_target(void **state)
 	must(symlink("other.gguf", linked.text) == 0);
 	assembly_set_mount(scene.assembly, 0, models, ARRAY_LENGTH(models));
 	assert_int_equal(run(&scene, in_temp(state, "other.gguf").text), -EINVAL);
-	assert_says(&scene, "the target is the base of a model in this mount");
+	assert_says(&scene, "the target is the base of an open model");
 	assert_int_equal(run(&scene, linked.text), -EINVAL);
 	assert_file(in_temp(state, "other.gguf").text, base.bytes, base.size);
 	assert_int_equal(run(&scene, in_temp(state, "third.gguf").text), 0);
