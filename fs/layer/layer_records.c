@@ -155,8 +155,11 @@ static int apply_types(struct layer *layer, struct database *database, const voi
 int layer_write_types(struct layer *layer, const struct layer_type *types, size_t n)
 {
 	const struct type_change change = { types, n };
+	bool frees = true;
 
-	return layer_apply(layer, apply_types, &change, false);
+	for (size_t i = 0; i < n; i++)
+		frees &= !types[i].type;
+	return layer_apply(layer, apply_types, &change, frees);
 }
 
 static int say_type(struct layer *layer, sqlite3_stmt *row, void *context)

@@ -46,7 +46,8 @@ struct layer_type {
 	struct timespec mtime;
 };
 
-/* From now on these n slots have those types. */
+/* From now on these n slots have those types. If all lose their types, a full disk has space for
+ * that in reserve. */
 int layer_write_types(struct layer *layer, const struct layer_type *types, size_t n);
 
 /* As layer_each_key(). */

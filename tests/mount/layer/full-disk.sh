@@ -5,6 +5,7 @@
 # Undoing works without space and without inodes, also in a mount that found the disk like that.
 . "${0%/*}/../lib.sh"
 
+need setfattr
 need_root
 base=$(use stories260K)
 donor=$(use stories260K-donor)
@@ -119,9 +120,13 @@ mount_model -o noassemble "$base"
 for round in 1 2 3; do
 	cp "$TMP"/donor/organs/*.bin "$MNT/organs/"
 done
+typed=skeleton/blk_1_attn_q.bin
+setfattr -n user.organfs.type -v q8_0 "$MNT/$typed"
 fill
 log=$(echo "$XDG_STATE_HOME"/organfs/*/layer.db-wal)
 [ "$(stat -c %s "$log")" -gt 1200000 ] || fail "the log has $(stat -c %s "$log") bytes"
+setfattr -x user.organfs.type "$MNT/$typed"
+same "$MNT/$typed" "$MNT/.base/$typed"
 for round in 0 1 2; do
 	rm "$MNT/organs/blk_${round}_ffn_up.bin"
 	absent "$MNT/organs/blk_${round}_ffn_up.bin"
