@@ -27,7 +27,7 @@ static void print_measure(FILE *out, const struct figure *figure)
 		z->low_n ? ", few values" : "");
 	if (figure->weighed)
 		fprintf(out, "\nimportance %s",
-			picture_number_general(number, 12, figure->z ? figure->importance : NAN));
+			picture_number_general(number, 12, figure->importance));
 }
 
 static void print_changes(FILE *out, const struct picture_grid *grid,

@@ -77,6 +77,7 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 		.kind = anatomy_kind_in(place->klass, place->tensor, place->tensor_length),
 		.block = place->block,
 		.weighed = importance_matrix_has(figures->importance, &in_place),
+		.importance = NAN,
 	};
 	shape_elements(organ.ne, &figure->elements);
 	return figure->file && figure->role && figure->type && figure->shape &&

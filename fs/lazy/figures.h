@@ -41,7 +41,7 @@ struct figure {
 	const char *shape; /* "256x512" */
 	uint64_t bytes;	   /* of its data; UINT64_MAX: not known */
 	bool weighed;	   /* the importance matrix has weights for it, */
-	double importance; /* of which this is the mean once z is known; NaN: not readable */
+	double importance; /* of which this is the mean; NaN: not read (yet), or not readable */
 };
 
 static inline bool figure_is(const struct figure *figure, enum figure_change change)
