@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RESERVE	      "reserve"
 #define RESERVE_BYTES ((off_t)1 << 20)
 #define RESERVE_LEAST ((off_t)128 << 10)
 

@@ -27,7 +27,7 @@
 /* Remove all files of a layer but layer.db, which the caller removes first. */
 static void empty_directory(int dir)
 {
-	static const char *const files[] = { "reserve",		  DATABASE "-wal",
+	static const char *const files[] = { RESERVE,		  DATABASE "-wal",
 					     DATABASE "-journal", DATABASE_NEW,
 					     DATABASE_NEW "-wal", DATABASE_NEW "-journal" };
 

@@ -106,13 +106,24 @@ static int finish_log(int dir, struct error *err)
 
 struct database *layer_database_at(int dir, bool read_only, bool checks, struct error *err)
 {
+	struct error why = { 0 };
+	struct database *database;
+
 	if (check_files(dir, err) < 0)
 		return NULL;
 	if (read_only && finish_log(dir, err) < 0)
 		return NULL;
 	if (!read_only && checks && sync_log(dir, err) < 0)
 		return NULL;
-	return open_in(dir, DATABASE, read_only ? DATABASE_READ : DATABASE_WRITE, checks, err);
+	if (read_only)
+		return open_in(dir, DATABASE, DATABASE_READ, checks, err);
+	database = open_in(dir, DATABASE, DATABASE_WRITE, checks, &why);
+	/* SQLite says ENOENT if there is no inode for the log. The reserve has one. */
+	if (!database && why.code == ENOENT && unlinkat(dir, RESERVE, 0) == 0)
+		database = open_in(dir, DATABASE, DATABASE_WRITE, checks, &why);
+	if (!database)
+		error_set(err, why.code, why.offset, "%s", why.text);
+	return database;
 }
 
 struct database *layer_open_database(struct layer *layer, struct error *err)
@@ -122,6 +133,7 @@ struct database *layer_open_database(struct layer *layer, struct error *err)
 		layer_database_at(layer->dir, layer->manner.read_only, first, err);
 	int rc = database ? 0 : -err->code;
 
+	layer->has_reserve &= layer_has_file(layer->dir, RESERVE) > 0;
 	if (rc == 0 && first)
 		rc = layer_base_check(database, layer->base, layer->gguf, err);
 	if (rc == 0 && layer->blobs < 0 && (rc = blobs_open(layer, database)) < 0)

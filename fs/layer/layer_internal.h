@@ -41,6 +41,9 @@ int layer_open_locked(const char *path, bool make);
 #define DATABASE     "layer.db"
 #define DATABASE_NEW "layer.new"
 
+/* Space for changes that take things back (blobs.h). */
+#define RESERVE "reserve"
+
 /* Open the database of a layer whose directory is open and locked. checks as in database_open().
  * NULL with err set: as there; ENOENT there is none; ENOTSUP of version 1; EBUSY, if it is only
  * read, another mount writes its log back. */

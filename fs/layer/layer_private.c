@@ -148,7 +148,7 @@ static void note_unread(struct layer_history *past, const struct candidate_layer
 {
 	const char *why = layer_trust_doubt(candidate->dir);
 
-	if (err->code == ENOENT || err->code == ESTALE)
+	if (err->code == ESTALE)
 		return;
 	if (why && err->code != ENOTSUP && !past->doubt)
 		note_doubt(past, candidate, why);

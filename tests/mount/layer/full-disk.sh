@@ -105,6 +105,7 @@ inodes=$(df --output=iused "$TMP/small" | tail -n 1)
 mount -o "remount,nr_inodes=$((inodes + 9))" "$TMP/small"
 expect_fail 'no space' touch "$TMP/small/more"{0..9}
 mount_model -o noassemble "$base"
+grep -q '^adapters/style' "$MNT/.grafts" || fail 'without an inode the layer is not taken up'
 echo all >"$TMP/word"
 cp "$TMP/word" "$MNT/.undo"
 same "$MNT/model.gguf" "$base"

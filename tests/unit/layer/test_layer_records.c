@@ -251,6 +251,21 @@ static void full_disk_refuses_what_is_written_and_not_what_is_taken_back(void **
 	close_scene(&scene);
 }
 
+static void full_disk_refuses_types_unless_all_are_taken_back(void **state)
+{
+	const struct layer_type types[] = { { .klass = CLASS_ORGANS, .name = "a", .type = "Q8_0" },
+					    { .klass = CLASS_ORGANS, .name = "b" },
+					    { .klass = CLASS_ORGANS, .name = "c" } };
+	struct scene scene = open_scene(state);
+
+	must(layer_write_types(scene.layer, types, 1) == 0);
+	database_writes_fail(ENOSPC, path_in(layer_path(scene.layer), "reserve").text);
+	assert_int_equal(layer_write_types(scene.layer, types, 3), -ENOSPC);
+	assert_int_equal(layer_write_types(scene.layer, types + 1, 2), 0);
+	assert_true(database_write_failed());
+	close_scene(&scene);
+}
+
 /* The tables as their columns are, without a constraint. */
 static const char without_constraints[] =
 	"CREATE TABLE k AS SELECT * FROM key; DROP TABLE key; ALTER TABLE k RENAME TO key;"
