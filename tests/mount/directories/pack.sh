@@ -38,6 +38,16 @@ unmount_and_wait
 	fail 'with a layer'
 equal "$(checksum "$TMP/grafted.gguf")" "$want"
 
+# So are its adapters, whose links the command follows.
+"$LORA" make "$model" "$TMP/style.gguf" 'blk.0.attn_q.weight'
+mount_model -o "layer=$TMP/layer" "$model"
+ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
+cp "$MNT/model.gguf" "$TMP/adapted.gguf"
+unmount_and_wait
+"$ORGANFS" --pack -o "layer=$TMP/layer" "$model" "$TMP/packed.gguf" 2>"$TMP/said" ||
+	fail "$(cat "$TMP/said")"
+same "$TMP/packed.gguf" "$TMP/adapted.gguf"
+
 # What it is made of is never written over, and what cannot be made leaves the target as it was.
 for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do
 	before=$(checksum "$target")
