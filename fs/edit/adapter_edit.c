@@ -7,6 +7,7 @@
 #include "fs/edit/journal.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
+#include "fs/edit/type_edit.h"
 #include "fs/layer/layer_records.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
@@ -308,6 +309,7 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 
 int adapter_edit_remove(struct model *model, const char *file)
 {
+	struct error err = { 0 };
 	struct adapter_attr shown;
 	enum adapter_file kind;
 	size_t length;
@@ -316,16 +318,19 @@ int adapter_edit_remove(struct model *model, const char *file)
 	journal_begin(model);
 	if (adapters_parse(file, &kind, &length) && adapters_lookup(model, file, &shown)) {
 		content_unref(shown.link);
-		rc = adapters_apply(model) || adapters_is_importance(file)
-			     ? remove_file(model, file, kind, length)
-			     : -EPERM;
+		if (adapters_is_importance(file))
+			rc = type_edit_check_removal(model, NULL, &err);
+		else
+			rc = adapters_apply(model) ? 0 : -EPERM;
+		if (rc == 0)
+			rc = remove_file(model, file, kind, length);
 	} else {
 		rc = -ENOENT;
 	}
 	journal_end(model);
 	if (rc < 0 && rc != -ENOENT)
 		log_add(model->log, "%s%s: cannot be removed: %s", directory_of(file), file,
-			strerror(-rc));
+			err.code ? err.text : strerror(-rc));
 	return rc;
 }
 

@@ -3,12 +3,14 @@
 #include "fs/edit/type_edit.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/type_lines.h"
+#include "fs/edit/undo.h"
 #include "fs/layer/layer.h"
 #include "fs/layer/layer_records.h"
 #include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/importance_matrix.h"
 #include "fs/util/log.h"
 #include "fs/util/plural.h"
 #include "gguf/error.h"
@@ -25,15 +27,17 @@
 /* Choices on their way into the layer. */
 struct choosing {
 	struct model *model;
-	struct layer_type *rows; /* n of them */
-	struct slot_type *types; /* of the same slots */
+	struct importance_matrix *importance; /* NULL: none is in force */
+	struct layer_type *rows;	      /* n of them */
+	struct slot_type *types;	      /* of the same slots */
 	uint32_t *slots;
 	size_t n;
 	struct timespec now;
 	struct error err;
 };
 
-int type_edit_check(const struct organ *organ, uint32_t type, struct error *err)
+int type_edit_check(const struct organ *organ, uint32_t type,
+		    const struct importance_matrix *importance, struct error *err)
 {
 	const struct type_info *info = type_find(type);
 	char scratch[TYPE_NAME_MAX];
@@ -47,9 +51,13 @@ int type_edit_check(const struct organ *organ, uint32_t type, struct error *err)
 	if (!info || !quant_supported(type))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "organfs has no encoder for %s",
 				 type_name(type, scratch));
-	if (quant_needs_importance(type))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s needs an importance matrix",
-				 info->name);
+	if (!importance_matrix_allows(importance, organ, type))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "%s needs an importance matrix that has weights for "
+				 "%.*s: " TYPE_EDIT_REMEDY,
+				 info->name,
+				 (int)(organ->name_length < 80 ? organ->name_length : 80),
+				 organ->name);
 	if (organ->ne[0] > ENCODE_ROW_MAX)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "rows of %" PRIu64 " values are too long to be encoded",
@@ -83,14 +91,14 @@ static int add(struct choosing *choosing, const struct type_choice *choice)
 	struct content *own = slots_own(model->slots, i);
 	struct slot_type type = { choice->type != TYPE_EDIT_OWN, choice->type, choosing->now };
 	const struct organ organ = content_is_whiteout(own) ? (struct organ){ .name = NULL }
-							    : model_organ(model, i, own);
+							    : model_organ_in_place(model, i, own);
 	int rc = 0;
 
 	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS)
 		rc = error_set(&choosing->err, ENOENT, ERROR_NO_OFFSET,
 			       "no tensor of the model is there");
 	else if (type.is_set)
-		rc = type_edit_check(&organ, type.type, &choosing->err);
+		rc = type_edit_check(&organ, type.type, choosing->importance, &choosing->err);
 	if (type.is_set && type.type == organ.type && is_plain(model, i, own))
 		type.is_set = false;
 	content_unref(own);
@@ -147,7 +155,9 @@ int type_edit_choose(struct model *model, const struct type_choice *choices, siz
 	choosing.slots = calloc(n + 1, sizeof(*choosing.slots));
 	if (choosing.rows && choosing.types && choosing.slots) {
 		journal_begin(model);
+		choosing.importance = adapters_importance(model);
 		rc = choose_all(&choosing, choices, n);
+		importance_matrix_unref(choosing.importance);
 		journal_end(model);
 	}
 	free(choosing.rows);
@@ -180,7 +190,8 @@ int type_edit_write(struct model *model, const char *file, char *lines)
 	if (rc == 0 && read.unfit)
 		log_add(model->log,
 			"%s: %" PRIu32 " tensor%s named by patterns keep%s the type: rows are "
-			"not whole blocks of the new one",
+			"not whole blocks of the new one, or it needs weights that the importance "
+			"matrix lacks",
 			file, read.unfit, plural(read.unfit), read.unfit == 1 ? "s" : "");
 	free(read.choices);
 	return rc;
@@ -194,6 +205,37 @@ int type_edit_judge(struct model *model, char *lines)
 
 	free(read.choices);
 	return rc < 0 ? refuse_lines(model, TYPE_EDIT_FILE, &err) : 0;
+}
+
+static bool is_undone(const struct undo_list *undone, const struct organ_place *place)
+{
+	for (size_t i = 0; undone && i < undone->n; i++)
+		if (undone->items[i].item == LAYER_TYPED_SLOT &&
+		    undone->items[i].klass == place->klass &&
+		    strcmp(undone->items[i].name, place->name) == 0)
+			return true;
+	return false;
+}
+
+int type_edit_check_removal(const struct model *model, const struct undo_list *undone,
+			    struct error *err)
+{
+	const uint32_t n = slots_count(model->slots);
+	char path[ORGAN_PATH_MAX];
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct slot_type chosen = slots_type(model->slots, i);
+
+		if (!chosen.is_set || !quant_needs_importance(chosen.type) ||
+		    is_undone(undone, &model->places[i]))
+			continue;
+		model_organ_path(model, i, path);
+		return error_set(err, EBUSY, ERROR_NO_OFFSET,
+				 "%s is chosen for %.120s and needs the matrix: "
+				 "take the type back first, by setfattr -x user.organfs.type",
+				 type_find(chosen.type)->name, path);
+	}
+	return 0;
 }
 
 static int recover_one(void *context, const struct layer_type *row, struct error *err)

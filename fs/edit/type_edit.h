@@ -2,7 +2,8 @@
 /* type_edit.h - the types of ggml in which slots show their contents. A choice is checked, made
  * durable in the layer and then visible; it stays with the slot whatever fills it, until it is
  * taken back. A model without a layer, or with one that is only read, keeps its choices in memory.
- * A content that cannot be encoded in the chosen type is shown as it is. */
+ * A content that cannot be encoded in the chosen type is shown as it is. A type that needs an
+ * importance matrix keeps the matrix in force. */
 #ifndef FS_EDIT_TYPE_EDIT_H
 #define FS_EDIT_TYPE_EDIT_H
 
@@ -10,8 +11,10 @@
 #include <stdint.h>
 
 struct error;
+struct importance_matrix;
 struct model;
 struct organ;
+struct undo_list;
 
 struct type_choice {
 	uint32_t slot;
@@ -19,8 +22,13 @@ struct type_choice {
 };
 #define TYPE_EDIT_OWN UINT32_MAX
 
-/* Can the organ be shown in that type? Returns 0, or -EINVAL with the reason in err. */
-int type_edit_check(const struct organ *organ, uint32_t type, struct error *err);
+/* For messages: what to do if a type needs weights. */
+#define TYPE_EDIT_REMEDY "ln -s imatrix.gguf MNT/.imatrix, or --quantise --imatrix=FILE"
+
+/* Can the organ, under the name of its slot, be shown in that type, with the weights of importance,
+ * which may be NULL? Returns 0, or -EINVAL with the reason in err. */
+int type_edit_check(const struct organ *organ, uint32_t type,
+		    const struct importance_matrix *importance, struct error *err);
 
 /* Show n slots, each named once, in these types from now on, in one transaction. The choice of a
  * type that the content has itself takes an earlier choice back. Returns 0 or -errno, with a line
@@ -36,6 +44,12 @@ int type_edit_write(struct model *model, const char *file, char *lines);
 /* Check lines of TYPE_EDIT_FILE as type_edit_write() does, before they are all there. Returns 0 or
  * -errno. */
 int type_edit_judge(struct model *model, char *lines);
+
+/* With the commit lock held. May the importance matrix be removed, together with the changes in
+ * undone, which may be NULL? Not while a type that needs it is chosen for another slot. Returns 0,
+ * or -EBUSY with a sentence in err that names the slot. */
+int type_edit_check_removal(const struct model *model, const struct undo_list *undone,
+			    struct error *err);
 
 /* Take up the choices of an earlier mount from the layer. Returns 0, or -errno with err set: not
  * all can be read. */

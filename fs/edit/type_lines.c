@@ -2,9 +2,11 @@
 /* type_lines.c - see type_lines.h. */
 #include "fs/edit/type_lines.h"
 #include "fs/edit/type_edit.h"
+#include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/codec.h"
+#include "fs/tensor/importance_matrix.h"
 #include "gguf/error.h"
 #include "gguf/file_type.h"
 #include "gguf/quant.h"
@@ -25,6 +27,7 @@ enum decision { UNNAMED, UNFIT, DECIDED };
 
 struct reading {
 	struct model *model;
+	struct importance_matrix *importance; /* NULL: none is in force */
 	struct type_lines *lines;
 	enum decision *decisions; /* of n slots */
 	uint32_t n;
@@ -74,17 +77,20 @@ static int decide(struct reading *reading, const struct pattern *pattern, uint32
 	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS || !is_named(pattern, place))
 		goto out;
 	rc = 1;
-	organ = model_organ(reading->model, i, own);
+	organ = model_organ_in_place(reading->model, i, own);
 	if (reading->decisions[i] == DECIDED ||
 	    (!pattern->exact && !is_quantised(&organ, place->tensor, place->tensor_length)))
 		goto out;
-	if (!pattern->exact && !encode_supported(pattern->type, organ.ne[0])) {
+	if (!pattern->exact &&
+	    !(encode_fits(pattern->type, organ.ne[0]) &&
+	      importance_matrix_allows(reading->importance, &organ, pattern->type))) {
 		reading->decisions[i] = UNFIT;
 		goto out;
 	}
 	reading->decisions[i] = DECIDED;
 	reading->lines->choices[reading->lines->n++] = (struct type_choice){ i, pattern->type };
-	if (pattern->exact && type_edit_check(&organ, pattern->type, reading->err) < 0)
+	if (pattern->exact &&
+	    type_edit_check(&organ, pattern->type, reading->importance, reading->err) < 0)
 		rc = -EINVAL;
 out:
 	content_unref(own);
@@ -112,9 +118,14 @@ static int find_type(const struct reading *reading, const char *text, const char
 {
 	if (!type_by_name(name, strlen(name), type))
 		return refuse(reading, text, "the type is none of ggml");
-	if (exact || (quant_supported(*type) && !quant_needs_importance(*type)))
+	if (exact)
 		return 0;
-	return refuse(reading, text, "the type has no encoder, or needs an importance matrix");
+	if (!quant_supported(*type))
+		return refuse(reading, text, "the type has no encoder");
+	if (quant_needs_importance(*type) && !reading->importance)
+		return refuse(reading, text,
+			      "the type needs an importance matrix: " TYPE_EDIT_REMEDY);
+	return 0;
 }
 
 /* \d, which POSIX has not. A group that captures nothing is one that captures. False: it is
@@ -204,7 +215,11 @@ static int read_line(struct reading *reading, char *line)
 int type_lines_read(struct model *model, char *text, struct type_lines *lines, struct error *err)
 {
 	const uint32_t n = slots_count(model->slots);
-	struct reading reading = { .model = model, .lines = lines, .n = n, .err = err };
+	struct reading reading = { .model = model,
+				   .importance = adapters_importance(model),
+				   .lines = lines,
+				   .n = n,
+				   .err = err };
 	char *line;
 	int rc = 0;
 
@@ -225,5 +240,6 @@ int type_lines_read(struct model *model, char *text, struct type_lines *lines, s
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		lines->unfit += reading.decisions[i] == UNFIT;
 	free(reading.decisions);
+	importance_matrix_unref(reading.importance);
 	return rc;
 }

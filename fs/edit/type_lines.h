@@ -9,9 +9,9 @@
  * The second form is that of llama-quantize's --tensor-type-file: regular expressions are in lower
  * case, with \d for a digit. The first line that names a tensor decides its type, as there. A name
  * without wildcards stands for that slot; patterns pass over the tensors that llama-quantize does
- * not quantise (tensor_allows_quantization() in llama-quant.cpp), and those whose rows are not
- * whole blocks of the type, which a later line may name. A line that begins with '#' is a
- * comment. */
+ * not quantise (tensor_allows_quantization() in llama-quant.cpp), and those that a later line may
+ * name: whose rows are not whole blocks of the type, or for which the importance matrix has none of
+ * the weights that the type needs. A line that begins with '#' is a comment. */
 #ifndef FS_EDIT_TYPE_LINES_H
 #define FS_EDIT_TYPE_LINES_H
 
@@ -25,7 +25,7 @@ struct type_choice;
 struct type_lines {
 	struct type_choice *choices; /* n of them, each of another slot; to free */
 	size_t n;
-	uint32_t unfit; /* tensors that patterns passed over for their rows, and none chose */
+	uint32_t unfit; /* tensors that patterns named, but whose type none could choose */
 };
 
 /* Read NUL-terminated text, which is changed. Returns 0, or -errno with the line's text in

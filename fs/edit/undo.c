@@ -5,6 +5,7 @@
 #include "fs/edit/block_order_edit.h"
 #include "fs/edit/journal.h"
 #include "fs/edit/merge_edit.h"
+#include "fs/edit/type_edit.h"
 #include "fs/model/model.h"
 #include "fs/layer/layer.h"
 #include "fs/metadata/metadata.h"
@@ -409,6 +410,25 @@ static int undo_listed(struct undoing *undoing)
 	return rc;
 }
 
+/* The importance matrix stays while a type that needs it does. Returns 0, or -EINVAL with a line
+ * in the log. */
+static int check_importance(const struct undoing *undoing)
+{
+	const struct undo_list *list = &undoing->list;
+	struct error err;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i].item != LAYER_ADAPTER ||
+		    !adapters_is_importance(list->items[i].name) ||
+		    type_edit_check_removal(undoing->model, list, &err) == 0)
+			continue;
+		log_add(undoing->model->log, ".undo: refused: %s: %s; nothing is undone",
+			list->items[i].name, err.text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* With the commit lock held. */
 static int undo_each_line(struct undoing *undoing, char *words)
 {
@@ -420,8 +440,10 @@ static int undo_each_line(struct undoing *undoing, char *words)
 		add_classes(undoing);
 		if (undoing->order)
 			add(undoing, LAYER_MERGE, 0, "");
-		rc = undoing->n ? undo_listed(undoing) : 0;
+		rc = check_importance(undoing);
 	}
+	if (rc == 0 && undoing->n)
+		rc = undo_listed(undoing);
 	undo_list_release(&undoing->list);
 	return rc;
 }

@@ -21,7 +21,7 @@ struct model;
  *
  * What stands behind a tab is not looked at, and empty lines say nothing. All of it is undone, also
  * after a crash, or nothing. Content that is as in the base stays so. Returns 0, or -errno with a
- * line in the log: -EINVAL there is no such thing. */
+ * line in the log: -EINVAL there is no such thing, or the importance matrix is still needed. */
 int undo(struct model *model, char *words);
 
 /* Check that undo() would find all that the words name; they are cut to pieces. Returns 0 or

@@ -172,7 +172,7 @@ float adapters_alpha(const struct gguf *gguf)
 	return kv && kv->type == KV_F32 && isfinite(alpha) ? alpha : 0.0f;
 }
 
-struct importance_matrix *adapters_importance(struct model *model)
+struct importance_matrix *adapters_importance(const struct model *model)
 {
 	struct adapters *adapters = model->adapters;
 	struct importance_matrix *matrix;

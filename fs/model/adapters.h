@@ -43,7 +43,7 @@ static inline bool adapters_is_importance(const char *file)
 
 /* The importance matrix in force, to release with importance_matrix_unref(). NULL: there is none,
  * or its link is broken. */
-struct importance_matrix *adapters_importance(struct model *model);
+struct importance_matrix *adapters_importance(const struct model *model);
 
 /* How often the model has had another matrix. */
 uint32_t adapters_importance_changes(const struct model *model);

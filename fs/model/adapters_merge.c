@@ -222,7 +222,8 @@ static uint32_t type_of(const struct adapter_plan *planning, const struct slot_t
 
 	if (!decode_gives_weights(merge->w.type))
 		return merge->w.type;
-	if (chosen->is_set && encode_supported(chosen->type, merge->ne[0]))
+	if (chosen->is_set && encode_fits(chosen->type, merge->ne[0]) &&
+	    importance_matrix_allows(model->adapters->importance, &planning->target, chosen->type))
 		return chosen->type;
 	if (model->keep_types && content_is_graft(planning->own) && slot < model->gguf->n_tensors &&
 	    encode_supported(model->gguf->tensors[slot].type, merge->ne[0]))
@@ -234,12 +235,8 @@ static uint32_t type_of(const struct adapter_plan *planning, const struct slot_t
  * has no reference: the commit lock is held. */
 static void set_importance(struct adapter_plan *planning)
 {
-	struct importance_matrix *importance = planning->model->adapters->importance;
-
-	if (!quant_weighs(planning->merge.type) ||
-	    !importance_matrix_has(importance, &planning->target))
-		return;
-	planning->merge.importance = importance;
+	planning->merge.importance = importance_matrix_for(planning->model->adapters->importance,
+							   &planning->target, planning->merge.type);
 	planning->merge.name = planning->target.name;
 	planning->merge.name_length = planning->target.name_length;
 }

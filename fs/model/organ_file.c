@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* organ_file.c - see organ_file.h. */
 #include "fs/model/organ_file.h"
+#include "fs/model/adapters.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "fs/tensor/expert_slice.h"
+#include "fs/tensor/importance_matrix.h"
 #include "gguf/reader.h"
 
 uint64_t organ_file_size(const struct model *model, uint32_t tensor, const struct content *content)
@@ -44,10 +46,15 @@ uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
 bool organ_file_has_view(const struct model *model, uint32_t tensor, const struct content *content,
 			 enum organ_view form)
 {
+	struct importance_matrix *importance;
 	struct organ organ;
+	bool exists;
 
 	if (content_is_whiteout(content))
 		return false;
 	organ = model_organ_in_place(model, tensor, content);
-	return organ_view_exists(form, &organ);
+	importance = adapters_importance(model);
+	exists = organ_view_exists(form, &organ, importance);
+	importance_matrix_unref(importance);
+	return exists;
 }

@@ -78,7 +78,7 @@ static struct view *make_again(const struct recipe_replay *replay, const struct 
 		return NULL;
 	located.organ = organ_of_tensor(tensor);
 	located.offset = tensor->offset;
-	if (form != ORGAN_VIEWS && !organ_view_exists(form, &located.organ))
+	if (form != ORGAN_VIEWS && !organ_view_exists(form, &located.organ, NULL))
 		return NULL;
 	view = form == ORGAN_VIEWS ? organ_location_view(&located)
 				   : organ_view_new(form, &located, NULL);

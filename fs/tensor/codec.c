@@ -122,10 +122,15 @@ const char *encode_choice_name(enum encode_choice choice)
 	return names[choice];
 }
 
+bool encode_fits(uint32_t type, uint64_t row)
+{
+	return quant_supported(type) && row <= ENCODE_ROW_MAX &&
+	       row % type_find(type)->block_elements == 0;
+}
+
 bool encode_supported(uint32_t type, uint64_t row)
 {
-	return quant_supported(type) && !quant_needs_importance(type) && row <= ENCODE_ROW_MAX &&
-	       row % type_find(type)->block_elements == 0;
+	return encode_fits(type, row) && !quant_needs_importance(type);
 }
 
 uint32_t encode_type(uint32_t type, uint64_t row, enum encode_choice choice)

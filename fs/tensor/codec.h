@@ -44,9 +44,12 @@ const char *encode_choice_name(enum encode_choice choice);
  * chosen type, the type is Q8_0 or, at last, F16. */
 uint32_t encode_type(uint32_t type, uint64_t row, enum encode_choice choice);
 
-/* Can a type be written for a tensor with rows of that length, without weights? Rows are made as a
- * whole, in memory: none of more than ENCODE_ROW_MAX values can. */
+/* Has the type an encoder for rows of that length? Rows are made as a whole, in memory: none of
+ * more than ENCODE_ROW_MAX values can. */
 #define ENCODE_ROW_MAX ((uint64_t)1 << 20)
+bool encode_fits(uint32_t type, uint64_t row);
+
+/* The same, without weights of an importance matrix. */
 bool encode_supported(uint32_t type, uint64_t row);
 
 #endif

@@ -6,6 +6,7 @@
 #include "gguf/error.h"
 #include "gguf/importance.h"
 #include "gguf/organ.h"
+#include "gguf/quant.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
@@ -60,6 +61,18 @@ bool importance_matrix_has(const struct importance_matrix *matrix, const struct 
 			       NULL) == 0;
 }
 
+bool importance_matrix_allows(const struct importance_matrix *matrix, const struct organ *organ,
+			      uint32_t type)
+{
+	return !quant_needs_importance(type) || importance_matrix_has(matrix, organ);
+}
+
+struct importance_matrix *importance_matrix_for(struct importance_matrix *matrix,
+						const struct organ *organ, uint32_t type)
+{
+	return quant_weighs(type) && importance_matrix_has(matrix, organ) ? matrix : NULL;
+}
+
 int importance_matrix_read(const struct importance_matrix *matrix, const struct organ *organ,
 			   uint64_t expert, float *weights, struct error *err)
 {
@@ -67,6 +80,37 @@ int importance_matrix_read(const struct importance_matrix *matrix, const struct 
 
 	return importance_read(matrix->gguf, &source, organ->name, organ->name_length, organ->ne,
 			       expert, weights, err);
+}
+
+int importance_matrix_encode(const struct importance_matrix *matrix, const struct organ *organ,
+			     uint32_t type, uint64_t first, size_t n, const float *values,
+			     uint8_t *bytes, struct importance_weights *kept)
+{
+	const struct type_info *info = type_find(type);
+	const size_t length = (size_t)organ->ne[0];
+
+	if (!matrix) {
+		quant_row(type, values, n * length, NULL, bytes);
+		return 0;
+	}
+	if (!kept->values) {
+		kept->values = calloc(length, sizeof(*kept->values));
+		kept->expert = UINT64_MAX;
+	}
+	if (!kept->values)
+		return -ENOMEM;
+	for (uint64_t row = first; row < first + n; row++) {
+		const uint64_t expert = row / organ->ne[1] % organ->ne[2];
+
+		if (expert != kept->expert &&
+		    importance_matrix_read(matrix, organ, expert, kept->values, NULL) < 0)
+			return -EIO;
+		kept->expert = expert;
+		quant_row(type, values, length, kept->values, bytes);
+		values += length;
+		bytes += length / info->block_elements * info->block_bytes;
+	}
+	return 0;
 }
 
 int importance_matrix_mean(const struct importance_matrix *matrix, const struct organ *organ,

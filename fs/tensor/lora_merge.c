@@ -7,7 +7,6 @@
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/organ.h"
-#include "gguf/quant.h"
 #include "measure/lora.h"
 
 #include <errno.h>
@@ -32,6 +31,7 @@ struct lora_merge_read {
 	size_t n;
 	uint8_t *scratch; /* DECODE_SCRATCH */
 	float *rows;
+	struct importance_weights weights;
 };
 
 static bool same_data(const struct lora_merge_data *a, const struct lora_merge_data *b)
@@ -132,27 +132,18 @@ static int add_pair(const struct lora_merge_read *work, const struct lora_merge_
 	return rc;
 }
 
-/* Encode rows of one expert with its weights. */
-static int encode_weighted(const struct lora_merge_read *work, uint8_t *bytes)
+static int encode(struct lora_merge_read *work, uint8_t *bytes)
 {
 	const struct lora_merge *merge = &work->merged->merge;
-	const size_t length = (size_t)merge->ne[0];
-	float *weights = calloc(length, sizeof(*weights));
 	struct organ organ = { .name = merge->name, .name_length = merge->name_length };
-	int rc = weights ? 0 : -ENOMEM;
 
 	memcpy(organ.ne, merge->ne, sizeof(organ.ne));
-	if (rc == 0 && importance_matrix_read(merge->importance, &organ,
-					      work->expert % merge->ne[2], weights, NULL) < 0)
-		rc = -EIO;
-	for (size_t i = 0; rc == 0 && i < work->n; i++)
-		quant_row(merge->type, work->rows + i * length, length, weights,
-			  bytes + i * work->merged->bytes);
-	free(weights);
-	return rc;
+	return importance_matrix_encode(merge->importance, &organ, merge->type,
+					work->expert * merge->ne[1] + work->first, work->n,
+					work->rows, bytes, &work->weights);
 }
 
-static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
+static int make_some(struct lora_merge_read *work, uint8_t *bytes)
 {
 	const struct lora_merge *merge = &work->merged->merge;
 	int rc = read_rows(work, &merge->w, work->expert * merge->ne[1] + work->first, work->n,
@@ -160,11 +151,7 @@ static int make_some(const struct lora_merge_read *work, uint8_t *bytes)
 
 	for (uint32_t i = 0; rc == 0 && i < merge->n; i++)
 		rc = add_pair(work, &merge->pairs[i]);
-	if (rc == 0 && merge->importance)
-		return encode_weighted(work, bytes);
-	if (rc == 0)
-		quant_row(merge->type, work->rows, work->n * (size_t)merge->ne[0], NULL, bytes);
-	return rc;
+	return rc == 0 ? encode(work, bytes) : rc;
 }
 
 /* Values that a row takes, of the tensor or of a pair. */
@@ -207,6 +194,7 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 	}
 	free(work.scratch);
 	free(work.rows);
+	free(work.weights.values);
 	return rc;
 }
 
@@ -232,11 +220,13 @@ struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cac
 		backing_ref(merge->pairs[i].b.file);
 	}
 	if (merge->importance) {
-		merged->merge.name = strndup(merge->name, merge->name_length);
-		if (!merged->merge.name) {
+		char *name = malloc(merge->name_length + 1u);
+
+		if (!name) {
 			release(merged);
 			return NULL;
 		}
+		merged->merge.name = memcpy(name, merge->name, merge->name_length);
 	}
 	source.n = merge->ne[1] * merge->ne[2] * merge->ne[3];
 	source.length = merged->bytes;

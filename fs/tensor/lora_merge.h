@@ -30,7 +30,7 @@ struct lora_merge_pair {
 struct lora_merge {
 	struct lora_merge_data w;
 	uint64_t ne[GGML_AXES]; /* of w and of the result */
-	uint32_t type;		/* of the result: encode_supported() */
+	uint32_t type;		/* of the result: encode_fits() */
 	/* The weights of the encoder, of the organ with that name; NULL: there are none. */
 	struct importance_matrix *importance;
 	const char *name;

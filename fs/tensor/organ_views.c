@@ -32,8 +32,9 @@ static const struct {
 	{ GGML_Q4_0, "types/q4_0" },	 { GGML_IQ4_NL, "types/iq4_nl" },
 	{ GGML_IQ4_XS, "types/iq4_xs" }, { GGML_NVFP4, "types/nvfp4" },
 	{ GGML_MXFP4, "types/mxfp4" },	 { GGML_Q3_K, "types/q3_k" },
-	{ GGML_IQ3_S, "types/iq3_s" },	 { GGML_Q2_K, "types/q2_k" },
-	{ GGML_Q2_0, "types/q2_0" },	 { GGML_TQ2_0, "types/tq2_0" },
+	{ GGML_IQ3_S, "types/iq3_s" },	 { GGML_IQ3_XXS, "types/iq3_xxs" },
+	{ GGML_Q2_K, "types/q2_k" },	 { GGML_Q2_0, "types/q2_0" },
+	{ GGML_TQ2_0, "types/tq2_0" },	 { GGML_IQ1_M, "types/iq1_m" },
 	{ GGML_TQ1_0, "types/tq1_0" },	 { GGML_Q1_0, "types/q1_0" },
 };
 
@@ -108,14 +109,15 @@ struct view *organ_location_view(const struct organ_location *located)
 	return view_new(segments, 2, header);
 }
 
-bool organ_view_exists(enum organ_view form, const struct organ *organ)
+bool organ_view_exists(enum organ_view form, const struct organ *organ,
+		       const struct importance_matrix *importance)
 {
 	uint64_t size;
 
 	if (form == ORGAN_VIEW_NPY)
 		return npy_supports(organ->type) && npy_size(organ, &size);
 	if (form > ORGAN_VIEW_TYPES)
-		return requantised_exists(organ, type_of(form));
+		return requantised_exists(organ, type_of(form), importance);
 	return form != ORGAN_VIEW_EXPERTS || expert_slice_count(organ) > 0;
 }
 

@@ -45,7 +45,7 @@ bool organ_view_find(const char *name, enum organ_view *form);
 const char *organ_view_suffix(enum organ_view form);
 
 /* Number of types in .views/types. */
-#define ORGAN_VIEW_TYPE_COUNT 22u
+#define ORGAN_VIEW_TYPE_COUNT 24u
 
 /* The form of the i-th type in .views/types. False: there are not so many. */
 bool organ_view_of_type(uint64_t i, enum organ_view *form);
@@ -57,8 +57,10 @@ uint32_t organ_view_type_number(enum organ_view form);
 /* Are its files made of the organ alone, so that a recipe can make them again? */
 bool organ_view_is_organ(enum organ_view form);
 
-/* Is there such a file of the organ, which has the name of its slot? */
-bool organ_view_exists(enum organ_view form, const struct organ *organ);
+/* Is there such a file of the organ, which has the name of its slot, with the weights of
+ * importance, which may be NULL? */
+bool organ_view_exists(enum organ_view form, const struct organ *organ,
+		       const struct importance_matrix *importance);
 
 /* Of a file, for which organ_view_exists(): its size in bytes, and the file, encoded with the
  * weights of importance, which may be NULL (requantised.h); NULL: out of memory. */

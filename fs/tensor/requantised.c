@@ -31,14 +31,18 @@ struct requantised {
 	struct importance_matrix *importance; /* NULL: it has no weights for the organ */
 };
 
-bool requantised_exists(const struct organ *organ, uint32_t type)
+bool requantised_exists(const struct organ *organ, uint32_t type,
+			const struct importance_matrix *importance)
 {
 	uint64_t size;
 
 	if (organ->type == type)
 		return type_find(type) != NULL;
+	if (quant_needs_importance(type) && organ->ne[0] > ROW_MOST)
+		return false;
 	return decode_gives_weights(organ->type) && quant_supported(type) && organ->data_size > 0 &&
-	       type_size(type, organ->ne, &size) == TYPE_SIZE_OK;
+	       type_size(type, organ->ne, &size) == TYPE_SIZE_OK &&
+	       importance_matrix_allows(importance, organ, type);
 }
 
 struct organ requantised_organ(const struct organ *organ, uint32_t type)
@@ -55,52 +59,34 @@ struct row_work {
 	size_t most; /* units at once */
 	float *values;
 	void *scratch;
-	float *weights;	 /* NULL: there are none */
-	uint64_t expert; /* to which they belong; UINT64_MAX: none was read yet */
+	struct importance_weights weights;
 };
 
 static bool work_init(struct row_work *work, const struct requantised *made, size_t n)
 {
 	const size_t most = made->unit < VALUES_AT_ONCE ? VALUES_AT_ONCE / made->unit : 1;
 
-	*work = (struct row_work){ .most = most < n ? most : n, .expert = UINT64_MAX };
+	*work = (struct row_work){ .most = most < n ? most : n };
 	work->values = calloc(work->most * made->unit, sizeof(*work->values));
 	work->scratch = malloc(DECODE_SCRATCH);
-	if (made->importance)
-		work->weights = calloc(made->unit, sizeof(*work->weights));
-	return work->values && work->scratch && (work->weights || !made->importance);
+	return work->values && work->scratch;
 }
 
 static void work_release(struct row_work *work)
 {
 	free(work->values);
 	free(work->scratch);
-	free(work->weights);
+	free(work->weights.values);
 }
 
 /* Encode n units from number first on, whose values are in work. */
 static int encode(const struct requantised *made, struct row_work *work, uint64_t first, size_t n,
 		  uint8_t *out)
 {
-	const struct organ *organ = &made->from.organ;
-	const float *values = work->values;
-
-	if (!made->importance) {
-		quant_row(made->to, values, n * made->unit, NULL, out);
-		return 0;
-	}
-	for (uint64_t row = first; row < first + n; row++) {
-		const uint64_t expert = row / organ->ne[1] % organ->ne[2];
-
-		if (expert != work->expert &&
-		    importance_matrix_read(made->importance, organ, expert, work->weights, NULL) <
-			    0)
-			return -EIO;
-		work->expert = expert;
-		quant_row(made->to, values, made->unit, work->weights, out);
-		values += made->unit;
-		out += made->made_bytes;
-	}
+	if (made->importance)
+		return importance_matrix_encode(made->importance, &made->from.organ, made->to,
+						first, n, work->values, out, &work->weights);
+	quant_row(made->to, work->values, n * made->unit, NULL, out);
 	return 0;
 }
 

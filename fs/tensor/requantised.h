@@ -12,9 +12,12 @@ struct organ;
 struct organ_location;
 struct view;
 
-/* Does the view of the organ in that type exist? The organ's own type always does. Any other type
- * needs an encoder, values that are weights and can be decoded, and rows of whole blocks. */
-bool requantised_exists(const struct organ *organ, uint32_t type);
+/* Does the view of the organ, under the name of its slot, in that type exist? The organ's own type
+ * always does. Any other type needs an encoder, values that are weights and can be decoded, and
+ * rows of whole blocks; if the encoder needs weights, importance, which may be NULL, must have
+ * them. */
+bool requantised_exists(const struct organ *organ, uint32_t type,
+			const struct importance_matrix *importance);
 
 /* The organ in that type, for which requantised_exists(). */
 struct organ requantised_organ(const struct organ *organ, uint32_t type);

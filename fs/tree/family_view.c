@@ -102,9 +102,10 @@ static struct view *formed_open(const struct tree *tree, const struct inode *ino
 	struct view *view;
 
 	(void)tree;
-	*rc = -ENOMEM;
 	stack.in_slot = &in_slot;
-	view = organ_view_new(inode->part, &stack, importance);
+	/* The matrix that the type needs may be gone since the look-up: the kernel looks again. */
+	*rc = organ_view_exists(inode->part, &in_slot, importance) ? -ENOMEM : -ESTALE;
+	view = *rc == -ENOMEM ? organ_view_new(inode->part, &stack, importance) : NULL;
 	importance_matrix_unref(importance);
 	return view;
 }

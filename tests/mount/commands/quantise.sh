@@ -20,7 +20,7 @@ quantise() {
 
 # One line for all tensors is `llama-quantize --pure`.
 mount_model -o noassemble f16.gguf
-for type in $(ls "$MNT/.views/types"); do
+for type in $(ls "$MNT/.views/types" | grep -vx -e iq3_xxs -e iq1_m); do
 	quantise "* $type" f16.gguf "out/$type.gguf" 2>said || fail "$type: $(cat said)"
 	echo "* $type" >"$MNT/.types"
 	same "$MNT/model.gguf" "out/$type.gguf"
@@ -50,6 +50,14 @@ for type in q4_k iq4_xs q5_0; do
 	echo "* $type" >"$MNT/.types"
 	same "$MNT/model.gguf" "weighted/$type.gguf"
 	differ "weighted/$type.gguf" "out/$type.gguf"
+done
+# Patterns pass over the embedding, for which the matrix has no weights that these types need.
+for type in iq3_xxs iq1_m; do
+	lines="* $type\nembed/* q4_k"
+	quantise "$lines" --imatrix=matrix.gguf f16.gguf "needing-$type.gguf" 2>said ||
+		fail "$type: $(cat said)"
+	printf "$lines\n" >"$MNT/.types"
+	same "$MNT/model.gguf" "needing-$type.gguf"
 done
 unmount_and_wait
 mount_model -o ro weighted
@@ -137,6 +145,10 @@ refused 'standard input: refused: "organs/none": there is no such tensor' 'organ
 refused '"q9": the type is none of ggml' '* q9' f16.gguf new.gguf
 refused 'the type has no encoder' '* iq2_xs' f16.gguf new.gguf
 refused 'no encoder for IQ2_XS' 'skeleton/blk_0_attn_q iq2_xs' f16.gguf new.gguf
+refused 'input: refused: "iq1_m": the type needs an importance matrix: .*--imatrix=FILE' '* iq1_m' \
+	f16.gguf new.gguf
+refused 'IQ1_M needs an importance matrix that has weights for token_embd.weight' \
+	'embed/token_embd iq1_m' --imatrix=matrix.gguf f16.gguf new.gguf
 refused 'standard input: .* NUL byte' '*\0q8_0' f16.gguf new.gguf
 refused 'none.gguf: ' '* q8_0' none.gguf new.gguf
 refused 'the target is the base' '* q8_0' -f f16.gguf f16.gguf

@@ -20,6 +20,19 @@ without=$(loss)
 cp "$MNT/organs/.theta" "$TMP/table"
 cp "$MNT/theta.svg" "$TMP/theta.svg"
 expect_fail 'no such attribute' getfattr -n user.organfs.importance "$MNT/$up"
+# Two types are there only with weights.
+for type in iq3_xxs iq1_m; do
+	equal "$(find "$types/$type" -type f -name '*.bin')" ''
+	absent "$types/$type/$up"
+	equal "$(wc -l <"$types/$type/loss.tsv")" 1
+	expect_fail 'invalid argument' setfattr -n user.organfs.type -v $type "$MNT/$up"
+	log_says "$up: type refused: ${type^^} needs an importance matrix that has weights for \
+blk.2.ffn_up.weight: ln -s imatrix.gguf MNT/.imatrix"
+	for slots in "$up" '*'; do
+		expect_fail 'invalid argument' bash -c "echo '$slots $type' >'$MNT/.types'"
+	done
+	log_says "\"$type\": the type needs an importance matrix: ln -s imatrix.gguf MNT/.imatrix"
+done
 
 ln -s "$matrix" "$MNT/.imatrix"
 equal "$(readlink "$MNT/.imatrix")" "$matrix"
@@ -32,6 +45,18 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" \
 		"$type $tensor"
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 40)
+while IFS=$'\t' read -r _ type tensor _ bytes hash; do
+	name=${tensor%.weight}
+	organ=$(echo "$types/$type/"*"/${name//./_}.bin")
+	# The matrix has no weights for the embedding.
+	if [ $name = token_embd ]; then
+		absent "$types/$type/embed/$name.bin"
+		continue
+	fi
+	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" \
+		"$type $tensor"
+done < <(grep -E $'^yes\t(iq3_xxs|iq1_m)\t' "$here/../unit/golden_quantise.tsv")
+equal "$(wc -l <"$types/iq3_xxs/loss.tsv")" 7
 python3 -c 'import sys; assert float(sys.argv[1]) < float(sys.argv[2])' "$(loss)" "$without" ||
 	fail "the weighted error is $(loss), not below $without"
 mean=$(getfattr --absolute-names --only-values -n user.organfs.importance "$MNT/$up")
@@ -81,6 +106,67 @@ cat "$TMP/recipe" >"$MNT/.recipe"
 same "$MNT/model.gguf" "$TMP/expected.gguf"
 echo .imatrix >"$MNT/.undo"
 same "$MNT/$up" "$TMP/plain"
+
+echo all >"$MNT/.undo"
+
+# A type that needs the matrix keeps it in force, over mounts, until it is taken back.
+ln -s "$matrix" "$MNT/.imatrix"
+cp "$types/iq3_xxs/$up" "$TMP/needing"
+expect_fail 'invalid argument' bash -c "echo embed/token_embd iq3_xxs >'$MNT/.types'"
+log_says 'IQ3_XXS needs an importance matrix that has weights for token_embd.weight'
+printf '%s\n' '* iq3_xxs' >"$MNT/.types"
+log_says '1 tensor named by patterns keeps the type'
+equal "$(grep -c IQ3_XXS "$MNT/.types")" 6
+printf '%s\n' organs skeleton embed >"$MNT/.undo"
+setfattr -n user.organfs.type -v iq3_xxs "$MNT/$up"
+same "$MNT/$up" "$TMP/needing"
+stays() {
+	expect_fail 'device or resource busy' rm "$MNT/.imatrix"
+	log_says "\.imatrix: cannot be removed: IQ3_XXS is chosen for $up and needs the matrix"
+	for word in .imatrix adapters 'organs/blk_5_ffn_down.bin\n.imatrix'; do
+		printf "$word\n" >"$TMP/words"
+		expect_fail 'invalid argument' cp "$TMP/words" "$MNT/.undo"
+	done
+	log_says "\.undo: refused: \.imatrix: IQ3_XXS is chosen for $up"
+	same "$MNT/$up" "$TMP/needing"
+}
+stays
+cp "$MNT/model.gguf" "$TMP/expected.gguf"
+cat "$MNT/.recipe" >"$TMP/recipe"
+cat "$MNT/.types" >"$TMP/types"
+kill_daemon
+mount_model -o noassemble "$base"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+stays
+unmount_and_wait
+# Without its file the slot shows its own content, and nothing is assembled.
+mv "$matrix" "$TMP/away"
+mount_model -o noassemble "$base"
+same "$MNT/$up" "$MNT/.base/$up"
+expect_fail 'i/o error|input/output' sh -c "echo x.gguf >'$MNT/.assemble'"
+mv "$TMP/away" "$matrix"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+exec 3<"$types/iq3_xxs/$up"
+printf '%s\n' "$up" .imatrix >"$MNT/.undo"
+absent "$types/iq3_xxs/$up"
+cat <&3 >"$TMP/held"
+same "$TMP/held" "$TMP/needing"
+exec 3<&-
+same "$MNT/model.gguf" "$base"
+cat "$TMP/recipe" >"$MNT/.recipe"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+echo all >"$MNT/.undo"
+# A graft of such a view needs no matrix.
+ln -s "$matrix" "$MNT/.imatrix"
+cat "$TMP/types" >"$MNT/.types"
+same "$MNT/model.gguf" "$TMP/expected.gguf"
+setfattr -x user.organfs.type "$MNT/$up"
+cp "$types/iq3_xxs/$up" "$MNT/$up"
+rm "$MNT/.imatrix"
+same "$MNT/$up" "$TMP/needing"
+same "$types/iq3_xxs/$up" "$TMP/needing"
+echo all >"$MNT/.undo"
+setfattr -n user.organfs.type -v q4_k "$MNT/$up"
 
 # What is no matrix of this model is refused.
 "$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ"

@@ -9,7 +9,7 @@ base=$TMP/scribe.gguf
 cp "$here/../models/scribe-f16-tensors.gguf" "$base"
 mount_model -o noassemble "$base"
 types=$MNT/.views/types
-equal "$(ls "$types" | wc -l)" 22
+equal "$(ls "$types" | wc -l)" 24
 equal "$(ls "$types/q4_k")" "$(printf '%s\n' embed loss.tsv norm organs skeleton)"
 
 # The table's tensors by the files that they are.

@@ -287,7 +287,7 @@ static void row_that_is_too_long_to_encode_is_refused(void **state)
 	struct error err;
 
 	(void)state;
-	assert_int_equal(type_edit_check(&organ, GGML_Q8_0, &err), -EINVAL);
+	assert_int_equal(type_edit_check(&organ, GGML_Q8_0, NULL, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "too long to be encoded"));
 }
 

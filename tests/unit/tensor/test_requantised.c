@@ -40,7 +40,7 @@ static void each_row_is_encoded_by_itself(void **state)
 		uint8_t *expected = malloc(made.data_size);
 		char *bytes = read_view(view);
 
-		must(expected && requantised_exists(&t.located.organ, type));
+		must(expected && requantised_exists(&t.located.organ, type, NULL));
 		assert_int_equal(made.type, type);
 		assert_int_equal(view_size(view), made.header_size + made.data_size);
 		for (uint32_t k = 0; k < ROWS; k++)
@@ -110,14 +110,15 @@ static void tensor_that_cannot_be_had_in_a_type_does_not_exist(void **state)
 		{ GGML_I32, GGML_F32, 32, false },	{ GGML_I32, GGML_I32, 32, true },
 		{ GGML_F64, GGML_F32, 32, false },	{ GGML_Q8_1, GGML_F32, 32, false },
 		{ GGML_F32, GGML_IQ2_XXS, 256, false }, { GGML_F32, GGML_Q8_1, 32, false },
-		{ GGML_Q2_K, GGML_F32, 256, true },
+		{ GGML_Q2_K, GGML_F32, 256, true },	{ GGML_F32, GGML_IQ3_XXS, 256, false },
+		{ GGML_F32, GGML_IQ1_M, 256, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		const uint64_t ne[] = { cases[i].row, 2 };
 		struct tensor_file t = new_tensor(state, "t", cases[i].from, 2, ne, NULL);
 
-		if (requantised_exists(&t.located.organ, cases[i].to) != cases[i].exists)
+		if (requantised_exists(&t.located.organ, cases[i].to, NULL) != cases[i].exists)
 			fail_msg("case %zu", i);
 		free_tensor(&t);
 	}
@@ -128,8 +129,8 @@ static void organ_without_values_does_not_exist(void **state)
 	const struct organ organ = { .type = GGML_F32, .dims = 1, .ne = { 0, 1, 1, 1 } };
 
 	(void)state;
-	assert_false(requantised_exists(&organ, GGML_Q8_0));
-	assert_true(requantised_exists(&organ, GGML_F32));
+	assert_false(requantised_exists(&organ, GGML_Q8_0, NULL));
+	assert_true(requantised_exists(&organ, GGML_F32, NULL));
 }
 
 static void each_form_is_found_by_its_name(void **state)
@@ -148,7 +149,7 @@ static void each_form_is_found_by_its_name(void **state)
 		assert_string_equal(organ_view_suffix(form), ".bin");
 		assert_true(form < ORGAN_VIEW_FORMS);
 	}
-	assert_int_equal(types, 22);
+	assert_int_equal(types, 24);
 	assert_int_equal(form_of("types/q6_k"), ORGAN_VIEW_TYPES + 1 + GGML_Q6_K);
 	assert_false(organ_view_find("types", &found));
 	assert_false(organ_view_find("types/q6_K", &found));
@@ -198,7 +199,8 @@ static struct importance_matrix *matrix_of(void **state, uint64_t row)
 
 static void rows_are_encoded_with_the_weights_of_their_expert(void **state)
 {
-	static const uint32_t to[] = { GGML_Q4_0, GGML_Q4_K, GGML_IQ4_XS, GGML_Q8_0 };
+	static const uint32_t to[] = { GGML_Q4_0, GGML_Q4_K,	GGML_IQ4_XS,
+				       GGML_Q8_0, GGML_IQ3_XXS, GGML_IQ1_M };
 	const uint64_t ne[] = { 2 * ROW, ROWS, EXPERTS };
 	struct importance_matrix *matrix = matrix_of(state, 2 * ROW);
 	struct tensor_file t = new_tensor(state, STACK, GGML_F16, 3, ne, NULL);
@@ -246,6 +248,30 @@ static void tensor_of_another_name_or_shape_is_encoded_as_without_a_matrix(void 
 		view_unref(with);
 		view_unref(without);
 		free_tensor(&t);
+	}
+	importance_matrix_unref(matrix);
+}
+
+static void type_that_needs_weights_exists_for_tensor_that_has_them(void **state)
+{
+	static const uint32_t needing[] = { GGML_IQ3_XXS, GGML_IQ1_M };
+	struct importance_matrix *matrix = matrix_of(state, ROW);
+	struct organ organ = { .type = GGML_F16,
+			       .name = STACK,
+			       .name_length = strlen(STACK),
+			       .dims = 3,
+			       .ne = { ROW, ROWS, EXPERTS, 1 },
+			       .data_size = ROW * ROWS * EXPERTS * 2 };
+
+	for (size_t i = 0; i < ARRAY_LENGTH(needing); i++) {
+		assert_true(requantised_exists(&organ, needing[i], matrix));
+		assert_false(requantised_exists(&organ, needing[i], NULL));
+		organ.name_length--;
+		assert_false(requantised_exists(&organ, needing[i], matrix));
+		organ.name_length++;
+		organ.ne[0] = (uint64_t)1 << 21;
+		assert_false(requantised_exists(&organ, needing[i], matrix));
+		organ.ne[0] = ROW;
 	}
 	importance_matrix_unref(matrix);
 }
