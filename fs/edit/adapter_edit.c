@@ -140,7 +140,7 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 	}
 	report_broken(model, file, link);
 	adapters_set_link(model, file, length, link, gguf);
-	adapters_refresh(model);
+	journal_refresh(model);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ int adapter_edit_use_importance(struct model *model, const char *path, struct er
 	if (rc == 0) {
 		adapters_set_link(model, ADAPTERS_IMPORTANCE, length, link, matrix.gguf);
 		matrix.gguf = NULL;
-		adapters_refresh(model);
+		journal_refresh(model);
 	} else {
 		content_unref(link);
 	}
@@ -303,7 +303,7 @@ static int remove_file(struct model *model, const char *file, enum adapter_file 
 		adapters_set_link(model, file, length, NULL, NULL);
 	else
 		adapters_set_value(model, file, length, kind, NULL, &never);
-	adapters_refresh(model);
+	journal_refresh(model);
 	return 0;
 }
 
@@ -533,7 +533,7 @@ static void renew(struct model *model, const char *file, const struct content *w
 	if (now == was) {
 		report_broken(model, file, link);
 		adapters_set_link(model, file, length, link, gguf);
-		adapters_refresh(model);
+		journal_refresh(model);
 	} else {
 		content_unref(link);
 		gguf_free(gguf);

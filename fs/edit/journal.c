@@ -5,6 +5,7 @@
 #include "fs/layer/layer.h"
 #include "fs/layer/layer_records.h"
 #include "fs/metadata/metadata.h"
+#include "fs/model/adapters.h"
 #include "fs/model/slots.h"
 
 #include <errno.h>
@@ -107,6 +108,13 @@ void journal_end_publish(struct model *model)
 	atomic_fetch_add(&model->journal.publications, 1);
 	atomic_fetch_sub(&model->journal.publishing, 1);
 	pthread_cond_broadcast(&model->journal.moved);
+}
+
+void journal_refresh(struct model *model)
+{
+	journal_begin_publish(model);
+	adapters_refresh(model);
+	journal_end_publish(model);
 }
 
 static void wait_for_publication(struct journal *journal)

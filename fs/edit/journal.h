@@ -52,6 +52,10 @@ void journal_end_replay(struct model *model);
 void journal_begin_publish(struct model *model);
 void journal_end_publish(struct model *model);
 
+/* With commit held: adapters_refresh() after a change of the importance matrix. It changes the
+ * results of a merge first, then those of adapters; no snapshot is taken between the two. */
+void journal_refresh(struct model *model);
+
 /* Without commit held: model_snapshot() of a model that is not half of what it will be. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot);
 

@@ -381,7 +381,7 @@ void undo_take_back(struct model *model, struct undo_ready *ready)
 	slots_set_all(model->slots, ready->puts, ready->n);
 	for (size_t i = 0; i < list->n; i++)
 		restore_other(model, &list->items[i]);
-	adapters_refresh(model);
+	journal_refresh(model);
 }
 
 /* With the commit lock held: one transaction, then the model, for which the memory is there. */

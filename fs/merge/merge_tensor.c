@@ -5,11 +5,14 @@
 #include "fs/merge/merge_rows.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
+#include "fs/tensor/importance_matrix.h"
+#include "gguf/organ.h"
 #include "gguf/quant.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct merged_tensor {
 	struct merge_tensor tensor;
@@ -48,9 +51,9 @@ static void limit(float *values, size_t n, float most)
 	}
 }
 
-/* Merge n rows that are read, in the place of the first input's, and encode them. */
+/* Merge n rows that are read, in the place of the first input's. */
 static void merge_some(const struct merged_tensor *merged, const struct merge_rows *rows,
-		       uint64_t first, size_t n, void *scratch, uint8_t *bytes)
+		       uint64_t first, size_t n, void *scratch)
 {
 	const struct merge_rule *rule = &merged->tensor.rule;
 	const size_t columns = (size_t)rule->columns;
@@ -65,13 +68,23 @@ static void merge_some(const struct merged_tensor *merged, const struct merge_ro
 			  rows->inputs[0] + row * columns);
 	}
 	limit(rows->inputs[0], n * columns, quant_max(merged->tensor.type));
-	quant_row(merged->tensor.type, rows->inputs[0], n * columns, NULL, bytes);
+}
+
+static int encode(const struct merge_tensor *tensor, const float *values, uint64_t first, size_t n,
+		  uint8_t *bytes, struct importance_weights *weights)
+{
+	struct organ organ = { .name = tensor->name, .name_length = tensor->name_length };
+
+	memcpy(organ.ne, tensor->ne, sizeof(organ.ne));
+	return importance_matrix_encode(tensor->importance, &organ, tensor->type, first, n, values,
+					bytes, weights);
 }
 
 static int merge_all(const struct merged_tensor *merged, unsigned flags, uint64_t first, size_t n,
 		     uint8_t *bytes, const atomic_bool *stop)
 {
 	void *scratch = malloc(merge_row_scratch(&merged->tensor.rule) + 1);
+	struct importance_weights weights = { 0 };
 	struct merge_rows rows;
 	int rc = merge_rows_init(&rows, &merged->tensor, n);
 
@@ -81,13 +94,16 @@ static int merge_all(const struct merged_tensor *merged, unsigned flags, uint64_
 		const size_t part = n < rows.most ? n : rows.most;
 
 		rc = merge_rows_read(&rows, flags, first, part, stop);
-		if (rc == 0)
-			merge_some(merged, &rows, first, part, scratch, bytes);
+		if (rc == 0) {
+			merge_some(merged, &rows, first, part, scratch);
+			rc = encode(&merged->tensor, rows.inputs[0], first, part, bytes, &weights);
+		}
 		bytes += part * merged->bytes;
 		first += part;
 		n -= part;
 	}
 	merge_rows_release(&rows);
+	free(weights.values);
 	free(scratch);
 	return rc;
 }
@@ -117,6 +133,8 @@ static void release(void *context)
 	backing_unref(merged->tensor.base.file);
 	for (unsigned i = 0; i < merged->tensor.rule.n; i++)
 		backing_unref(merged->tensor.inputs[i].file);
+	importance_matrix_unref(merged->tensor.importance);
+	free((char *)merged->tensor.name);
 	free(merged);
 }
 
@@ -126,7 +144,8 @@ static bool fits_memory(const struct merge_rule *rule)
 	       merge_scratch(rule) < SIZE_MAX && merge_row_scratch(rule) < SIZE_MAX;
 }
 
-struct backing *merge_tensor_new(const struct merge_tensor *tensor)
+struct backing *merge_tensor_new(const struct merge_tensor *tensor,
+				 const struct merge_tensor **kept)
 {
 	struct merged_tensor *merged =
 		fits_memory(&tensor->rule) ? calloc(1, sizeof(*merged)) : NULL;
@@ -137,12 +156,24 @@ struct backing *merge_tensor_new(const struct merge_tensor *tensor)
 	if (!merged)
 		return NULL;
 	merged->tensor = *tensor;
+	merged->tensor.name = NULL;
 	merged->bytes = (size_t)merge_row_bytes(tensor->type, tensor->rule.columns);
 	merge_passes_init(&merged->passes, &merged->tensor);
 	if (tensor->base.file)
 		backing_ref(tensor->base.file);
 	for (unsigned i = 0; i < tensor->rule.n; i++)
 		backing_ref(tensor->inputs[i].file);
+	if (tensor->importance) {
+		char *name = malloc(tensor->name_length + 1u);
+
+		importance_matrix_ref(tensor->importance);
+		if (!name) {
+			release(merged);
+			return NULL;
+		}
+		merged->tensor.name = memcpy(name, tensor->name, tensor->name_length);
+	}
+	*kept = &merged->tensor;
 	source.n = merged->bytes ? tensor->rule.rows : 0;
 	source.length = merged->bytes ? merged->bytes : 1;
 	return computed_rows_new(&source, merge_passes_of(tensor)->file);

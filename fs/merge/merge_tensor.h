@@ -17,6 +17,8 @@
 #include "gguf/types.h"
 #include "measure/merge.h"
 
+struct importance_matrix;
+
 /* A tensor's data: where it lies, and of what type. */
 struct merge_data {
 	struct backing *file; /* NULL: there is none */
@@ -33,6 +35,10 @@ struct merge_tensor {
 	uint32_t type;		/* of the result: as merge_tensor_type() */
 	struct merge_data base; /* of the method; file NULL where it has none */
 	struct merge_data inputs[MERGE_INPUTS_MAX];
+	/* The weights of the encoder, of the organ with that name; NULL: there are none. */
+	struct importance_matrix *importance;
+	const char *name;
+	uint32_t name_length;
 };
 
 /* The type of the result for a tensor of that type and shape in the model that gives the form:
@@ -42,8 +48,10 @@ struct merge_tensor {
 uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted,
 			   enum encode_choice choice);
 
-/* The bytes of the result. It takes references of its own to the files. NULL: out of memory, or the
- * result is too large. */
-struct backing *merge_tensor_new(const struct merge_tensor *tensor);
+/* The bytes of the result. It takes references of its own to the files and to the importance
+ * matrix, and copies the name; *kept is the tensor that it goes by, borrowed. A read fails with
+ * -EIO if the weights do not fit the tensor. NULL: out of memory, or the result is too large. */
+struct backing *merge_tensor_new(const struct merge_tensor *tensor,
+				 const struct merge_tensor **kept);
 
 #endif

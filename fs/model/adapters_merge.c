@@ -4,6 +4,7 @@
 #include "fs/base/donor.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/lora_merge.h"
@@ -365,6 +366,9 @@ void adapters_refresh(struct model *model)
 	struct slot_content *showings = calloc(n + 1u, sizeof(*showings));
 	size_t changed = 0;
 
+	if (merge_force_weigh(model) < 0)
+		log_add(model->log, ".merge: some tensors are encoded with the weights of before: "
+				    "out of memory");
 	if (!showings) {
 		log_add(model->log, "adapters: what changed takes effect with the next change: "
 				    "out of memory");

@@ -4,8 +4,10 @@
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_note.h"
 #include "fs/merge/merge_plan.h"
+#include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
+#include "fs/tensor/importance_matrix.h"
 #include "gguf/error.h"
 #include "gguf/reader.h"
 
@@ -271,20 +273,41 @@ static void count(const struct model *model, struct merge_state *state,
 		state->bytes += noted->organ.data_size;
 }
 
+/* The organ made of rows, with the weights that the matrix, which may be NULL, has of it. */
+static struct content *make_rows(struct model *model, const struct merge_tensor *of,
+				 const struct organ *organ, struct importance_matrix *importance)
+{
+	struct merge_tensor tensor = *of;
+	const struct merge_tensor *kept;
+	struct content *content = NULL;
+	struct backing *file;
+
+	tensor.importance = importance_matrix_for(importance, organ, tensor.type);
+	tensor.name = organ->name;
+	tensor.name_length = organ->name_length;
+	file = merge_tensor_new(&tensor, &kept);
+	if (file)
+		content = content_new_blend(inode_new(model), organ, file, 0);
+	if (content)
+		content->tensor = kept;
+	backing_unref(file);
+	return content;
+}
+
 static struct content *make_content(struct merge_preparation *preparing,
 				    const struct merge_plan_tensor *tensor,
 				    const struct organ *organ)
 {
 	const struct merge_data *input = &tensor->tensor.inputs[0];
-	const uint64_t ino = inode_new(preparing->model);
-	struct backing *file;
+	struct model *model = preparing->model;
+	struct importance_matrix *importance;
 	struct content *content;
 
 	if (tensor->made == MERGE_AS_MODEL)
-		return content_new_blend(ino, organ, input->file, input->offset);
-	file = merge_tensor_new(&tensor->tensor);
-	content = file ? content_new_blend(ino, organ, file, 0) : NULL;
-	backing_unref(file);
+		return content_new_blend(inode_new(model), organ, input->file, input->offset);
+	importance = adapters_importance(model);
+	content = make_rows(model, &tensor->tensor, organ, importance);
+	importance_matrix_unref(importance);
 	return content;
 }
 
@@ -505,4 +528,42 @@ void merge_force_publish(struct model *model, struct merge_ready *ready)
 	ready->n = 0;
 	ready->state = before;
 	merge_ready_free(ready);
+}
+
+/* Would the tensor have other weights now? */
+static bool is_outweighed(const struct content *content, struct importance_matrix *importance)
+{
+	return content && content->kind == CONTENT_BLEND && content->tensor &&
+	       content->tensor->importance !=
+		       importance_matrix_for(importance, &content->organ, content->organ.type);
+}
+
+int merge_force_weigh(struct model *model)
+{
+	struct importance_matrix *importance = adapters_importance(model);
+	const uint32_t n = slots_count(model->slots);
+	struct slot_content *puts = calloc(n + 1u, sizeof(*puts));
+	size_t changed = 0;
+	int rc = puts ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; puts && i < n; i++) {
+		struct content *was = slots_beneath(model->slots, i), *content = NULL;
+		const bool is_due = is_outweighed(was, importance);
+
+		if (is_due)
+			content = make_rows(model, was->tensor, &was->organ, importance);
+		if (content) {
+			content->mtime = was->mtime;
+			content->block = was->block;
+			puts[changed++] = (struct slot_content){ i, content };
+		} else if (is_due) {
+			rc = -ENOMEM;
+		}
+		content_unref(was);
+	}
+	if (changed)
+		slots_set_beneath(model->slots, puts, changed);
+	free(puts);
+	importance_matrix_unref(importance);
+	return rc;
 }

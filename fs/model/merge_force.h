@@ -2,7 +2,8 @@
 /* merge_force.h - a merge of models put in force: it lies beneath the grafts of a model (slots.h).
  *
  * 1. It is prepared with all that can fail, made durable by the caller, and published in one step.
- * 2. What it has for a slot is a content of its own, a new one whenever a merge is published.
+ * 2. What it has for a slot is a content of its own, a new one whenever a merge is published or the
+ *    importance matrix changes.
  * 3. Where its models cannot be opened, its tensors are known from a note, and broken: they are
  *    never the base's instead.
  * 4. With adapters, what they make of slots is the caller's to refresh. */
@@ -81,5 +82,9 @@ const char *merge_ready_note(const struct merge_ready *ready);
 
 /* From now on that is in force. Uses ready up. */
 void merge_force_publish(struct model *model, struct merge_ready *ready);
+
+/* Encode the results of the merge in force, if there is one, with the weights of the importance
+ * matrix in force. Returns 0, or -ENOMEM: some have the weights of before. */
+int merge_force_weigh(struct model *model);
 
 #endif

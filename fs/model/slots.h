@@ -99,7 +99,11 @@ struct content {
 			/* How, borrowed from file; NULL if broken. */
 			const struct lora_merge *merge;
 		};
-		int32_t block; /* CONTENT_BLEND: of its model, that it is made of; -1: none */
+		struct {	       /* CONTENT_BLEND */
+			int32_t block; /* of its model, that it is made of; -1: none */
+			/* How, borrowed from file; NULL: it is one model's as it is, or broken. */
+			const struct merge_tensor *tensor;
+		};
 	};
 	struct donor *donor;		       /* where it came from; NULL: not known */
 	char *broken;			       /* NULL, or why its data cannot be read */

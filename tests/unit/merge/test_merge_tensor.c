@@ -169,7 +169,8 @@ static struct merge_rule rule_of(enum merge_method method)
 
 static struct backing *open_merged(const struct scene *scene)
 {
-	struct backing *merged = merge_tensor_new(&scene->tensor);
+	const struct merge_tensor *kept;
+	struct backing *merged = merge_tensor_new(&scene->tensor, &kept);
 
 	assert_non_null(merged);
 	assert_int_equal(backing_size(merged), scene->size);
@@ -389,6 +390,7 @@ static void the_type_is_one_that_can_be_made(void **state)
 static void what_no_memory_holds_is_refused(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
+	const struct merge_tensor *kept;
 	struct merge_tensor other;
 	struct scene scene;
 
@@ -396,15 +398,15 @@ static void what_no_memory_holds_is_refused(void **state)
 	open_scene(&scene, rule_of(MERGE_DELLA), ne, GGML_F32, GGML_F32);
 	other = scene.tensor;
 	other.ne[0] = other.rule.columns = (uint64_t)UINT32_MAX + 1;
-	assert_null(merge_tensor_new(&other));
+	assert_null(merge_tensor_new(&other, &kept));
 	other.rule.method = MERGE_LINEAR;
 	other.ne[0] = other.rule.columns = (uint64_t)1 << 60;
-	assert_null(merge_tensor_new(&other));
+	assert_null(merge_tensor_new(&other, &kept));
 	other.ne[0] = other.rule.columns = (uint64_t)1 << 40;
 	other.ne[1] = other.rule.rows = (uint64_t)1 << 22;
-	assert_null(merge_tensor_new(&other));
+	assert_null(merge_tensor_new(&other, &kept));
 	other.ne[0] = other.rule.columns = 0;
-	struct backing *empty = merge_tensor_new(&other);
+	struct backing *empty = merge_tensor_new(&other, &kept);
 
 	assert_non_null(empty);
 	assert_int_equal(backing_size(empty), 0);
@@ -688,11 +690,12 @@ static void without_memory_nothing_is_lost(void **state)
 		bytes = malloc(scene.size);
 		must(bytes);
 		for (;; k++) {
+			const struct merge_tensor *kept;
 			struct backing *merged;
 			int rc = -ENOMEM;
 
 			allocation_fails(k);
-			merged = merge_tensor_new(&scene.tensor);
+			merged = merge_tensor_new(&scene.tensor, &kept);
 			if (merged)
 				rc = backing_read(merged, bytes, scene.size - 1, 0);
 			if (!allocation_failed()) {
