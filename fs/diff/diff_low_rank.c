@@ -7,6 +7,7 @@
 #include "gguf/adapter.h"
 #include "gguf/dequant.h"
 #include "gguf/pair.h"
+#include "gguf/types.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ const char *diff_low_rank_word(enum diff_low_rank status)
 		[DIFF_LOW_RANK_TIED] = "tied",
 		[DIFF_LOW_RANK_LEFT_OUT] = "left-out",
 		[DIFF_LOW_RANK_UNDECODED] = "undecoded",
+		[DIFF_LOW_RANK_SHORT] = "short",
 		[DIFF_LOW_RANK_MISSING] = "missing",
 		[DIFF_LOW_RANK_SHAPE] = "shape",
 		[DIFF_LOW_RANK_ONLY_HERE] = "only-here",
@@ -70,6 +72,8 @@ static enum diff_low_rank status_of_both(const struct diff *diff, const struct d
 
 	if (!is_there(&pair->here->at) || !is_there(&pair->there->at))
 		return DIFF_LOW_RANK_MISSING;
+	if (type_is_short(here->type) || type_is_short(there->type))
+		return DIFF_LOW_RANK_SHORT;
 	if (!dequant_supported(here->type) || !dequant_supported(there->type))
 		return DIFF_LOW_RANK_UNDECODED;
 	if (!shape_elements(here->ne, &elements) || elements == here->ne[0])

@@ -25,6 +25,7 @@ enum diff_low_rank {
 				 * long, or there twice, or there are four axes; or the search
 				 * would take too much memory */
 	DIFF_LOW_RANK_UNDECODED, /* the values of one of the types are not known */
+	DIFF_LOW_RANK_SHORT,	 /* one of them has fewer bytes than its type needs */
 	DIFF_LOW_RANK_MISSING,	 /* one of them is in a file that is gone */
 	DIFF_LOW_RANK_SHAPE,
 	DIFF_LOW_RANK_ONLY_HERE,

@@ -6,6 +6,7 @@
 #include "fs/tensor/sampling.h"
 #include "fs/util/halt.h"
 #include "gguf/dequant.h"
+#include "gguf/types.h"
 #include "measure/difference.h"
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
@@ -24,6 +25,7 @@ const char *tensor_difference_status(enum tensor_difference_status status)
 		[DIFFERENCE_OK] = "ok",
 		[DIFFERENCE_NONFINITE] = "nonfinite",
 		[DIFFERENCE_UNDECODED] = "undecoded",
+		[DIFFERENCE_SHORT] = "short",
 		[DIFFERENCE_MISSING] = "missing",
 		[DIFFERENCE_SHAPE] = "shape",
 		[DIFFERENCE_ONLY_HERE] = "only-here",
@@ -209,6 +211,8 @@ static int compare(struct comparing *c, struct tensor_difference *result)
 		return rc;
 	if (same)
 		*result = (struct tensor_difference){ .same = true, .cosine = 1 };
+	else if (type_is_short(a->type) || type_is_short(b->type))
+		*result = nothing_known(DIFFERENCE_SHORT);
 	else if (!dequant_supported(a->type) || !dequant_supported(b->type))
 		*result = nothing_known(DIFFERENCE_UNDECODED);
 	else

@@ -17,6 +17,7 @@ enum tensor_difference_status {
 	DIFFERENCE_OK,
 	DIFFERENCE_NONFINITE, /* values that are not finite are left out */
 	DIFFERENCE_UNDECODED, /* the values of one of the types are not known */
+	DIFFERENCE_SHORT,     /* one of them has fewer bytes than its type needs */
 	DIFFERENCE_MISSING,   /* one of them is in a file that is gone */
 	DIFFERENCE_SHAPE,     /* they have other shapes */
 	DIFFERENCE_ONLY_HERE, /* there is no other one */

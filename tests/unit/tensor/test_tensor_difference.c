@@ -7,6 +7,7 @@
 #include "fs/tensor/tensor_difference.h"
 #include "fs/util/halt.h"
 #include "gguf/dequant.h"
+#include "gguf/types.h"
 #include "measure/difference.h"
 #include "measure/sample.h"
 #include "tests/unit/small_gguf.h"
@@ -167,6 +168,9 @@ static void what_cannot_be_compared_says_why(void **state)
 	backing_unref(b.file);
 	b = tensor_in(state, "b", 4000000000u, long_ne, NULL);
 	assert_int_equal(compare(&a, &b, SAMPLE_DEFAULT).status, DIFFERENCE_UNDECODED);
+	b.organ.type = GGML_F32 + TYPE_SHORT;
+	assert_int_equal(compare(&a, &b, SAMPLE_DEFAULT).status, DIFFERENCE_SHORT);
+	b.organ.type = 4000000000u;
 	/* Of an unknown type bytes are what there is. */
 	assert_true(compare(&b, &b, SAMPLE_DEFAULT).same);
 	backing_unref(a.file);
