@@ -59,6 +59,32 @@ static int judge_short(const struct check_groups *groups, struct finding *findin
 	return 0;
 }
 
+/* A tensor that begins where another one does is not short: both have the bytes that they need. A
+ * joined model is not laid out as its shards are. */
+static int judge_shared(const struct check_groups *groups, struct finding *finding)
+{
+	const struct gguf *gguf = groups->model->gguf;
+	uint32_t first = 0, n = 0;
+	uint64_t end = 0;
+	char names[48];
+
+	for (uint32_t k = 0; !groups->model->shards && k < gguf->n_tensors; k++) {
+		const uint32_t i = gguf->order[k];
+		const struct gguf_tensor *t = &gguf->tensors[i];
+
+		if (t->size && t->offset < end && n++ == 0)
+			first = i;
+		if (t->offset + t->size > end)
+			end = t->offset + t->size;
+	}
+	if (n)
+		finding_set(finding, VERDICT_RISKY,
+			    "%s: lies in the bytes of another tensor, as %" PRIu32
+			    " in the file do; llama.cpp refuses that",
+			    check_groups_slots(groups, &first, 1, names, sizeof(names)), n);
+	return judge_short(groups, finding);
+}
+
 /* How many times the bytes that they need the tensors of one type have, from number from in the
  * order of the file on; 1 if the tensors have no more, or not all of them the same multiple. The
  * last tensor of the file is left out: anything may follow it. */
@@ -122,5 +148,5 @@ int check_layout_sizes(const struct check_groups *groups, const struct gguf *hea
 			    "another layout of the type",
 			    n, type_name(groups->model->gguf->tensors[first].type, scratch),
 			    multiple);
-	return judge_short(groups, finding);
+	return judge_shared(groups, finding);
 }

@@ -91,3 +91,9 @@ unmount_and_wait
 "$layouts" forks "$TMP/cut.gguf"
 truncate -s -1 "$TMP/cut.gguf"
 expect_refusal "$TMP/cut.gguf"
+
+# Two tensors in one place have the bytes that they need, and are said to share them.
+mount_model -o noassemble "$MALFORMED/off-overlap.gguf"
+grep -q '^risky	layout	blk 0 ffn_up: lies in the bytes of another tensor, as 1' "$MNT/.check" ||
+	fail "$(cat "$MNT/.check")"
+unmount_and_wait
