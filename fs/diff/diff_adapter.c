@@ -3,6 +3,7 @@
 #include "fs/diff/diff_adapter.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_factors.h"
+#include "fs/diff/diff_keys.h"
 #include "fs/diff/diff_low_rank.h"
 #include "fs/diff/diff_side.h"
 #include "fs/metadata/metadata.h"
@@ -253,6 +254,18 @@ static int build_plan(struct adapter_data *data, const size_t *numbers, size_t n
 	return rc;
 }
 
+/* Returns 0, or -EINVAL where differences of the weights mean nothing, or as diff_keys_find(). */
+static int check_basis(const struct diff *diff)
+{
+	struct diff_keys keys;
+	int rc = diff_keys_find(&keys, diff->here, diff->there);
+
+	if (rc == 0 && diff_keys_other_basis(&keys))
+		rc = -EINVAL;
+	diff_keys_release(&keys);
+	return rc;
+}
+
 /* NULL with *rc set. */
 static struct adapter_data *new_data(struct diff_factors *factors, uint32_t rank, int *rc)
 {
@@ -265,7 +278,9 @@ static struct adapter_data *new_data(struct diff_factors *factors, uint32_t rank
 	if (data) {
 		data->factors = diff_factors_ref(factors);
 		n = choose(diff, numbers);
-		*rc = n ? build_plan(data, numbers, n, rank) : -ENODATA;
+		*rc = n ? check_basis(diff) : -ENODATA;
+		if (*rc == 0)
+			*rc = build_plan(data, numbers, n, rank);
 	}
 	free(numbers);
 	if (data && *rc < 0) {

@@ -16,7 +16,8 @@ struct diff_factors;
 struct view;
 
 /* The file as a view, which takes a reference of its own. NULL with *rc set: -ENODATA no tensor of
- * the two could be changed by a pair, -EIO, -ENOMEM, -EOVERFLOW. */
+ * the two could be changed by a pair, -EINVAL the weights are stored in two bases (basis.h), -EIO,
+ * -ENOMEM, -EOVERFLOW. */
 struct view *diff_adapter_view(struct diff_factors *factors, uint32_t rank, int *rc);
 
 #endif

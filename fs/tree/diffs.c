@@ -516,6 +516,7 @@ static void report(const struct diffs *diffs, const struct diffs_other *other, d
 		diffs_ending(form, ending),
 		rc == -ENODATA	? "no matrix is in both models with one shape and known values"
 		: rc == -ENOENT ? "the link leads to no model"
+		: rc == -EINVAL ? "the weights are stored in another basis (*.hadamard.*)"
 				: strerror(-rc));
 }
 

@@ -44,4 +44,7 @@ ln -s "$TMP/plain-lora.gguf" "$MNT/plain/adapters/x.gguf"
 grep -q '^basis .*hadamard' "$TMP/diff" || fail "$(cat "$TMP/diff")"
 "$ORGANFS" --diff "$TMP/models/rotated.gguf" "$TMP/models/other.gguf" >"$TMP/diff"
 ! grep -q '^basis' "$TMP/diff" || fail "$(cat "$TMP/diff")"
+expect_fail 'invalid argument' cat "$MNT/plain/.diff/rotated.lora-1.gguf"
+log_says 'rotated.lora-1.gguf: .*hadamard'
+cat "$MNT/rotated/.diff/other.lora-1.gguf" >"$TMP/lora.gguf"
 unmount_and_wait
