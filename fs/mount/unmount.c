@@ -105,9 +105,9 @@ static int finish_model(struct work *work, struct model_files *model_files)
 			       "some of its grafts could not be taken up", path);
 	} else if (rc < 0) {
 		report_outcome(work->status, "failed", model_files,
-			       rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS
-				       ? "; mount the model again with -o output=FILE on another "
-					 "disk, and unmount it: the grafts are kept in "
+			       rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS || rc == -EACCES
+				       ? "; mount the model again with -o output=FILE in another "
+					 "place, and unmount it: the grafts are kept in "
 				       : "; the grafts are kept in ",
 			       path);
 	} else {

@@ -51,6 +51,12 @@ written
 graft
 umount_says 0 '' as_user "$HELPER" "$mnt"
 written
+# In a directory that is not the user's any more nothing can be written.
+graft
+chown root "$TMP/user"
+umount_says 1 'Permission denied.*again with -o output=FILE.*are kept' as_user "$HELPER" "$mnt"
+chown "$nobody:$group" "$TMP/user"
+[ ! -e "$mnt" ] || rmdir "$mnt"
 # Root cannot look into it, and waits nevertheless.
 graft
 ! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into the mount'
