@@ -253,6 +253,12 @@ copy_class() {
 	[ ! -d "$to" ] || find_organs
 }
 
+copy_value() {
+	said=$(cp -- "$from" "$mount$destination" 2>&1) ||
+		answer "$(status_of "$said" '422 Unprocessable Content')" "$(reason "$destination")"
+	no_content
+}
+
 # A COPY that lighttpd does not answer.
 copy() {
 	trap '' INT TERM HUP
@@ -262,6 +268,8 @@ copy() {
 		copy_class
 	elif [[ -f $from && $from =~ /($CLASSES)/[^/]+\.bin$ ]]; then
 		copy_organ
+	elif [[ -f $from && $from =~ /metadata/[^/]+$ && $destination =~ /metadata/[^/]+$ ]]; then
+		copy_value
 	else
 		answer '404 Not Found' 'There is no such file in the mount.'
 	fi

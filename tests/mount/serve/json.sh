@@ -79,7 +79,7 @@ for from in 'Origin: http://example.com' 'Origin: null' 'Origin: http://localhos
 	'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
 	status 403 -H "$from" -T "$MNT/organs/blk_0_ffn_up.bin" "$URL$up"
 	answer_says 'other sites'
-	for method in DELETE MOVE LOCK; do
+	for method in COPY DELETE MOVE LOCK; do
 		status 403 -X $method -H "$from" -H 'Destination: /organs/blk_3_ffn_up.bin' \
 			"$URL$up"
 		answer_says 'other sites'
@@ -94,6 +94,14 @@ status 204 -H "Origin: ${URL%/}" -H 'Sec-Fetch-Site: same-origin' \
 	-T "$MNT/organs/blk_0_ffn_up.bin" "$URL$up"
 status 204 -H "Origin: ${URL%/}" -X DELETE "$URL$up"
 absent "$MNT/$up"
+status 200 -H "Origin: ${URL%/}" -H "Destination: $URL$up" -X COPY "$URL.base/$up"
+equal "$(cat "$MNT/.grafts")" '' 'the base has this'
+key=metadata/llama.context_length
+echo 4096 >"$MNT/$key"
+status 204 -H "Origin: ${URL%/}" -H "Destination: $URL$key" -X COPY "$URL.base/$key"
+equal "$(cat "$MNT/.grafts")" '' 'this is the value of the base'
+error 422 "'/.base/metadata/general.name'" "$key: refused" -X COPY -H "Origin: ${URL%/}" \
+	-H "Destination: $URL$key" "$URL.base/metadata/general.name"
 
 # Several models; a mount that is gone is not healthy; and whom it does not know, it tells nothing.
 unmount_served
