@@ -316,7 +316,8 @@ static int open_given(struct opening *opening, const char *path)
 	rc = open_directory(opening, path, true);
 	if (rc == 0 && opening->models->n == before)
 		rc = error_set(opening->err, ENOENT, ERROR_NO_OFFSET,
-			       "there is no model in this directory that can be read");
+			       "there is no model in this directory that can be read; "
+			       "convert_hf_to_gguf.py of llama.cpp makes one of safetensors");
 	return rc;
 }
 

@@ -18,5 +18,8 @@ json='{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
 zeros='\0\0\0\0\0\0\0'
 printf "\\$(printf %o ${#json})$zeros%s\\0\\0\\0\\0" "$json" >"$TMP/model.safetensors"
 refused_with "$TMP/model.safetensors" 'safetensors file.*convert_hf_to_gguf.py of llama.cpp'
+mkdir "$TMP/directory"
+mv "$TMP/model.safetensors" "$TMP/directory"
+refused_with "$TMP/directory" 'convert_hf_to_gguf.py of llama.cpp'
 refused_with "$TMP/none.gguf" 'no such file'
 refused_with /dev/null 'gguf|regular|file'
