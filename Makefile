@@ -155,7 +155,7 @@ UNIT_LIBRARIES := $(filter gguf/% measure/%,$(UNIT))
 unit_objects = $(patsubst %,$B/tests/unit/%.o,$(filter $1/%,$(UNIT)))
 # Helpers that gguf/ and measure/ suffice for, and those of fs/: of an archive a program is linked
 # with the objects that it uses.
-UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes merges mkgguf purified render zinputs)
+UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes merges merges_whole mkgguf purified render zinputs)
 UNIT_HELP_FS := $(filter-out $B/tests/unit/unit.o $(UNIT_HELP),$(patsubst %.c,$B/%.o,$(wildcard \
 	tests/unit/*.c)))
 $B/tests/unit/libunit.a: $(UNIT_HELP)

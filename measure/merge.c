@@ -18,33 +18,57 @@ const char *const merge_method_names[MERGE_METHODS] = {
 	[MERGE_DELLA_LINEAR] = "della_linear",
 	[MERGE_BREADCRUMBS] = "breadcrumbs",
 	[MERGE_BREADCRUMBS_TIES] = "breadcrumbs_ties",
+	[MERGE_NEARSWAP] = "nearswap",
+	[MERGE_RAM] = "ram",
+	[MERGE_RAMPLUS_TL] = "ramplus_tl",
+	[MERGE_MULTISLERP] = "multislerp",
+	[MERGE_KARCHER] = "karcher",
+	[MERGE_SCE] = "sce",
+	[MERGE_ARCEE_FUSION] = "arcee_fusion",
 };
 
+/* Begin decides on the first pass; without it there is none. Make adds up differences from the base
+ * where the method is based. */
+struct kind {
+	void (*begin)(struct merge *m);
+	void (*make)(const struct merge *m, const struct merge_strip *strip,
+		     double result[MERGE_STRIP]);
+};
+
+static const struct kind average = { merge_average_begin, merge_average },
+			 task = { merge_task_begin, merge_task },
+			 near_swap = { NULL, merge_nearswap }, ram = { merge_ram_begin, merge_ram },
+			 sce = { merge_sce_begin, merge_sce },
+			 fusion = { NULL, merge_arcee_fusion };
+
 struct method {
+	const struct kind *kind;
 	bool based;  /* of differences from the base */
 	bool elects; /* the sign of each element */
 	enum merge_choice choice;
-	bool average; /* merge_average.c, else merge_task.c */
 };
 
 static const struct method methods[] = {
-	[MERGE_LINEAR] = { .average = true },
-	[MERGE_PASSTHROUGH] = { .average = true },
-	[MERGE_SLERP] = { .average = true },
-	[MERGE_NUSLERP] = { .average = true },
-	[MERGE_MODEL_STOCK] = { .average = true, .based = true },
-	[MERGE_TASK_ARITHMETIC] = { .average = true, .based = true },
-	[MERGE_TIES] = { .based = true, .elects = true, .choice = MERGE_CHOOSE_BY_MAGNITUDE },
-	[MERGE_DARE_LINEAR] = { .based = true, .choice = MERGE_CHOOSE_BY_CHANCE },
-	[MERGE_DARE_TIES] = { .based = true, .elects = true, .choice = MERGE_CHOOSE_BY_CHANCE },
-	[MERGE_DELLA] = { .based = true,
-			  .elects = true,
-			  .choice = MERGE_CHOOSE_BY_RANK_AND_CHANCE },
-	[MERGE_DELLA_LINEAR] = { .based = true, .choice = MERGE_CHOOSE_BY_RANK_AND_CHANCE },
-	[MERGE_BREADCRUMBS] = { .based = true, .choice = MERGE_CHOOSE_BY_MAGNITUDE },
-	[MERGE_BREADCRUMBS_TIES] = { .based = true,
-				     .elects = true,
-				     .choice = MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_LINEAR] = { &average },
+	[MERGE_PASSTHROUGH] = { &average },
+	[MERGE_SLERP] = { &average },
+	[MERGE_NUSLERP] = { &average },
+	[MERGE_MODEL_STOCK] = { &average, .based = true },
+	[MERGE_TASK_ARITHMETIC] = { &average, .based = true },
+	[MERGE_TIES] = { &task, true, true, MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_DARE_LINEAR] = { &task, true, false, MERGE_CHOOSE_BY_CHANCE },
+	[MERGE_DARE_TIES] = { &task, true, true, MERGE_CHOOSE_BY_CHANCE },
+	[MERGE_DELLA] = { &task, true, true, MERGE_CHOOSE_BY_RANK_AND_CHANCE },
+	[MERGE_DELLA_LINEAR] = { &task, true, false, MERGE_CHOOSE_BY_RANK_AND_CHANCE },
+	[MERGE_BREADCRUMBS] = { &task, true, false, MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_BREADCRUMBS_TIES] = { &task, true, true, MERGE_CHOOSE_BY_MAGNITUDE },
+	[MERGE_NEARSWAP] = { &near_swap, .based = true },
+	[MERGE_RAM] = { &ram, .based = true },
+	[MERGE_RAMPLUS_TL] = { &ram, .based = true },
+	[MERGE_MULTISLERP] = { &average },
+	[MERGE_KARCHER] = { &average },
+	[MERGE_SCE] = { &sce, true, true, MERGE_CHOOSE_BY_VARIANCE },
+	[MERGE_ARCEE_FUSION] = { &fusion, true, false, MERGE_CHOOSE_BY_IMPORTANCE },
 };
 
 static_assert(sizeof(methods) / sizeof(methods[0]) == MERGE_METHODS, "each method has a line");
@@ -61,7 +85,9 @@ bool merge_elects(enum merge_method method)
 
 bool merge_uses_base(const struct merge_rule *rule)
 {
-	return methods[rule->method].based || (rule->method == MERGE_NUSLERP && rule->has_base);
+	const bool may_be = rule->method == MERGE_NUSLERP || rule->method == MERGE_MULTISLERP;
+
+	return methods[rule->method].based || (may_be && rule->has_base);
 }
 
 /* Memory. */
@@ -97,8 +123,8 @@ size_t merge_scratch(const struct merge_rule *rule)
 {
 	if (merge_columns_apart(rule))
 		return columns_of(rule->columns, 3 * sizeof(double));
-	if (methods[rule->method].choice == MERGE_CHOOSE_BY_MAGNITUDE)
-		return rule->n * MERGE_TRIM_COUNTS * sizeof(uint64_t);
+	if (merge_trim_orders(rule))
+		return merge_trim_orders(rule) * MERGE_TRIM_COUNTS * sizeof(uint64_t);
 	return merge_row_scratch(rule);
 }
 
@@ -113,7 +139,8 @@ static const float *fill_up(const float *values, size_t n, float filled[MERGE_ST
 	return filled;
 }
 
-/* Of a row, from a column on. filled: where the strip is shorter. */
+/* Of the row that the strip is prepared for, from a column on. filled: where the strip is
+ * shorter. */
 static void cut_strip(const struct merge_rule *rule, uint64_t row, size_t column, const float *base,
 		      const float *const inputs[], float filled[][MERGE_STRIP],
 		      struct merge_strip *strip)
@@ -131,22 +158,45 @@ static void cut_strip(const struct merge_rule *rule, uint64_t row, size_t column
 		strip->inputs[i] = fill_up(inputs[i] + column, strip->n, filled[i]);
 }
 
-/* The ranks of a row's magnitudes, in scratch. NULL: the method needs none. */
+/* The ranks of a row's magnitudes, in scratch. */
 static const uint32_t *find_ranks(const struct merge_rule *rule, const float *base,
 				  const float *const inputs[], void *scratch)
 {
 	const size_t columns = (size_t)rule->columns;
 	uint32_t *ranks = scratch;
 
-	if (!needs_ranks(rule))
-		return NULL;
 	for (unsigned i = 0; i < rule->n; i++)
 		merge_ranks(inputs[i], base, columns, ranks + i * columns,
 			    ranks + rule->n * columns);
 	return ranks;
 }
 
+/* What the method has to know of a row before it is cut. */
+static void prepare_strip(const struct merge_rule *rule, const float *base,
+			  const float *const inputs[], void *scratch, struct merge_strip *strip)
+{
+	strip->ranks = NULL;
+	strip->divergence = 0.0;
+	if (needs_ranks(rule))
+		strip->ranks = find_ranks(rule, base, inputs, scratch);
+	if (methods[rule->method].choice == MERGE_CHOOSE_BY_IMPORTANCE)
+		strip->divergence = merge_divergence(inputs[0], base, (size_t)rule->columns);
+}
+
 /* Passes. */
+
+static const struct {
+	void (*add)(struct merge *m, const struct merge_strip *strip);
+	void (*end)(struct merge *m);
+} passes[MERGE_PASS_NONE] = {
+	[MERGE_PASS_ARCS] = { merge_arcs_add, merge_arcs_end },
+	[MERGE_PASS_UPPER] = { merge_trim_add, merge_trim_end_pass },
+	[MERGE_PASS_LOWER] = { merge_trim_add, merge_trim_end_pass },
+	[MERGE_PASS_TIES] = { merge_trim_add, merge_trim_end_pass },
+	[MERGE_PASS_MAGNITUDES] = { merge_magnitudes_add, merge_magnitudes_end },
+	[MERGE_PASS_CHANGES] = { merge_changes_add, merge_changes_end },
+	[MERGE_PASS_SQUARES] = { merge_squares_add, merge_squares_end },
+};
 
 void merge_begin(struct merge *m, const struct merge_rule *rule, void *scratch)
 {
@@ -154,12 +204,9 @@ void merge_begin(struct merge *m, const struct merge_rule *rule, void *scratch)
 	m->scratch = scratch;
 	m->row = 0;
 	m->pass = MERGE_PASS_NONE;
-	if (methods[rule->method].average) {
-		merge_average_begin(m);
-		return;
-	}
-	merge_task_begin(m);
-	if (methods[rule->method].choice == MERGE_CHOOSE_BY_MAGNITUDE)
+	if (methods[rule->method].kind->begin)
+		methods[rule->method].kind->begin(m);
+	if (merge_trim_orders(rule))
 		merge_trim_begin(m);
 }
 
@@ -171,19 +218,14 @@ bool merge_needs_pass(const struct merge *m)
 static void feed_row(struct merge *m, uint64_t row, const float *base, const float *const inputs[])
 {
 	float filled[MERGE_INPUTS_MAX + 1][MERGE_STRIP];
-	const uint32_t *ranks = m->pass == MERGE_PASS_MAGNITUDES
-					? find_ranks(&m->rule, base, inputs, m->scratch)
-					: NULL;
 	struct merge_strip strip;
 
+	if (m->pass == MERGE_PASS_NONE)
+		return;
+	prepare_strip(&m->rule, base, inputs, m->scratch, &strip);
 	for (size_t column = 0; column < m->rule.columns; column += MERGE_STRIP) {
 		cut_strip(&m->rule, row, column, base, inputs, filled, &strip);
-		if (m->pass == MERGE_PASS_ARCS)
-			merge_arcs_add(m, &strip);
-		else if (m->pass == MERGE_PASS_MAGNITUDES)
-			merge_magnitudes_add(m, &strip, ranks);
-		else
-			merge_trim_add(m, &strip);
+		passes[m->pass].add(m, &strip);
 	}
 }
 
@@ -206,25 +248,17 @@ void merge_feed(struct merge *m, uint64_t n, const float *base, const float *con
 void merge_end_pass(struct merge *m)
 {
 	m->row = 0;
-	if (m->pass == MERGE_PASS_ARCS)
-		merge_arcs_end(m);
-	else if (m->pass == MERGE_PASS_MAGNITUDES)
-		merge_magnitudes_end(m);
-	else if (m->pass != MERGE_PASS_NONE)
-		merge_trim_end_pass(m);
+	if (m->pass != MERGE_PASS_NONE)
+		passes[m->pass].end(m);
 }
 
 /* Rows. */
 
-static void make_strip(const struct merge *m, const struct merge_strip *strip,
-		       const uint32_t *ranks, float *result)
+static void make_strip(const struct merge *m, const struct merge_strip *strip, float *result)
 {
 	double values[MERGE_STRIP];
 
-	if (methods[m->rule.method].average)
-		merge_average(m, strip, values);
-	else
-		merge_task(m, strip, ranks, values);
+	methods[m->rule.method].kind->make(m, strip, values);
 	/* Subtracted twice, so that a base of -0 stays it where nothing is added. */
 	if (merge_uses_base(&m->rule))
 		for (unsigned k = 0; k < MERGE_STRIP; k++)
@@ -245,11 +279,11 @@ static void find_row_factors(struct merge *m, uint64_t row, const float *base,
 void merge_row(const struct merge *m, uint64_t row, const float *base, const float *const inputs[],
 	       void *scratch, float *result)
 {
-	const uint32_t *ranks = find_ranks(&m->rule, base, inputs, scratch);
 	float filled[MERGE_INPUTS_MAX + 1][MERGE_STRIP];
 	struct merge_strip strip;
 	struct merge own;
 
+	prepare_strip(&m->rule, base, inputs, scratch, &strip);
 	if (merge_rows_apart(&m->rule)) {
 		own = *m;
 		find_row_factors(&own, row, base, inputs);
@@ -257,6 +291,6 @@ void merge_row(const struct merge *m, uint64_t row, const float *base, const flo
 	}
 	for (size_t column = 0; column < m->rule.columns; column += MERGE_STRIP) {
 		cut_strip(&m->rule, row, column, base, inputs, filled, &strip);
-		make_strip(m, &strip, ranks, result + column);
+		make_strip(m, &strip, result + column);
 	}
 }

@@ -15,10 +15,20 @@
  *			della_linear: without an election
  *	breadcrumbs	d_i without its gamma * n largest, density * n kept;
  *			breadcrumbs_ties: with an election
+ *	nearswap	b + min(1, t / |d_0|) d_0
+ *	ram		b + mean of the d_i that are larger than epsilon, of each element
+ *	ramplus_tl	the same; those that are alone so are enlarged, by how few of them d_i has
+ *	multislerp	weighted mean of the directions of x_i, as long as the weighted mean of the
+ *			lengths; with a base of d_i, b added
+ *	karcher		Karcher mean of the directions of x_i, as long as the mean of the lengths
+ *	sce		d_i where their variance is largest, an election, the mean of these
+ *			weighted by the squares of d_i
+ *	arcee_fusion	x_0 where |d_0| times the divergence of the rows is large, else b
  *
  * Formulas: arcee-ai/mergekit, mergekit/merge_methods, as of 2026; Yadav et al. 2023 (TIES), Yu et
  * al. 2024 (DARE), Deep et al. 2024 (DELLA), Davari and Belilovsky 2024 (Breadcrumbs), Jang et al.
- * 2024 (Model Stock). Randomness is this project's own: see struct merge_input.
+ * 2024 (Model Stock), Wan et al. 2024 (SCE), arXiv 2601.13572 (RAM). Randomness is this project's
+ * own: see struct merge_input.
  *
  * What needs the whole tensor is found first, in passes over all its rows, as many as the method
  * needs, none for many; then any row can be made at any time:
@@ -32,9 +42,9 @@
  *	merge_row(m, row, base, inputs, row_scratch, result);
  *
  * A row is the same whenever it is made, and however many rows are handed over at a time.
- * Everything is computed in double precision; magnitudes are compared as floats, equal ones by
- * their element numbers. acos() and sin() are the C library's, so that an arc may differ in the
- * last bit between machines.
+ * Everything is computed in double precision; magnitudes, variances and importances are compared as
+ * floats, equal ones by their element numbers. acos(), sin(), exp() and log() are the C library's,
+ * so that an arc may differ in the last bit between machines.
  *
  * Values that are not finite: in a sum over the tensor a term that is not finite is left out; among
  * magnitudes NaN is the largest; and an element of which the base or an input is not finite becomes
@@ -64,6 +74,13 @@ enum merge_method {
 	MERGE_DELLA_LINEAR,
 	MERGE_BREADCRUMBS,
 	MERGE_BREADCRUMBS_TIES,
+	MERGE_NEARSWAP,
+	MERGE_RAM,
+	MERGE_RAMPLUS_TL,
+	MERGE_MULTISLERP,
+	MERGE_KARCHER,
+	MERGE_SCE,
+	MERGE_ARCEE_FUSION,
 	MERGE_METHODS
 };
 
@@ -90,22 +107,30 @@ struct merge_input {
 
 struct merge_rule {
 	enum merge_method method;
-	unsigned n;    /* inputs, 1 to MERGE_INPUTS_MAX; exactly 2 for slerp and nuslerp */
-	bool has_base; /* nuslerp: of the differences */
+	/* Inputs, 1 to MERGE_INPUTS_MAX; exactly 2 for slerp and nuslerp, 1 for nearswap and
+	 * arcee_fusion. */
+	unsigned n;
+	bool has_base; /* nuslerp, multislerp: of the differences */
 	/* Divide by the sum of the weights; with an election, of those that agree. By default
-	 * true for linear, ties and della. */
+	 * true for linear, ties, della and multislerp. */
 	bool normalize;
 	/* What is left of d_i is multiplied so that the sum of its magnitudes is what it was. By
 	 * default true for dare and della. */
 	bool rescale;
 	enum merge_extent extent;
 	double lambda, t;
+	double epsilon;	    /* ram, ramplus_tl: smaller differences are none; from 0 on */
+	double r, alpha;    /* ramplus_tl */
+	double eps;	    /* multislerp: added to lengths; from 0 on */
+	double tol;	    /* karcher: shorter vectors and smaller angles are none; from 0 on */
+	double max_iter;    /* karcher: steps, of which only whole ones are made */
+	double select_topk; /* sce: share of the elements; from 1 on nothing is left out */
 	uint64_t rows, columns; /* of the tensor; their product is below 2^63 */
 	struct merge_input inputs[MERGE_INPUTS_MAX];
 };
 
-/* A place in the order of an input's d by magnitude: of the values, by their bits without the sign,
- * and of equal ones by the element's number. */
+/* A place in an order of elements, mostly of an input's d by magnitude: of the values, by their
+ * bits without the sign, and of equal ones by the element's number. */
 struct merge_cut {
 	uint64_t rank;	  /* elements before it, of all */
 	uint64_t element; /* the first of those with this key that lies behind it */
@@ -119,6 +144,8 @@ enum merge_pass {
 	MERGE_PASS_LOWER,
 	MERGE_PASS_TIES,
 	MERGE_PASS_MAGNITUDES,
+	MERGE_PASS_CHANGES,
+	MERGE_PASS_SQUARES,
 	MERGE_PASS_NONE
 };
 
@@ -127,6 +154,7 @@ struct merge_part {
 	double factor;		   /* of its values, or differences from the base */
 	struct merge_cut from, to; /* what is kept, by magnitude */
 	double all, kept;	   /* the sums of magnitudes */
+	uint64_t shared, alone;	   /* ramplus_tl: elements that others change too, or none does */
 };
 
 /* Caller's memory; everything in it is private. After the passes it does not change, and threads
@@ -136,7 +164,7 @@ struct merge {
 	enum merge_pass pass, then; /* then: after those that look for cuts */
 	uint64_t row;		    /* the next one of this pass */
 	struct merge_part parts[MERGE_INPUTS_MAX];
-	double products[MERGE_INPUTS_MAX][MERGE_INPUTS_MAX]; /* of vectors i <= j */
+	double products[MERGE_INPUTS_MAX][MERGE_INPUTS_MAX]; /* of vectors i <= j; sce: of i = j */
 	void *scratch;
 };
 

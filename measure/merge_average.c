@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_average.c - see merge_internal.h: the methods that give each input a factor. linear,
- * passthrough and task_arithmetic know it from the start; the arcs, slerp and nuslerp, and
- * model_stock need the norms and products of the vectors first. */
+ * passthrough and task_arithmetic know it from the start; the arcs, slerp and nuslerp, model_stock,
+ * and the methods of merge_sphere.c need the norms and products of the vectors first. */
 #include "merge_internal.h"
 
 #include "lanes.h"
@@ -10,11 +10,6 @@
 
 /* Sums of weights below this are not divided by. */
 #define LEAST_SUM 1e-8
-
-/* So small is the sine of the angle between vectors that are parallel or opposite but for rounding:
- * one ulp of a cosine of -1 makes it 1.5e-8. At such an angle an arc between parallel ones is the
- * average too, in double precision; between opposite ones it is rounding, divided by the sine. */
-#define LEAST_SINE 1e-6
 
 /* A term that is not finite is left out. */
 static half_lanes product(const double *a, const double *b)
@@ -41,7 +36,7 @@ static double dot(const double a[MERGE_STRIP], const double b[MERGE_STRIP])
 
 /* Beginning. */
 
-static double sum_of_weights(const struct merge_rule *rule)
+double merge_sum_of_weights(const struct merge_rule *rule)
 {
 	double sum = 0.0;
 
@@ -61,13 +56,16 @@ void merge_average_begin(struct merge *m)
 {
 	const struct merge_rule *rule = &m->rule;
 	const double lambda = rule->method == MERGE_TASK_ARITHMETIC ? rule->lambda : 1.0;
-	const double sum =
-		rule->normalize && rule->method != MERGE_PASSTHROUGH ? sum_of_weights(rule) : 1.0;
+	const double sum = rule->normalize && rule->method != MERGE_PASSTHROUGH
+				   ? merge_sum_of_weights(rule)
+				   : 1.0;
 
 	switch (rule->method) {
 	case MERGE_SLERP:
 	case MERGE_NUSLERP:
 	case MERGE_MODEL_STOCK:
+	case MERGE_MULTISLERP:
+	case MERGE_KARCHER:
 		m->pass = merge_rows_apart(rule) ? MERGE_PASS_NONE : MERGE_PASS_ARCS;
 		memset(m->products, 0, sizeof(m->products));
 		if (merge_columns_apart(rule))
@@ -143,7 +141,7 @@ static void nuslerp(const struct merge_rule *rule, double aa, double bb, double 
 	const double t = fabs(sum) < 1e-6 ? 0.5 : rule->inputs[1].weight / sum;
 	const double angle = acos(within_1(ab / fmax(sqrt(aa), 1e-7) / fmax(sqrt(bb), 1e-7)));
 
-	if (fabs(sin(angle)) < LEAST_SINE) {
+	if (fabs(sin(angle)) < MERGE_LEAST_SINE) {
 		*first = 1.0 - t;
 		*second = t;
 	} else {
@@ -190,6 +188,10 @@ void merge_arcs_end(struct merge *m)
 		slerp(m);
 	else if (m->rule.method == MERGE_MODEL_STOCK)
 		model_stock(m);
+	else if (m->rule.method == MERGE_MULTISLERP)
+		merge_multislerp(m);
+	else if (m->rule.method == MERGE_KARCHER)
+		merge_karcher(m);
 	else if (merge_columns_apart(&m->rule))
 		end_columns(m);
 	else

@@ -13,8 +13,13 @@
 
 #define MERGE_STRIP 64
 
-/* Of an input, in the passes over magnitudes. */
+/* Of an order, in the passes that look for cuts. */
 #define MERGE_TRIM_COUNTS (1u << 16)
+
+/* So small is the sine of the angle between vectors that are parallel or opposite but for rounding:
+ * one ulp of a cosine of -1 makes it 1.5e-8. At such an angle an arc between parallel ones is the
+ * average too, in double precision; between opposite ones it is rounding, divided by the sine. */
+#define MERGE_LEAST_SINE 1e-6
 
 /* The same elements of the base and of all inputs. */
 struct merge_strip {
@@ -23,18 +28,27 @@ struct merge_strip {
 	size_t n;	  /* values that are none of the filling */
 	const float *base;
 	const float *inputs[MERGE_INPUTS_MAX];
+	/* Of the row, where the method needs them: ranks, one input after the other; and how far
+	 * the input diverges from the base. */
+	const uint32_t *ranks;
+	double divergence;
 };
 
 /* What becomes of the values of an input. */
 enum merge_choice {
 	MERGE_CHOOSE_ALL,
 	MERGE_CHOOSE_BY_MAGNITUDE,
+	MERGE_CHOOSE_BY_VARIANCE,
+	MERGE_CHOOSE_BY_IMPORTANCE,
 	MERGE_CHOOSE_BY_CHANCE,
 	MERGE_CHOOSE_BY_RANK_AND_CHANCE
 };
 
 enum merge_choice merge_choice(enum merge_method method);
 bool merge_elects(enum merge_method method);
+
+/* The sum of the weights, to divide by: 1 if there is next to nothing. */
+double merge_sum_of_weights(const struct merge_rule *rule);
 
 /* Is each row, or each column, a vector of its own? */
 static inline bool merge_rows_apart(const struct merge_rule *rule)
@@ -57,17 +71,16 @@ static inline void merge_differences(const struct merge_strip *strip, unsigned i
 		differences[k] = (double)x[k] - (double)b[k];
 }
 
-/* Their magnitudes as floats, as bits, whose order is the numbers'. A difference of floats is the
- * same whether it is rounded to a float at once or by way of a double. */
-static inline void merge_keys(const struct merge_strip *strip, unsigned input,
+/* Magnitudes as floats, as bits, whose order is the numbers'. A difference of floats is the same
+ * whether it is rounded to a float at once or by way of a double. */
+static inline void merge_keys(const double values[restrict MERGE_STRIP],
 			      int32_t keys[restrict MERGE_STRIP])
 {
-	const float *restrict x = strip->inputs[input], *restrict b = strip->base;
-	float differences[MERGE_STRIP];
+	float rounded[MERGE_STRIP];
 
 	for (unsigned k = 0; k < MERGE_STRIP; k++)
-		differences[k] = x[k] - b[k];
-	memcpy(keys, differences, sizeof(differences));
+		rounded[k] = (float)values[k];
+	memcpy(keys, rounded, sizeof(rounded));
 	for (unsigned k = 0; k < MERGE_STRIP; k++)
 		keys[k] &= INT32_MAX;
 }
@@ -79,24 +92,50 @@ void merge_arcs_end(struct merge *m);
 void merge_average(const struct merge *m, const struct merge_strip *strip,
 		   double result[MERGE_STRIP]);
 
-/* merge_trim.c: the place in the order of magnitudes from which on, and up to which, values are
- * kept. The passes are those of upper and lower bits, and of ties. */
+/* merge_sphere.c: the factors of two methods of merge_average.c, once the products are known. */
+void merge_multislerp(struct merge *m);
+void merge_karcher(struct merge *m);
+
+/* merge_trim.c: orders of the elements, of each input or of all together, and the cuts in them,
+ * from which on and up to which values are kept. The passes are those of upper and lower bits, and
+ * of ties. */
+unsigned merge_trim_orders(const struct merge_rule *rule);
 void merge_trim_begin(struct merge *m);
 void merge_trim_add(struct merge *m, const struct merge_strip *strip);
 void merge_trim_end_pass(struct merge *m);
-void merge_trim_choose(const struct merge_part *part, const struct merge_strip *strip,
-		       unsigned input, int32_t kept[MERGE_STRIP]);
+void merge_trim_choose(const struct merge *m, unsigned order, const struct merge_strip *strip,
+		       int32_t kept[MERGE_STRIP]);
 
 /* merge_rank.c: the rank of each magnitude in its row. */
 void merge_ranks(const float *values, const float *base, size_t n, uint32_t *ranks,
 		 uint32_t *scratch);
 
-/* merge_task.c: some of the differences, chosen and perhaps elected. ranks: of the row, one input
- * after the other, where the method needs them. */
+/* merge_task.c: some of the differences, chosen and perhaps elected. */
 void merge_task_begin(struct merge *m);
-void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip, const uint32_t *ranks);
+void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip);
 void merge_magnitudes_end(struct merge *m);
-void merge_task(const struct merge *m, const struct merge_strip *strip, const uint32_t *ranks,
-		double result[MERGE_STRIP]);
+void merge_task(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
+
+/* merge_ram.c: elements that one input changes, and those that several change. */
+void merge_ram_begin(struct merge *m);
+void merge_changes_add(struct merge *m, const struct merge_strip *strip);
+void merge_changes_end(struct merge *m);
+void merge_ram(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
+
+/* merge_sce.c: the elements in which the inputs differ most, elected. keys: their variances. */
+void merge_sce_begin(struct merge *m);
+void merge_variance_keys(const struct merge_rule *rule, const struct merge_strip *strip,
+			 int32_t keys[MERGE_STRIP]);
+void merge_squares_add(struct merge *m, const struct merge_strip *strip);
+void merge_squares_end(struct merge *m);
+void merge_sce(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
+
+/* merge_swap.c: elements of one input instead of the base's. keys: their importances. */
+double merge_divergence(const float *input, const float *base, size_t n);
+void merge_importance_keys(const struct merge_strip *strip, int32_t keys[MERGE_STRIP]);
+void merge_nearswap(const struct merge *m, const struct merge_strip *strip,
+		    double result[MERGE_STRIP]);
+void merge_arcee_fusion(const struct merge *m, const struct merge_strip *strip,
+			double result[MERGE_STRIP]);
 
 #endif

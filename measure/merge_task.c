@@ -22,12 +22,11 @@ static void choose_by_chance(const struct merge_input *input, const struct merge
 }
 
 static void choose_by_rank(const struct merge_rule *rule, unsigned i,
-			   const struct merge_strip *strip, const uint32_t *ranks,
-			   int32_t kept[MERGE_STRIP])
+			   const struct merge_strip *strip, int32_t kept[MERGE_STRIP])
 {
 	const struct merge_input *input = &rule->inputs[i];
 	const double last = rule->columns > 1 ? (double)(rule->columns - 1) : 1.0;
-	const uint32_t *ranks_here = ranks + i * (size_t)rule->columns + strip->column;
+	const uint32_t *ranks_here = strip->ranks + i * (size_t)rule->columns + strip->column;
 
 	for (size_t k = 0; k < strip->n; k++) {
 		const double u = merge_random(strip->element + k, input->seed) / MERGE_RANDOM_END;
@@ -41,7 +40,7 @@ static void choose_by_rank(const struct merge_rule *rule, unsigned i,
 
 /* 1 for each value that is kept, 0 for the others. */
 static void choose(const struct merge *m, unsigned i, const struct merge_strip *strip,
-		   const uint32_t *ranks, int32_t kept[MERGE_STRIP])
+		   int32_t kept[MERGE_STRIP])
 {
 	const struct merge_input *input = &m->rule.inputs[i];
 	const enum merge_choice how = merge_choice(m->rule.method);
@@ -50,11 +49,11 @@ static void choose(const struct merge *m, unsigned i, const struct merge_strip *
 		for (unsigned k = 0; k < MERGE_STRIP; k++)
 			kept[k] = 1;
 	else if (how == MERGE_CHOOSE_BY_MAGNITUDE)
-		merge_trim_choose(&m->parts[i], strip, i, kept);
+		merge_trim_choose(m, i, strip, kept);
 	else if (how == MERGE_CHOOSE_BY_CHANCE)
 		choose_by_chance(input, strip, kept);
 	else
-		choose_by_rank(&m->rule, i, strip, ranks, kept);
+		choose_by_rank(&m->rule, i, strip, kept);
 }
 
 /* Beginning, and the pass over the magnitudes. */
@@ -96,7 +95,7 @@ static void add_magnitudes(struct merge_part *part, const double differences[res
 	}
 }
 
-void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip, const uint32_t *ranks)
+void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip)
 {
 	double differences[MERGE_STRIP];
 	int32_t kept[MERGE_STRIP];
@@ -105,7 +104,7 @@ void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip, cons
 		if (!is_rescaled(&m->rule, i))
 			continue;
 		merge_differences(strip, i, differences);
-		choose(m, i, strip, ranks, kept);
+		choose(m, i, strip, kept);
 		add_magnitudes(&m->parts[i], differences, kept);
 	}
 }
@@ -175,7 +174,7 @@ static void divide_by_weights(const struct merge_rule *rule, double result[MERGE
 			result[k] /= sum;
 }
 
-void merge_task(const struct merge *m, const struct merge_strip *strip, const uint32_t *ranks,
+void merge_task(const struct merge *m, const struct merge_strip *strip,
 		double result[restrict MERGE_STRIP])
 {
 	double weighed[MERGE_INPUTS_MAX][MERGE_STRIP], differences[MERGE_STRIP];
@@ -185,7 +184,7 @@ void merge_task(const struct merge *m, const struct merge_strip *strip, const ui
 		result[k] = 0.0;
 	for (unsigned i = 0; i < m->rule.n; i++) {
 		merge_differences(strip, i, differences);
-		choose(m, i, strip, ranks, kept);
+		choose(m, i, strip, kept);
 		weigh(differences, m->parts[i].factor, kept, weighed[i]);
 		for (unsigned k = 0; k < MERGE_STRIP; k++)
 			result[k] += weighed[i][k];

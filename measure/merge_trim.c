@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_trim.c - see merge_internal.h: the cuts in the order of magnitudes, found exactly without
- * sorting. The first pass counts the values by the upper half of their keys, the second those in
- * the bin of each cut by the lower half: the key is known now. Values of that very key may lie on
- * both sides; a third pass, where there are such, counts up to the element at which they part. */
+/* merge_trim.c - see merge_internal.h: the cuts in the order of magnitudes, of variances or of
+ * importances, found exactly without sorting. The first pass counts the values by the upper half of
+ * their keys, the second those in the bin of each cut by the lower half: the key is known now.
+ * Values of that very key may lie on both sides; a third pass, where there are such, counts up to
+ * the element at which they part. */
 #include "merge_internal.h"
 
 #include <assert.h>
@@ -10,16 +11,65 @@
 #define UPPER_BINS (1u << 16)
 #define LOWER_BITS 15
 #define LOWER_BINS (1u << LOWER_BITS)
-#define CUTS	   2 /* of an input */
+#define CUTS	   2 /* of an order */
 
 static_assert((uint64_t)UPPER_BINS * LOWER_BINS == 1ull << 31, "a key is all its bits");
 static_assert(MERGE_TRIM_COUNTS == UPPER_BINS && UPPER_BINS == CUTS * LOWER_BINS,
 	      "both passes use the same table");
 
+/* arcee_fusion has two orders, which are the same, for three cuts. */
+unsigned merge_trim_orders(const struct merge_rule *rule)
+{
+	switch (merge_choice(rule->method)) {
+	case MERGE_CHOOSE_BY_MAGNITUDE:
+		return rule->n;
+	case MERGE_CHOOSE_BY_VARIANCE:
+		return 1;
+	case MERGE_CHOOSE_BY_IMPORTANCE:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+static void find_keys(const struct merge *m, unsigned order, const struct merge_strip *strip,
+		      int32_t keys[MERGE_STRIP])
+{
+	double differences[MERGE_STRIP];
+
+	switch (merge_choice(m->rule.method)) {
+	case MERGE_CHOOSE_BY_VARIANCE:
+		merge_variance_keys(&m->rule, strip, keys);
+		break;
+	case MERGE_CHOOSE_BY_IMPORTANCE:
+		merge_importance_keys(strip, keys);
+		break;
+	default:
+		merge_differences(strip, order, differences);
+		merge_keys(differences, keys);
+	}
+}
+
+/* Is it the values at the cuts that are wanted, not what lies between them? */
+static bool seeks_values(const struct merge_rule *rule)
+{
+	return merge_choice(rule->method) == MERGE_CHOOSE_BY_IMPORTANCE;
+}
+
 /* Does a pass have to look for the cut's key? */
 static bool is_open(const struct merge *m, const struct merge_cut *cut)
 {
-	return cut->rank > 0 && cut->rank < m->rule.rows * m->rule.columns;
+	return (cut->rank > 0 || seeks_values(&m->rule)) &&
+	       cut->rank < m->rule.rows * m->rule.columns;
+}
+
+static bool any_open(const struct merge *m)
+{
+	bool open = false;
+
+	for (unsigned i = 0; i < merge_trim_orders(&m->rule); i++)
+		open = open || is_open(m, &m->parts[i].from) || is_open(m, &m->parts[i].to);
+	return open;
 }
 
 /* A cut that lies before all values, behind all, or has to be found. */
@@ -40,7 +90,26 @@ static uint64_t count_of(double share, uint64_t values)
 	return share >= 1.0 || count >= (double)values ? values : (uint64_t)count;
 }
 
-static void begin_part(struct merge *m, unsigned i)
+/* Of the values of sce, how many are kept is not known yet, but that at least one is not. */
+static void begin_variance(struct merge *m, uint64_t values)
+{
+	m->parts[0].from = new_cut(m->rule.select_topk < 1.0, values);
+	m->parts[0].to = new_cut(values, values);
+}
+
+/* The quartiles, at the places to which mergekit (arcee_fusion.py, approximate_quantiles()) rounds
+ * them down. */
+static void begin_importance(struct merge *m, uint64_t values)
+{
+	const uint64_t last = values - 1;
+
+	m->parts[0].from = new_cut(last / 4, values);
+	m->parts[0].to = new_cut(last / 2, values);
+	m->parts[1].from = new_cut(last / 4 * 3 + last % 4 * 3 / 4, values);
+	m->parts[1].to = new_cut(values, values);
+}
+
+static void begin_magnitude(struct merge *m, unsigned i)
 {
 	const struct merge_input *input = &m->rule.inputs[i];
 	const uint64_t values = m->rule.rows * m->rule.columns;
@@ -57,37 +126,40 @@ static void begin_part(struct merge *m, unsigned i)
 
 void merge_trim_begin(struct merge *m)
 {
-	bool open = false;
+	const enum merge_choice choice = merge_choice(m->rule.method);
+	const uint64_t values = m->rule.rows * m->rule.columns;
 
-	for (unsigned i = 0; i < m->rule.n; i++) {
-		begin_part(m, i);
-		open = open || is_open(m, &m->parts[i].from) || is_open(m, &m->parts[i].to);
-	}
-	if (!open)
+	if (choice == MERGE_CHOOSE_BY_VARIANCE)
+		begin_variance(m, values);
+	else if (choice == MERGE_CHOOSE_BY_IMPORTANCE)
+		begin_importance(m, values);
+	else
+		for (unsigned i = 0; i < m->rule.n; i++)
+			begin_magnitude(m, i);
+	if (!any_open(m))
 		return;
 	memset(m->scratch, 0, merge_scratch(&m->rule));
 	m->then = m->pass;
 	m->pass = MERGE_PASS_UPPER;
 }
 
-/* Of an input. */
-static uint64_t *counts_of(const struct merge *m, unsigned input)
+static uint64_t *counts_of(const struct merge *m, unsigned order)
 {
-	return (uint64_t *)m->scratch + (size_t)input * MERGE_TRIM_COUNTS;
+	return (uint64_t *)m->scratch + (size_t)order * MERGE_TRIM_COUNTS;
 }
 
-static void count_upper(const struct merge *m, unsigned input, const int32_t *keys, size_t n)
+static void count_upper(const struct merge *m, unsigned order, const int32_t *keys, size_t n)
 {
-	uint64_t *counts = counts_of(m, input);
+	uint64_t *counts = counts_of(m, order);
 
 	for (size_t k = 0; k < n; k++)
 		counts[keys[k] >> LOWER_BITS]++;
 }
 
-static void count_lower(const struct merge *m, unsigned input, unsigned which,
+static void count_lower(const struct merge *m, unsigned order, unsigned which,
 			const struct merge_cut *cut, const int32_t *keys, size_t n)
 {
-	uint64_t *counts = counts_of(m, input) + (size_t)which * LOWER_BINS;
+	uint64_t *counts = counts_of(m, order) + (size_t)which * LOWER_BINS;
 
 	if (is_open(m, cut))
 		for (size_t k = 0; k < n; k++)
@@ -114,12 +186,12 @@ void merge_trim_add(struct merge *m, const struct merge_strip *strip)
 {
 	int32_t keys[MERGE_STRIP];
 
-	for (unsigned i = 0; i < m->rule.n; i++) {
+	for (unsigned i = 0; i < merge_trim_orders(&m->rule); i++) {
 		struct merge_cut *from = &m->parts[i].from, *to = &m->parts[i].to;
 
 		if (!is_open(m, from) && !is_open(m, to))
 			continue;
-		merge_keys(strip, i, keys);
+		find_keys(m, i, strip, keys);
 		if (m->pass == MERGE_PASS_UPPER) {
 			count_upper(m, i, keys, strip->n);
 		} else if (m->pass == MERGE_PASS_LOWER) {
@@ -142,40 +214,64 @@ static int32_t find_bin(const uint64_t *counts, uint32_t bins, uint64_t *rank)
 	return (int32_t)bin;
 }
 
-static void end_upper(struct merge *m, unsigned input, struct merge_cut *cut)
+static void end_upper(struct merge *m, unsigned order, struct merge_cut *cut)
 {
 	if (!is_open(m, cut))
 		return;
 	cut->ties = cut->rank;
-	cut->key = find_bin(counts_of(m, input), UPPER_BINS, &cut->ties) << LOWER_BITS;
+	cut->key = find_bin(counts_of(m, order), UPPER_BINS, &cut->ties) << LOWER_BITS;
 }
 
-static void end_lower(struct merge *m, unsigned input, unsigned which, struct merge_cut *cut)
+static void end_lower(struct merge *m, unsigned order, unsigned which, struct merge_cut *cut)
 {
 	if (is_open(m, cut))
-		cut->key |= find_bin(counts_of(m, input) + (size_t)which * LOWER_BINS, LOWER_BINS,
+		cut->key |= find_bin(counts_of(m, order) + (size_t)which * LOWER_BINS, LOWER_BINS,
 				     &cut->ties);
+}
+
+/* The first bin has the zeros, and what is as good as zero: less than 2^-134. */
+static void set_variance_cut(struct merge *m)
+{
+	const uint64_t values = m->rule.rows * m->rule.columns;
+	const uint64_t kept = count_of(m->rule.select_topk, values - counts_of(m, 0)[0]);
+
+	m->parts[0].from = new_cut(values - kept, values);
+}
+
+static void end_upper_pass(struct merge *m)
+{
+	if (merge_choice(m->rule.method) == MERGE_CHOOSE_BY_VARIANCE)
+		set_variance_cut(m);
+	for (unsigned i = 0; i < merge_trim_orders(&m->rule); i++) {
+		end_upper(m, i, &m->parts[i].from);
+		end_upper(m, i, &m->parts[i].to);
+	}
+	memset(m->scratch, 0, merge_scratch(&m->rule));
+	m->pass = any_open(m) ? MERGE_PASS_LOWER : m->then;
+}
+
+static void end_lower_pass(struct merge *m)
+{
+	bool ties = false;
+
+	for (unsigned i = 0; i < merge_trim_orders(&m->rule); i++) {
+		struct merge_part *part = &m->parts[i];
+
+		end_lower(m, i, 0, &part->from);
+		end_lower(m, i, 1, &part->to);
+		ties = ties || part->from.ties || part->to.ties;
+	}
+	m->pass = ties && !seeks_values(&m->rule) ? MERGE_PASS_TIES : m->then;
 }
 
 void merge_trim_end_pass(struct merge *m)
 {
-	bool ties = false;
-
-	for (unsigned i = 0; i < m->rule.n; i++) {
-		struct merge_part *part = &m->parts[i];
-
-		if (m->pass == MERGE_PASS_UPPER) {
-			end_upper(m, i, &part->from);
-			end_upper(m, i, &part->to);
-		} else if (m->pass == MERGE_PASS_LOWER) {
-			end_lower(m, i, 0, &part->from);
-			end_lower(m, i, 1, &part->to);
-			ties = ties || part->from.ties || part->to.ties;
-		}
-	}
 	if (m->pass == MERGE_PASS_UPPER)
-		memset(m->scratch, 0, merge_scratch(&m->rule));
-	m->pass = m->pass == MERGE_PASS_UPPER ? MERGE_PASS_LOWER : ties ? MERGE_PASS_TIES : m->then;
+		end_upper_pass(m);
+	else if (m->pass == MERGE_PASS_LOWER)
+		end_lower_pass(m);
+	else
+		m->pass = m->then;
 }
 
 /* Of a strip, the values of the cut's key from this one on lie behind the cut. */
@@ -188,15 +284,16 @@ static int32_t first_tie(const struct merge_cut *cut, const struct merge_strip *
 		       : MERGE_STRIP;
 }
 
-void merge_trim_choose(const struct merge_part *part, const struct merge_strip *strip,
-		       unsigned input, int32_t kept[restrict MERGE_STRIP])
+void merge_trim_choose(const struct merge *m, unsigned order, const struct merge_strip *strip,
+		       int32_t kept[restrict MERGE_STRIP])
 {
+	const struct merge_part *part = &m->parts[order];
 	const int32_t from_tie = first_tie(&part->from, strip),
 		      to_tie = first_tie(&part->to, strip);
 	const int32_t from = part->from.key, to = part->to.key;
 	int32_t keys[MERGE_STRIP];
 
-	merge_keys(strip, input, keys);
+	find_keys(m, order, strip, keys);
 	for (int32_t k = 0; k < MERGE_STRIP; k++)
 		kept[k] = ((keys[k] > from) | ((keys[k] == from) & (k >= from_tie))) &
 			  ((keys[k] < to) | ((keys[k] == to) & (k < to_tie)));

@@ -21,6 +21,13 @@ const char *const merge_config_parameters[MERGE_PARAMETERS] = {
 	[MERGE_RESCALE] = "rescale",
 	[MERGE_FLATTEN] = "nuslerp_flatten",
 	[MERGE_ROW_WISE] = "nuslerp_row_wise",
+	[MERGE_NORMALIZE_WEIGHTS] = "normalize_weights",
+	[MERGE_EPS] = "eps",
+	[MERGE_MAX_ITER] = "max_iter",
+	[MERGE_TOL] = "tol",
+	[MERGE_SELECT_TOPK] = "select_topk",
+	[MERGE_R] = "r",
+	[MERGE_ALPHA] = "alpha",
 	[MERGE_INT8_MASK] = "int8_mask",
 };
 
@@ -42,6 +49,13 @@ static const unsigned uses[MERGE_METHODS] = {
 	[MERGE_DELLA_LINEAR] = SPARSE | BIT(MERGE_EPSILON),
 	[MERGE_BREADCRUMBS] = SPARSE | BIT(MERGE_GAMMA),
 	[MERGE_BREADCRUMBS_TIES] = SPARSE | BIT(MERGE_GAMMA),
+	[MERGE_NEARSWAP] = BIT(MERGE_T),
+	[MERGE_RAM] = BIT(MERGE_EPSILON),
+	[MERGE_RAMPLUS_TL] = BIT(MERGE_EPSILON) | BIT(MERGE_R) | BIT(MERGE_ALPHA),
+	[MERGE_MULTISLERP] = BIT(MERGE_WEIGHT) | BIT(MERGE_NORMALIZE_WEIGHTS) | BIT(MERGE_EPS),
+	[MERGE_KARCHER] = BIT(MERGE_MAX_ITER) | BIT(MERGE_TOL),
+	[MERGE_SCE] = BIT(MERGE_SELECT_TOPK),
+	[MERGE_ARCEE_FUSION] = 0,
 };
 
 bool merge_config_takes(enum merge_method method, enum merge_parameter parameter)
@@ -75,6 +89,12 @@ bool merge_config_needs_base(const struct merge_config *config)
 					 .has_base = config->base_model != NULL };
 
 	return merge_uses_base(&rule);
+}
+
+bool merge_config_adds_base(const struct merge_config *config, const struct merge_slice *slice)
+{
+	return config->method == MERGE_KARCHER && !config->sliced && config->base_model &&
+	       slice->base == MERGE_CONFIG_NO_SOURCE;
 }
 
 /* Release. */
@@ -118,6 +138,13 @@ void merge_config_release(struct merge_config *config)
 	error_set(err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: " format, (place)->line, \
 		  (place)->column, __VA_ARGS__)
 
+static bool is_of_model(enum merge_method method, enum merge_parameter parameter)
+{
+	if (method == MERGE_RAM || method == MERGE_RAMPLUS_TL)
+		return false;
+	return parameter < MERGE_LAMBDA;
+}
+
 static int check_parameters(const struct merge_config *config,
 			    const struct merge_parameters *parameters, bool of_model,
 			    struct error *err)
@@ -131,7 +158,7 @@ static int check_parameters(const struct merge_config *config,
 			return refuse(err, setting, "%s has no use for \"%s\"",
 				      merge_method_names[config->method],
 				      merge_config_parameters[p]);
-		if (of_model && p >= MERGE_LAMBDA)
+		if (of_model && !is_of_model(config->method, p))
 			return refuse(err, setting, "\"%s\" is no parameter of a single model",
 				      merge_config_parameters[p]);
 	}
@@ -187,7 +214,8 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 		       struct error *err)
 {
 	const bool based = merge_config_needs_base(config);
-	const size_t n = slice->n - (based && slice->base != MERGE_CONFIG_NO_SOURCE);
+	const size_t n = slice->n + merge_config_adds_base(config, slice) -
+			 (based && slice->base != MERGE_CONFIG_NO_SOURCE);
 	size_t least = 1, most = MERGE_INPUTS_MAX;
 
 	if (config->method == MERGE_SLERP)
@@ -195,7 +223,8 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 	if (based && config->sliced && slice->base == MERGE_CONFIG_NO_SOURCE)
 		return refuse(err, slice, "\"%s\", the base model, is no source of this slice",
 			      merge_config_shown(config->base_model).text);
-	if (config->method == MERGE_PASSTHROUGH)
+	if (config->method == MERGE_PASSTHROUGH || config->method == MERGE_NEARSWAP ||
+	    config->method == MERGE_ARCEE_FUSION)
 		most = 1;
 	if (config->method == MERGE_NUSLERP)
 		least = most = 2;

@@ -52,13 +52,20 @@ enum merge_parameter {
 	MERGE_GAMMA,
 	MERGE_EPSILON,
 	MERGE_SCALE,
-	/* From here on none of a single model. */
+	/* From here on none of a single model, and neither is the epsilon of ram and ramplus_tl. */
 	MERGE_LAMBDA,
 	MERGE_T,
 	MERGE_NORMALIZE,
 	MERGE_RESCALE,
 	MERGE_FLATTEN,
 	MERGE_ROW_WISE,
+	MERGE_NORMALIZE_WEIGHTS,
+	MERGE_EPS,
+	MERGE_MAX_ITER,
+	MERGE_TOL,
+	MERGE_SELECT_TOPK,
+	MERGE_R,
+	MERGE_ALPHA,
 	MERGE_INT8_MASK,
 	MERGE_PARAMETERS
 };
@@ -134,6 +141,11 @@ struct merge_shown merge_config_shown(const char *written);
 
 /* Does the method merge differences from the base? */
 bool merge_config_needs_base(const struct merge_config *config);
+
+/* Is the base model one of those that are merged, though it is no source of the slice? So it is of
+ * karcher where there are no slices, as mergekit adds it to the models (plan.py,
+ * normalize_config()), and to that method it is a model as the others. */
+bool merge_config_adds_base(const struct merge_config *config, const struct merge_slice *slice);
 
 /* What is wrong with a configuration that is read but for that: the models that the method needs,
  * and parameters that it has no use for. Sets the base of each slice. Returns 0, or -EINVAL with

@@ -41,16 +41,35 @@ static bool get_number(const struct config_reader *reader, double *number)
 
 /* Parameters. */
 
+/* The largest value of one that is not negative. 0: any number is one. */
+static unsigned most_of(enum merge_parameter which)
+{
+	switch (which) {
+	case MERGE_DENSITY:
+	case MERGE_GAMMA:
+	case MERGE_EPSILON:
+	case MERGE_EPS:
+	case MERGE_TOL:
+	case MERGE_SELECT_TOPK:
+		return 1;
+	case MERGE_MAX_ITER:
+		return 1000;
+	default:
+		return 0;
+	}
+}
+
 static int add_number(struct config_reader *reader, enum merge_parameter which, size_t *room,
 		      struct merge_condition *condition)
 {
-	const bool share = which == MERGE_DENSITY || which == MERGE_GAMMA || which == MERGE_EPSILON;
+	const unsigned most = most_of(which);
 	double number, *numbers;
 
 	if (reader->yaml.event.type != YAML_SCALAR_EVENT || !get_number(reader, &number))
 		return refuse(reader, "here has to be a number");
-	if (share && !(number >= 0.0 && number <= 1.0))
-		return refuse(reader, "\"%s\" is between 0 and 1", merge_config_parameters[which]);
+	if (most && !(number >= 0.0 && number <= most))
+		return refuse(reader, "\"%s\" is between 0 and %u", merge_config_parameters[which],
+			      most);
 	if (condition->n == MERGE_CONFIG_NUMBERS)
 		return refuse(reader, "a gradient has at most %d values", MERGE_CONFIG_NUMBERS);
 	numbers = array_grown(condition->numbers, condition->n, room, sizeof(number));

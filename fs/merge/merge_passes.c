@@ -43,6 +43,10 @@ static bool is_stopped(const atomic_bool *stop)
 
 /* Whether all have the same bytes. */
 
+/* The steps of karcher and multislerp that only keep them from dividing by zero change next to
+ * nothing, if their figures are not larger. */
+#define NEXT_TO_NOTHING 1e-5
+
 /* Is the merge of equal tensors that tensor, but for rounding? An arc between equal vectors is a
  * point; and where all are the base, there are no differences to be merged. */
 static bool keeps_equal(const struct merge_rule *rule)
@@ -51,7 +55,13 @@ static bool keeps_equal(const struct merge_rule *rule)
 
 	if (rule->method == MERGE_PASSTHROUGH)
 		return rule->n == 1 && rule->inputs[0].weight == 1.0;
-	if (rule->method != MERGE_LINEAR)
+	if (merge_uses_base(rule))
+		return true;
+	if (rule->method == MERGE_KARCHER)
+		return rule->tol <= NEXT_TO_NOTHING;
+	if (rule->method == MERGE_MULTISLERP && rule->eps > NEXT_TO_NOTHING)
+		return false;
+	if (rule->method != MERGE_LINEAR && rule->method != MERGE_MULTISLERP)
 		return true;
 	for (unsigned i = 0; i < rule->n; i++)
 		sum += rule->inputs[i].weight;

@@ -180,6 +180,8 @@ static unsigned choose_sources(const struct merge_config *config, const struct m
 	for (size_t i = 0; i < slice->n && n < MERGE_INPUTS_MAX; i++)
 		if (i != slice->base || !(apart || first))
 			sources[n++] = i;
+	if (merge_config_adds_base(config, slice) && n < MERGE_INPUTS_MAX)
+		sources[n++] = MERGE_CONFIG_NO_SOURCE;
 	return n;
 }
 
@@ -215,6 +217,23 @@ static enum merge_extent get_extent(const struct lookup *lookup, uint64_t rows)
 	return rows > 1 && get_truth(lookup, MERGE_ROW_WISE, false) ? MERGE_COLUMNS : MERGE_ROWS;
 }
 
+static double get_number(const struct lookup *lookup, enum merge_parameter which, double value)
+{
+	get(lookup, NULL, which, &value);
+	return value;
+}
+
+/* The two keys of mergekit for one thing. */
+static bool get_normalize(const struct lookup *lookup)
+{
+	const enum merge_method method = lookup->config->method;
+
+	if (method == MERGE_MULTISLERP)
+		return get_truth(lookup, MERGE_NORMALIZE_WEIGHTS, true);
+	return get_truth(lookup, MERGE_NORMALIZE,
+			 method == MERGE_LINEAR || method == MERGE_TIES || method == MERGE_DELLA);
+}
+
 /* What is of no single model. */
 static int fill_rule(const struct lookup *lookup, struct merge_rule *rule, struct error *err)
 {
@@ -222,19 +241,24 @@ static int fill_rule(const struct lookup *lookup, struct merge_rule *rule, struc
 
 	rule->method = method;
 	rule->has_base = lookup->config->base_model != NULL;
-	rule->normalize =
-		get_truth(lookup, MERGE_NORMALIZE,
-			  method == MERGE_LINEAR || method == MERGE_TIES || method == MERGE_DELLA);
+	rule->normalize = get_normalize(lookup);
 	rule->rescale = get_truth(lookup, MERGE_RESCALE,
 				  method == MERGE_DARE_LINEAR || method == MERGE_DARE_TIES ||
 					  method == MERGE_DELLA || method == MERGE_DELLA_LINEAR);
 	rule->extent = get_extent(lookup, rule->rows);
-	rule->lambda = 1.0;
-	get(lookup, NULL, MERGE_LAMBDA, &rule->lambda);
-	if (!get(lookup, NULL, MERGE_T, &rule->t) && method == MERGE_SLERP)
+	rule->lambda = get_number(lookup, MERGE_LAMBDA, 1.0);
+	rule->epsilon = get_number(lookup, MERGE_EPSILON, 1e-5);
+	rule->r = get_number(lookup, MERGE_R, 0.1);
+	rule->alpha = get_number(lookup, MERGE_ALPHA, 0.2);
+	rule->eps = get_number(lookup, MERGE_EPS, 1e-8);
+	rule->tol = get_number(lookup, MERGE_TOL, 1e-5);
+	rule->max_iter = get_number(lookup, MERGE_MAX_ITER, 10.0);
+	rule->select_topk = get_number(lookup, MERGE_SELECT_TOPK, 1.0);
+	if (!get(lookup, NULL, MERGE_T, &rule->t) && merge_config_takes(method, MERGE_T))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "line %zu, column %zu: slerp has no \"t\" for %.80s",
-				 lookup->slice->line, lookup->slice->column, lookup->name);
+				 "line %zu, column %zu: %s has no \"t\" for %.80s",
+				 lookup->slice->line, lookup->slice->column,
+				 merge_method_names[method], lookup->name);
 	return 0;
 }
 

@@ -15,6 +15,7 @@ import sys
 import numpy as np
 
 import gguf
+import merge_formulas
 
 BLOCKS = 3
 # Rows and columns; 0 rows: a vector. And the class, and what Hugging Face calls it.
@@ -26,7 +27,8 @@ SHAPES = {"attn_q": (1, 1, "skeleton", "self_attn.q_proj"),
 OUTSIDE = {"token_embd": (7, 3, "embed", "model.embed_tokens"),
            "output_norm": (0, 64, "embed", "model.norm")}
 METHODS = ("linear", "slerp", "nuslerp", "model_stock", "task_arithmetic", "ties", "dare_linear",
-           "dare_ties", "della", "della_linear", "breadcrumbs", "breadcrumbs_ties")
+           "dare_ties", "della", "della_linear", "breadcrumbs", "breadcrumbs_ties", "nearswap",
+           "ram", "ramplus_tl", "multislerp", "karcher", "sce", "arcee_fusion")
 random = np.random.default_rng(int(os.environ.get("SEED", 1)))
 
 
@@ -249,19 +251,62 @@ def expected(config, tensor, files):
         return nuslerp(s, weights, vectors, base * ("base_model" in config), rows)
     if method == "model_stock":
         return model_stock(base, vectors)
+    if method == "karcher":
+        vectors += [base] if "base_model" in config else []
+        return merge_formulas.karcher(vectors, s.get("max_iter", 10), s.get("tol", 1e-5))
+    if method == "multislerp":
+        return merge_formulas.multislerp(base if "base_model" in config else None, vectors, weights,
+                                         s.get("normalize_weights", 1), s.get("eps", 1e-8))
+    if method in ("ram", "ramplus_tl"):
+        return merge_formulas.ram(base, vectors, s.get("epsilon", 1e-5), s.get("r", 0),
+                                  s.get("alpha", 0.2))
+    if method == "nearswap":
+        return merge_formulas.nearswap(base, vectors, s.get("t"))
+    if method == "sce":
+        return merge_formulas.sce(base, vectors, s.get("select_topk", 1))
+    if method == "arcee_fusion":
+        return merge_formulas.arcee_fusion(base, vectors, rows)
     return task(method, s, models, name, base, vectors, columns)
 
 
 # Configurations.
 
+NEW = ("nearswap", "ram", "ramplus_tl", "multislerp", "karcher", "sce", "arcee_fusion")
+
+
+def whole_parameters(method, config):
+    """Of the methods that merge_formulas.py has."""
+    of_all = config["parameters"]
+    if method in ("nearswap", "arcee_fusion"):
+        del config["models"][1:]
+    if method == "nearswap":
+        of_all["t"] = parameter(0, 0.5)
+    if method in ("ram", "ramplus_tl"):
+        of_all["epsilon"] = parameter(0, 0.5)
+    if method == "ramplus_tl":
+        of_all["r"], of_all["alpha"] = numbers(-1, 2), numbers(0, 3)
+    if method == "multislerp":
+        of_all["weight"], config["models"][1]["parameters"] = 1, {"weight": parameter(0.2, 1.5)}
+        of_all["normalize_weights"] = bool(random.integers(2))
+        of_all["eps"] = parameter(1e-8, 1e-2)
+    if method == "karcher":
+        of_all["max_iter"], of_all["tol"] = numbers(0, 12), numbers(1e-9, 1e-3)
+    if method == "sce":
+        of_all["select_topk"] = parameter(0, 1)
+
+
 def make_config(method):
-    based = method not in ("linear", "slerp") and (method != "nuslerp" or random.random() < 0.5)
+    free = method in ("nuslerp", "multislerp", "karcher")
+    based = method not in ("linear", "slerp") and (not free or random.random() < 0.5)
     names = ["one", "other"] if based else ["base", "one"]
     config = {"merge_method": method, "parameters": {},
               "models": [{"model": f"./{n}.gguf"} for n in names]}
     of_all, of_one = config["parameters"], {}
     if based:
         config["base_model"] = "./base.gguf"
+    if method in NEW:
+        whole_parameters(method, config)
+        return config
     if method == "slerp":
         of_all["t"] = parameter(0, 1)
     if method not in ("slerp", "model_stock"):

@@ -17,10 +17,17 @@ struct merge_rule merge_rule_of(enum merge_method method, unsigned n, uint64_t r
 	struct merge_rule rule = { .method = method,
 				   .n = n,
 				   .normalize = method == MERGE_LINEAR || method == MERGE_TIES ||
-						method == MERGE_DELLA,
+						method == MERGE_DELLA || method == MERGE_MULTISLERP,
 				   .rescale = is_of(method, "dare") || is_of(method, "della"),
 				   .lambda = 0.9,
-				   .t = 0.4,
+				   .t = method == MERGE_NEARSWAP ? 0.003 : 0.4,
+				   .epsilon = 0.003,
+				   .r = 0.6,
+				   .alpha = 0.7,
+				   .eps = 1e-8,
+				   .tol = 1e-5,
+				   .max_iter = 10.0,
+				   .select_topk = 0.6,
 				   .rows = rows,
 				   .columns = columns };
 
@@ -291,15 +298,17 @@ double *merge_by_definition(const struct merge_rule *rule, const struct merge_mo
 		for (size_t e = 0; e < n; e++)
 			d[i][e] = (double)models->inputs[i][e] -
 				  (based ? (double)models->base[e] : 0.0);
-		if (rule->method >= MERGE_TASK_ARITHMETIC)
+		if (rule->method >= MERGE_TASK_ARITHMETIC && rule->method <= MERGE_BREADCRUMBS_TIES)
 			choose(rule, i, d[i]);
 	}
 	share = stock_share(rule, d, n);
+	const bool whole = merge_whole(rule, models, d, result);
+
 	if (rule->method == MERGE_SLERP || rule->method == MERGE_NUSLERP)
 		bend_all(rule, d[0], d[1]);
 	for (size_t e = 0; e < n; e++)
-		result[e] =
-			(based ? (double)models->base[e] : 0.0) + one_element(rule, d, e, share);
+		result[e] = (based ? (double)models->base[e] : 0.0) +
+			    (whole ? result[e] : one_element(rule, d, e, share));
 	for (unsigned i = 0; i < rule->n; i++)
 		free(d[i]);
 	return result;
@@ -327,22 +336,26 @@ void check_merge(const struct merge_rule *rule, const struct merge_models *model
 
 #define GOLDEN_VALUES 256
 
-static const char *const golden_names[] = { "blk.5.attn_norm.weight", "output_norm.weight" };
+static const char *const golden_names[] = { "blk.5.attn_norm.weight", "output_norm.weight",
+					    "made.weight" };
+static const uint64_t golden_rows[] = { 1, 1, 8 };
 
-/* nuslerp with a base is nuslerp_base there. */
-static struct merge_rule golden_rule(const char *method, const char *tensor)
+/* nuslerp with a base is nuslerp_base there. Returns the tensor's number. */
+static unsigned golden_rule(const char *method, const char *tensor, struct merge_rule *rule)
 {
-	struct merge_rule rule;
+	const char *base = strstr(method, "_base");
+	const size_t length = base ? (size_t)(base - method) : strlen(method);
 	enum merge_method found = 0;
+	unsigned t = 0;
 
-	while (strcmp(merge_method_names[found], method) != 0 &&
-	       strcmp(method, "nuslerp_base") != 0)
+	while (strlen(merge_method_names[found]) != length ||
+	       strncmp(merge_method_names[found], method, length) != 0)
 		assert_true(++found < MERGE_METHODS);
-	if (strcmp(method, "nuslerp_base") == 0)
-		found = MERGE_NUSLERP;
-	rule = merge_rule_of(found, 2, 1, GOLDEN_VALUES, tensor);
-	rule.has_base = strcmp(method, "nuslerp_base") == 0;
-	return rule;
+	while (strcmp(golden_names[t], tensor) != 0)
+		assert_true(++t < ARRAY_LENGTH(golden_names));
+	*rule = merge_rule_of(found, 2, golden_rows[t], GOLDEN_VALUES / golden_rows[t], tensor);
+	rule->has_base = base != NULL;
+	return t;
 }
 
 /* Little-endian. */
@@ -392,7 +405,7 @@ static double golden_figure(const float *result, const char *which)
 
 void check_golden_merges(merge_function *merge, void *context)
 {
-	struct merge_models models[] = { golden_models(0), golden_models(1) };
+	struct merge_models models[] = { golden_models(0), golden_models(1), golden_models(2) };
 	char method[32], tensor[64], which[16], line[160];
 	FILE *table = fopen("tests/unit/golden_merge.tsv", "r");
 	float result[GOLDEN_VALUES];
@@ -402,21 +415,19 @@ void check_golden_merges(merge_function *merge, void *context)
 	assert_non_null(table);
 	assert_non_null(fgets(line, sizeof(line), table));
 	for (; fgets(line, sizeof(line), table); lines++) {
+		struct merge_rule rule;
 		unsigned t;
 
 		assert_int_equal(sscanf(line, "%31s %63s %15s %lf", method, tensor, which, &value),
 				 4);
-		t = strcmp(tensor, golden_names[0]) != 0;
-		assert_string_equal(tensor, golden_names[t]);
-		const struct merge_rule rule = golden_rule(method, tensor);
-
+		t = golden_rule(method, tensor, &rule);
 		merge(context, &rule, &models[t], result);
 		if (!(fabs(golden_figure(result, which) - value) <= 2e-6 * fmax(1e-3, fabs(value))))
 			fail_msg("%s %s %s: %.9g", method, tensor, which,
 				 golden_figure(result, which));
 	}
-	assert_int_equal(lines, 13 * 2 * 50);
+	assert_int_equal(lines, 13 * 2 * 50 + 8 * 50);
 	fclose(table);
-	merge_models_free(&models[0]);
-	merge_models_free(&models[1]);
+	for (unsigned t = 0; t < ARRAY_LENGTH(models); t++)
+		merge_models_free(&models[t]);
 }

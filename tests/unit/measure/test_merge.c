@@ -31,6 +31,12 @@ static bool takes_two(enum merge_method method)
 	return method == MERGE_SLERP || method == MERGE_NUSLERP;
 }
 
+static bool takes_one(enum merge_method method)
+{
+	return method == MERGE_PASSTHROUGH || method == MERGE_NEARSWAP ||
+	       method == MERGE_ARCEE_FUSION;
+}
+
 static const uint64_t shapes[][2] = { { 1, 1 },	  { 1, 7 },   { 64, 1 },   { 3, 64 },  { 5, 65 },
 				      { 13, 77 }, { 2, 640 }, { 31, 128 }, { 1, 4096 } };
 
@@ -54,7 +60,7 @@ static void every_method_gives_what_its_definition_says(void **state)
 		for (unsigned n = 1; n <= MERGES_INPUTS; n++) {
 			struct merge_rule rule = merge_rule_of(method, n, 1, 1, "blk.0.w");
 
-			if (takes_two(method) ? n != 2 : method == MERGE_PASSTHROUGH && n != 1)
+			if (takes_two(method) ? n != 2 : takes_one(method) && n != 1)
 				continue;
 			check_shapes(rule);
 			rule.has_base = true;
@@ -118,7 +124,7 @@ static void each_input_has_its_own_density(void **state)
 	static const double densities[] = { 0.0, 1.0, 0.3, 1e-9, 0.999 };
 
 	(void)state;
-	for (enum merge_method method = MERGE_TIES; method < MERGE_METHODS; method++) {
+	for (enum merge_method method = MERGE_TIES; method <= MERGE_BREADCRUMBS_TIES; method++) {
 		struct merge_rule rule = merge_rule_of(method, 5, 1, 1, "w");
 
 		for (unsigned i = 0; i < 5; i++)
@@ -133,7 +139,7 @@ static void each_input_has_its_own_density(void **state)
 static void densities_of_0_and_1_keep_nothing_and_all(void **state)
 {
 	(void)state;
-	for (enum merge_method method = MERGE_TIES; method < MERGE_METHODS; method++) {
+	for (enum merge_method method = MERGE_TIES; method <= MERGE_BREADCRUMBS_TIES; method++) {
 		struct merge_rule rule = merge_rule_of(method, 2, 11, 70, "w"), all = rule;
 		struct merge_models models = merge_models_new(&rule, 3);
 		float result[770], expected[770];
@@ -154,6 +160,106 @@ static void densities_of_0_and_1_keep_nothing_and_all(void **state)
 		}
 		merge_models_free(&models);
 	}
+}
+
+/* multislerp averages vectors without a mean direction, and karcher stays at the first. */
+static void opposite_vectors_have_no_direction_of_their_own(void **state)
+{
+	static const enum merge_method both[] = { MERGE_MULTISLERP, MERGE_KARCHER };
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		struct merge_rule rule = merge_rule_of(both[k], 2, 3, 65, "w");
+		struct merge_models models = merge_models_new(&rule, 29);
+		float result[195];
+
+		rule.inputs[1].weight = 0.6;
+		for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+			models.inputs[1][e] = -3.0f * models.inputs[0][e];
+		merge_all(&rule, &models, 1, result);
+		for (size_t e = 0; e < ARRAY_LENGTH(result); e++) {
+			const float x = models.inputs[0][e];
+			const float expected = k ? 2.0f * x : -x;
+
+			assert_true(fabsf(result[e] - expected) <= 1e-6f * fabsf(expected));
+		}
+		merge_models_free(&models);
+	}
+}
+
+static void karcher_counts_short_vectors_by_their_length_alone(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_KARCHER, 3, 2, 70, "w");
+	struct merge_models models = merge_models_new(&rule, 31);
+	float result[140];
+
+	(void)state;
+	memset(models.inputs[0], 0, sizeof(result));
+	memset(models.inputs[2], 0, sizeof(result));
+	merge_all(&rule, &models, 1, result);
+	for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+		assert_true(fabsf(result[e] - models.inputs[1][e] / 3.0f) <= 1e-7f);
+	rule.tol = 1.0;
+	rule.max_iter = 0.0;
+	for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+		models.inputs[1][e] *= 1e-4f;
+	merge_all(&rule, &models, 1, result);
+	for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
+		assert_true(result[e] == 0.0f);
+	merge_models_free(&models);
+}
+
+static void sce_leaves_out_what_all_inputs_have_in_common(void **state)
+{
+	static const double shares[] = { 0.0, 1e-9, 0.5, 0.999, 1.0 };
+	static const unsigned passes[] = { 2, 2, 4, 4, 1 };
+	struct merge_rule rule = merge_rule_of(MERGE_SCE, 3, 2, 70, "w");
+	struct merge_models models = merge_models_new(&rule, 37);
+	float result[140];
+
+	(void)state;
+	memcpy(models.inputs[1], models.inputs[0], 100 * sizeof(float));
+	memcpy(models.inputs[2], models.inputs[0], 100 * sizeof(float));
+	for (size_t k = 0; k < ARRAY_LENGTH(shares); k++) {
+		unsigned n;
+
+		rule.select_topk = shares[k];
+		check_merge(&rule, &models);
+		n = merge_all(&rule, &models, 1, result);
+		assert_true(n == passes[k] || n == passes[k] - 1);
+		if (shares[k] < 1.0)
+			assert_memory_equal(result, models.base, 100 * sizeof(float));
+	}
+	merge_models_free(&models);
+}
+
+/* Of a tensor that mostly is the base's, every difference is larger than the quartiles. */
+static void arcee_fusion_takes_all_where_most_is_the_same(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_ARCEE_FUSION, 1, 4, 65, "w");
+	struct merge_models models = merge_models_new(&rule, 41);
+	float result[260];
+
+	(void)state;
+	memcpy(models.inputs[0], models.base, 200 * sizeof(float));
+	merge_all(&rule, &models, 1, result);
+	assert_memory_equal(result, models.inputs[0], sizeof(result));
+	merge_models_free(&models);
+}
+
+static void nearswap_takes_differences_up_to_t(void **state)
+{
+	struct merge_rule rule = merge_rule_of(MERGE_NEARSWAP, 1, 1, 3, "w");
+	float base[] = { 1.0f, 1.0f, 1.0f }, x[] = { 1.25f, 0.5f, 3.0f }, result[3];
+	const struct merge_models models = { base, { x } };
+
+	(void)state;
+	rule.t = 0.5;
+	merge_all(&rule, &models, 1, result);
+	assert_true(result[0] == 1.25f && result[1] == 0.5f && result[2] == 1.5f);
+	rule.t = -1.0;
+	merge_all(&rule, &models, 1, result);
+	assert_memory_equal(result, base, sizeof(base));
 }
 
 /* What holds for every method. */
@@ -184,7 +290,10 @@ static void passes_are_as_few_as_the_method_needs(void **state)
 		[MERGE_MODEL_STOCK] = 1, [MERGE_TIES] = 3,
 		[MERGE_DARE_LINEAR] = 1, [MERGE_DARE_TIES] = 1,
 		[MERGE_DELLA] = 1,	 [MERGE_DELLA_LINEAR] = 1,
-		[MERGE_BREADCRUMBS] = 3, [MERGE_BREADCRUMBS_TIES] = 3
+		[MERGE_BREADCRUMBS] = 3, [MERGE_BREADCRUMBS_TIES] = 3,
+		[MERGE_RAMPLUS_TL] = 1,	 [MERGE_MULTISLERP] = 1,
+		[MERGE_KARCHER] = 1,	 [MERGE_SCE] = 4,
+		[MERGE_ARCEE_FUSION] = 2
 	};
 	float result[640];
 
@@ -219,7 +328,8 @@ static void models_that_are_the_base_stay_it_to_the_bit(void **state)
 		for (size_t e = 0; e < ARRAY_LENGTH(result); e++)
 			assert_true(fabsf(result[e] - models.base[e]) <=
 				    FLT_EPSILON * fabsf(models.base[e]));
-		if (method != MERGE_SLERP && method != MERGE_NUSLERP)
+		if (method != MERGE_SLERP && method != MERGE_NUSLERP &&
+		    method != MERGE_MULTISLERP && method != MERGE_KARCHER)
 			assert_memory_equal(result, models.base, sizeof(result));
 		merge_models_free(&models);
 	}
@@ -334,7 +444,7 @@ static void passes_with_other_rows_do_no_harm(void **state)
 		for (merge_begin(&m, &rule, scratch); merge_needs_pass(&m); merge_end_pass(&m))
 			if (passes++ % 2)
 				merge_feed(&m, 3, models.base, inputs);
-		assert_true(passes <= 3);
+		assert_true(passes <= 4);
 		free(scratch);
 		merge_models_free(&models);
 	}

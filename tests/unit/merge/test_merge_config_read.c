@@ -153,7 +153,10 @@ static void every_method_has_its_name_and_is_read(void **state)
 		snprintf(text, sizeof(text), "merge_method: %s\n%smodels: [{model: a}%s]\n",
 			 merge_method_names[method],
 			 method >= MERGE_MODEL_STOCK ? "base_model: base\n" : "",
-			 method == MERGE_PASSTHROUGH ? "" : ", {model: b}");
+			 method == MERGE_PASSTHROUGH || method == MERGE_NEARSWAP ||
+					 method == MERGE_ARCEE_FUSION
+				 ? ""
+				 : ", {model: b}");
 		config = read_config(text);
 		assert_int_equal(config.method, method);
 		merge_config_release(&config);
@@ -213,7 +216,7 @@ static const struct {
 	{ LINEAR "slices: [{sources: [{model: a, layer_range: [0, 4]}, "
 		 "{model: b, layer_range: [1, 4]}]}]\n",
 	  "2:54", "its layers are not as many as those of \"a\"" },
-	{ "merge_method: sce\n" TWO, "1:15", "\"sce\" is no method that is supported" },
+	{ "merge_method: glue\n" TWO, "1:15", "\"glue\" is no method that is supported" },
 	{ "merge_method: [ties]\n" TWO, "1:15", "here has to be a method" },
 	{ "merge_method: linear\nmerge_method: linear\n", "2:1", "\"merge_method\"" },
 	{ LINEAR TWO "modules: {}\n", "5:1", "\"modules\"" },
@@ -227,8 +230,8 @@ static const struct {
 	{ LINEAR TWO "random_seed: 1\nparameters: {random_seed: 1}\n", "6:14", "\"random_seed\"" },
 	{ LINEAR TWO "parameters: [1]\n", "5:13", "here have to be parameters" },
 	{ LINEAR TWO "parameters: 1\n", "5:13", "" },
-	{ LINEAR TWO "parameters: {select_topk: 1}\n", "5:14",
-	  "\"select_topk\" is no parameter that is supported" },
+	{ LINEAR TWO "parameters: {topk: 1}\n", "5:14",
+	  "\"topk\" is no parameter that is supported" },
 	{ LINEAR TWO "parameters: {weight: 1, weight: 1}\n", "5:25", "\"weight\"" },
 	{ LINEAR TWO "parameters: {[a]: 1}\n", "5:14", "here has to be the name of a parameter" },
 	{ LINEAR TWO "parameters: {weight: x}\n", "5:22", "here has to be a number" },
@@ -252,6 +255,12 @@ static const struct {
 	{ LINEAR TWO "parameters: {t: 1}\n", "5:14", "linear has no use for \"t\"" },
 	{ LINEAR "models: [{model: a, parameters: {normalize: true}}]\n", "2:34",
 	  "\"normalize\" is no parameter of a single model" },
+	{ "merge_method: ram\nbase_model: x\n"
+	  "models: [{model: a, parameters: {epsilon: 0.1}}]\n",
+	  "3:34", "\"epsilon\" is no parameter of a single model" },
+	{ LINEAR TWO "parameters: {max_iter: 1001}\n", "5:24",
+	  "\"max_iter\" is between 0 and 1000" },
+	{ LINEAR TWO "parameters: {tol: -1}\n", "5:19", "\"tol\" is between 0 and 1" },
 	{ TIES TWO "parameters: {density: 1.5}\n", "6:23", "\"density\" is between 0 and 1" },
 	{ TIES TWO "parameters: {density: -0.5}\n", "6:23", "\"density\"" },
 	{ TIES "models: [{model: base}]\n", "3:1",
@@ -265,6 +274,10 @@ static const struct {
 	{ "merge_method: ties\n" TWO, "1:1", "ties needs \"base_model\"" },
 	{ "merge_method: passthrough\n" TWO, "2:1", "1 model, not of 2" },
 	{ "merge_method: nuslerp\nmodels: [{model: a}]\n", "2:1", "2 models, not of 1" },
+	{ "merge_method: nearswap\nbase_model: x\n" TWO, "3:1",
+	  "nearswap is of 1 model with the base model, not of 2" },
+	{ "merge_method: arcee_fusion\nbase_model: a\nmodels: [{model: a}]\n", "3:1",
+	  "arcee_fusion is of 1 model with the base model, not of 0" },
 	{ "merge_method: model_stock\nbase_model: x\nmodels: [{model: a}, {model: x}]\n", "3:1",
 	  "at least 2 models" },
 	{ "merge_method: slerp\nmodels: [{model: a}]\n", "2:1",

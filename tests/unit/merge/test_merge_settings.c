@@ -256,26 +256,69 @@ static void what_is_not_said_is_as_in_mergekit(void **state)
 		snprintf(text, sizeof(text),
 			 "merge_method: %s\nbase_model: base\nmodels: [{model: a}%s]\n%s",
 			 merge_method_names[method],
-			 method == MERGE_PASSTHROUGH ? ""
-			 : method == MERGE_SLERP     ? ", {model: base}"
-						     : ", {model: b}",
-			 method == MERGE_SLERP			    ? "parameters: {t: 1}\n"
+			 method == MERGE_PASSTHROUGH || method == MERGE_NEARSWAP ||
+					 method == MERGE_ARCEE_FUSION
+				 ? ""
+			 : method == MERGE_SLERP ? ", {model: base}"
+						 : ", {model: b}",
+			 merge_config_takes(method, MERGE_T)	    ? "parameters: {t: 1}\n"
 			 : merge_config_takes(method, MERGE_WEIGHT) ? "parameters: {weight: 1}\n"
 								    : "");
 		configure(scene, text);
 		rule_of(scene, "output.weight", -1);
 		assert_int_equal(scene->rule.method, method);
-		assert_int_equal(scene->rule.normalize, method == MERGE_LINEAR ||
-								method == MERGE_TIES ||
-								method == MERGE_DELLA);
+		assert_int_equal(scene->rule.normalize,
+				 method == MERGE_LINEAR || method == MERGE_TIES ||
+					 method == MERGE_DELLA || method == MERGE_MULTISLERP);
 		assert_int_equal(scene->rule.rescale, dare);
 		assert_int_equal(scene->rule.extent, MERGE_WHOLE);
 		assert_true(scene->rule.lambda == 1.0 && scene->rule.inputs[0].density == 1.0);
 		assert_true(scene->rule.inputs[0].gamma == 0.01);
 		assert_true(scene->rule.inputs[0].epsilon == 0.15);
 		assert_true(scene->rule.inputs[0].weight == 1.0);
+		assert_true(scene->rule.epsilon == 1e-5 && scene->rule.eps == 1e-8);
+		assert_true(scene->rule.r == 0.1 && scene->rule.alpha == 0.2);
+		assert_true(scene->rule.tol == 1e-5 && scene->rule.max_iter == 10.0);
+		assert_true(scene->rule.select_topk == 1.0);
 		assert_true(scene->rule.inputs[0].seed == XXH64("output.weight", 13, 42));
 	}
+}
+
+static void parameters_of_the_rule_are_those_of_the_configuration(void **state)
+{
+	struct scene *scene = *state;
+
+	configure(scene, "merge_method: ramplus_tl\nbase_model: c\nmodels: [{model: a}]\n"
+			 "parameters: {epsilon: 0.5, r: 2, alpha: 3}\n");
+	rule_of(scene, "output.weight", -1);
+	assert_true(scene->rule.epsilon == 0.5 && scene->rule.r == 2.0 && scene->rule.alpha == 3.0);
+	configure(scene, "merge_method: multislerp\nmodels: [{model: a}]\n"
+			 "parameters: {weight: 1, normalize_weights: false, eps: 0.25}\n");
+	rule_of(scene, "output.weight", -1);
+	assert_true(!scene->rule.normalize && scene->rule.eps == 0.25);
+	configure(scene, "merge_method: karcher\nmodels: [{model: a}]\n"
+			 "parameters: {max_iter: 3, tol: 0.125}\n");
+	rule_of(scene, "output.weight", -1);
+	assert_true(scene->rule.max_iter == 3.0 && scene->rule.tol == 0.125);
+	configure(scene, "merge_method: sce\nbase_model: c\nmodels: [{model: a}]\n"
+			 "parameters: {select_topk: [0, 1]}\n");
+	assert_true(rule_of(scene, "output.weight", 7)->select_topk == 1.0);
+}
+
+static void karcher_merges_the_base_model_too(void **state)
+{
+	struct scene *scene = *state;
+
+	configure(scene, "merge_method: karcher\nbase_model: c\nmodels: [{model: a}]\n");
+	assert_int_equal(rule_of(scene, "output.weight", -1)->n, 2);
+	assert_true(scene->sources[0] == 0 && scene->sources[1] == MERGE_CONFIG_NO_SOURCE);
+	configure(scene, "merge_method: karcher\nbase_model: c\n"
+			 "models: [{model: c}, {model: a}]\n");
+	assert_int_equal(rule_of(scene, "output.weight", -1)->n, 2);
+	assert_true(scene->sources[0] == 0 && scene->sources[1] == 1);
+	configure(scene, "merge_method: karcher\nbase_model: c\n"
+			 "slices: [{sources: [{model: a, layer_range: [0, 8]}]}]\n");
+	assert_int_equal(rule_of(scene, "output.weight", -1)->n, 1);
 }
 
 static void nuslerp_is_of_the_tensor_or_of_rows_or_of_columns(void **state)

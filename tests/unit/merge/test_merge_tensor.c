@@ -247,8 +247,8 @@ static void check_scene(struct scene *scene)
 static void merge_as_backing(void *context, const struct merge_rule *rule,
 			     const struct merge_models *models, float *result)
 {
-	const uint64_t ne[GGML_AXES] = { rule->columns, 1, 1, 1 };
-	const size_t n = to_size(rule->columns) * sizeof(*result);
+	const uint64_t ne[GGML_AXES] = { rule->columns, rule->rows, 1, 1 };
+	const size_t n = to_size(rule->rows * rule->columns) * sizeof(*result);
 	struct merge_models copies = { .base = new_values(n) };
 	struct backing *merged;
 	struct scene scene;
