@@ -88,7 +88,7 @@ enum merge_method {
 extern const char *const merge_method_names[MERGE_METHODS];
 
 /* What is one vector for nuslerp: the tensor (nuslerp_flatten, the default), each of its rows, or
- * each of its columns (nuslerp_row_wise). */
+ * each of its columns (nuslerp_row_wise); for model_stock the tensor, or each row (filter_wise). */
 enum merge_extent { MERGE_WHOLE, MERGE_ROWS, MERGE_COLUMNS };
 
 /* A model other than the base, and its parameters; those that a method does not know are not

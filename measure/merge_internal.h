@@ -53,7 +53,8 @@ double merge_sum_of_weights(const struct merge_rule *rule);
 /* Is each row, or each column, a vector of its own? */
 static inline bool merge_rows_apart(const struct merge_rule *rule)
 {
-	return rule->method == MERGE_NUSLERP && rule->extent == MERGE_ROWS;
+	return (rule->method == MERGE_NUSLERP || rule->method == MERGE_MODEL_STOCK) &&
+	       rule->extent == MERGE_ROWS;
 }
 
 static inline bool merge_columns_apart(const struct merge_rule *rule)

@@ -28,6 +28,7 @@ const char *const merge_config_parameters[MERGE_PARAMETERS] = {
 	[MERGE_SELECT_TOPK] = "select_topk",
 	[MERGE_R] = "r",
 	[MERGE_ALPHA] = "alpha",
+	[MERGE_FILTER_WISE] = "filter_wise",
 	[MERGE_INT8_MASK] = "int8_mask",
 };
 
@@ -40,7 +41,7 @@ static const unsigned uses[MERGE_METHODS] = {
 	[MERGE_PASSTHROUGH] = BIT(MERGE_SCALE),
 	[MERGE_SLERP] = BIT(MERGE_T),
 	[MERGE_NUSLERP] = BIT(MERGE_WEIGHT) | BIT(MERGE_FLATTEN) | BIT(MERGE_ROW_WISE),
-	[MERGE_MODEL_STOCK] = 0,
+	[MERGE_MODEL_STOCK] = BIT(MERGE_FILTER_WISE),
 	[MERGE_TASK_ARITHMETIC] = TASK,
 	[MERGE_TIES] = SPARSE,
 	[MERGE_DARE_LINEAR] = SPARSE,

@@ -209,9 +209,11 @@ static int fill_input(const struct lookup *lookup, const struct merge_source *so
 	return 0;
 }
 
-/* Of nuslerp. A tensor of one row, as norms are, is a vector as it is. */
+/* Of nuslerp and model_stock. A tensor of one row, as norms are, is a vector as it is. */
 static enum merge_extent get_extent(const struct lookup *lookup, uint64_t rows)
 {
+	if (lookup->config->method == MERGE_MODEL_STOCK)
+		return get_truth(lookup, MERGE_FILTER_WISE, false) ? MERGE_ROWS : MERGE_WHOLE;
 	if (lookup->config->method != MERGE_NUSLERP || get_truth(lookup, MERGE_FLATTEN, true))
 		return MERGE_WHOLE;
 	return rows > 1 && get_truth(lookup, MERGE_ROW_WISE, false) ? MERGE_COLUMNS : MERGE_ROWS;

@@ -149,8 +149,12 @@ def nuslerp(s, weights, vectors, base, rows):
     return base + np.concatenate([arc(t, *pair) for pair in zip(a, b)])
 
 
-def model_stock(base, vectors):
+def model_stock(base, vectors, rows=1):
     """None where the differences are opposite: the formula divides by zero, or by a rounding."""
+    if rows > 1:
+        parts = [model_stock(b, v) for b, *v in zip(*(t.reshape(rows, -1)
+                                                      for t in (base, *vectors)))]
+        return None if any(p is None for p in parts) else np.concatenate(parts)
     a, b = [v - base for v in vectors]
     cosine = np.clip(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-6), -1, 1)
     if cosine < -1 + 1e-9:
@@ -250,7 +254,7 @@ def expected(config, tensor, files):
     if method == "nuslerp":
         return nuslerp(s, weights, vectors, base * ("base_model" in config), rows)
     if method == "model_stock":
-        return model_stock(base, vectors)
+        return model_stock(base, vectors, rows if s.get("filter_wise", 0) else 1)
     if method == "karcher":
         vectors += [base] if "base_model" in config else []
         return merge_formulas.karcher(vectors, s.get("max_iter", 10), s.get("tol", 1e-5))
@@ -311,6 +315,8 @@ def make_config(method):
         of_all["t"] = parameter(0, 1)
     if method not in ("slerp", "model_stock"):
         of_all["weight"], of_one["weight"] = parameter(0.2, 1.5), parameter(0.2, 1.5)
+    if method == "model_stock":
+        of_all["filter_wise"] = bool(random.integers(2))
     if method == "nuslerp":
         of_all["nuslerp_flatten"] = bool(random.integers(2))
         of_all["nuslerp_row_wise"] = bool(random.integers(2))

@@ -261,6 +261,23 @@ static double stock_share(const struct merge_rule *rule, double *d[], size_t n)
 	return count * sum / (1.0 + (count - 1.0) * sum);
 }
 
+/* The share at each element, of its row or of all. */
+static void find_shares(const struct merge_rule *rule, double *d[], double *shares)
+{
+	const size_t n = to_size(rule->rows * rule->columns);
+	const size_t group = rule->extent == MERGE_ROWS ? to_size(rule->columns) : n;
+
+	for (size_t first = 0; first < n; first += group) {
+		double *part[MERGES_INPUTS];
+
+		for (unsigned i = 0; i < rule->n; i++)
+			part[i] = d[i] + first;
+		shares[first] = stock_share(rule, part, group);
+		for (size_t e = first; e < first + group; e++)
+			shares[e] = shares[first];
+	}
+}
+
 static double one_average(const struct merge_rule *rule, double *d[], size_t e)
 {
 	double sum = 0.0, weights = 0.0;
@@ -289,9 +306,10 @@ double *merge_by_definition(const struct merge_rule *rule, const struct merge_mo
 {
 	const size_t n = to_size(rule->rows * rule->columns);
 	const bool based = merge_uses_base(rule);
-	double *d[MERGES_INPUTS], *result = calloc(n, sizeof(*result)), share;
+	double *d[MERGES_INPUTS], *result = calloc(n, sizeof(*result));
+	double *shares = calloc(n, sizeof(*shares));
 
-	assert_non_null(result);
+	assert_true(result && shares);
 	for (unsigned i = 0; i < rule->n; i++) {
 		d[i] = calloc(n, sizeof(*d[i]));
 		assert_non_null(d[i]);
@@ -301,16 +319,17 @@ double *merge_by_definition(const struct merge_rule *rule, const struct merge_mo
 		if (rule->method >= MERGE_TASK_ARITHMETIC && rule->method <= MERGE_BREADCRUMBS_TIES)
 			choose(rule, i, d[i]);
 	}
-	share = stock_share(rule, d, n);
+	find_shares(rule, d, shares);
 	const bool whole = merge_whole(rule, models, d, result);
 
 	if (rule->method == MERGE_SLERP || rule->method == MERGE_NUSLERP)
 		bend_all(rule, d[0], d[1]);
 	for (size_t e = 0; e < n; e++)
 		result[e] = (based ? (double)models->base[e] : 0.0) +
-			    (whole ? result[e] : one_element(rule, d, e, share));
+			    (whole ? result[e] : one_element(rule, d, e, shares[e]));
 	for (unsigned i = 0; i < rule->n; i++)
 		free(d[i]);
+	free(shares);
 	return result;
 }
 

@@ -88,6 +88,21 @@ static void nuslerp_of_rows_and_columns_is_that_of_each(void **state)
 	check_shapes(rule);
 }
 
+static void model_stock_of_rows_is_that_of_each(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 4; n++) {
+		struct merge_rule rule = merge_rule_of(MERGE_MODEL_STOCK, n, 13, 77, "w");
+		struct merge_models models = merge_models_new(&rule, 3);
+		float result[13 * 77];
+
+		rule.extent = MERGE_ROWS;
+		check_merge(&rule, &models);
+		assert_int_equal(merge_all(&rule, &models, 1, result), 0);
+		merge_models_free(&models);
+	}
+}
+
 /* Rounding leaves the cosine of opposite vectors a little above -1: the sine of such an angle must
  * not be divided by. */
 static void nuslerp_of_opposite_vectors_is_their_average(void **state)

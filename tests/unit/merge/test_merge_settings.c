@@ -305,6 +305,18 @@ static void parameters_of_the_rule_are_those_of_the_configuration(void **state)
 	assert_true(rule_of(scene, "output.weight", 7)->select_topk == 1.0);
 }
 
+static void model_stock_is_of_the_tensor_or_of_rows(void **state)
+{
+	struct scene *scene = *state;
+
+	configure(scene, "merge_method: model_stock\nmodels: [{model: a}, {model: b}]\n"
+			 "base_model: c\nparameters: {filter_wise: true}\n");
+	assert_int_equal(rule_of(scene, "output.weight", -1)->extent, MERGE_ROWS);
+	configure(scene, "merge_method: model_stock\nmodels: [{model: a}, {model: b}]\n"
+			 "base_model: c\nparameters: {filter_wise: false}\n");
+	assert_int_equal(rule_of(scene, "output.weight", -1)->extent, MERGE_WHOLE);
+}
+
 static void karcher_merges_the_base_model_too(void **state)
 {
 	struct scene *scene = *state;
