@@ -4,8 +4,10 @@
 #include "dequant.h"
 #include "error.h"
 #include "organ.h"
+#include "reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static bool ends_with(const char *name, size_t length, const char *end)
@@ -31,6 +33,16 @@ bool pair_is_flipped(const char *target, size_t length)
 
 	return length == strlen(name) ? memcmp(target, name, length) == 0
 				      : ends_with(target, length, name);
+}
+
+float pair_alpha(const struct gguf *gguf)
+{
+	const struct kv *kv = gguf_find(gguf, PAIR_ALPHA_KEY);
+	const uint32_t bits = kv ? (uint32_t)kv->scalar : 0;
+	float alpha;
+
+	memcpy(&alpha, &bits, sizeof(alpha));
+	return kv && kv->type == KV_F32 && isfinite(alpha) ? alpha : 0.0f;
 }
 
 uint64_t pair_rank(const struct organ *a, bool flipped)

@@ -16,7 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The key that says what a pair's product is divided by its rank with, a number of type F32. */
+#define PAIR_ALPHA_KEY "adapter.lora.alpha"
+
 struct error;
+struct gguf;
 struct organ;
 
 enum pair_half { PAIR_A, PAIR_B, PAIR_NONE };
@@ -39,6 +43,9 @@ int pair_fits(const struct organ *target, const struct organ *a, const struct or
 /* The halves of that rank for that organ, of type F32, whose names are the organ's. False: they
  * would be too large. */
 bool pair_of_rank(const struct organ *target, uint64_t rank, struct organ *a, struct organ *b);
+
+/* The alpha of an adapter's file. 0: it has none. */
+float pair_alpha(const struct gguf *gguf);
 
 /* Of a pair that fits. */
 uint64_t pair_rank(const struct organ *a, bool flipped);

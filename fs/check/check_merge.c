@@ -8,6 +8,8 @@
 #include "fs/model/merge_force.h"
 #include "fs/model/model.h"
 #include "fs/util/plural.h"
+#include "gguf/pair.h"
+#include "gguf/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,6 +39,15 @@ void check_merge_tokenizer(const struct merge_state *state, struct finding *find
 		finding_set(finding, VERDICT_OK, "merge: all models have the base's");
 }
 
+/* An adapter of one of the models has pairs alone. */
+static bool is_adapter(const struct gguf *gguf)
+{
+	size_t target;
+
+	return gguf->n_tensors > 0 &&
+	       pair_half(gguf->tensors[0].name, gguf->tensors[0].name_length, &target) != PAIR_NONE;
+}
+
 /* The file's name. */
 static const char *name_of(const char *path)
 {
@@ -57,7 +68,7 @@ int check_merge_lineage(const struct merge_state *state, const struct model *mod
 		double likeness;
 		int rc;
 
-		if (!donor.file)
+		if (!donor.file || is_adapter(donor.gguf))
 			continue;
 		rc = check_lineage_cosines(&host, &donor, halt, &of_model, &likeness);
 		if (rc < 0)

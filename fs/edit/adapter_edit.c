@@ -15,6 +15,7 @@
 #include "fs/model/model.h"
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
+#include "gguf/pair.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -351,7 +352,7 @@ static float donors_alpha(const struct donor *donor)
 		gguf = gguf_read(&source, NULL);
 	}
 	if (gguf)
-		alpha = adapters_alpha(gguf);
+		alpha = pair_alpha(gguf);
 	gguf_free(gguf);
 	backing_unref(file);
 	return alpha;

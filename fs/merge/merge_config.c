@@ -117,6 +117,7 @@ static void release_slice(struct merge_slice *slice)
 {
 	for (size_t i = 0; i < slice->n; i++) {
 		free(slice->sources[i].model);
+		free(slice->sources[i].lora);
 		release_parameters(&slice->sources[i].parameters);
 	}
 	free(slice->sources);
@@ -129,6 +130,7 @@ void merge_config_release(struct merge_config *config)
 		release_slice(&config->slices[i]);
 	free(config->slices);
 	free(config->base_model);
+	free(config->base_lora);
 	release_parameters(&config->parameters);
 	*config = (struct merge_config){ 0 };
 }
@@ -177,19 +179,26 @@ static int check_base(const struct merge_parameters *parameters, struct error *e
 	return 0;
 }
 
+/* The same model with the same adapter, or both without? */
+static bool is_same(const char *model, const char *lora, const struct merge_source *source)
+{
+	return strcmp(model, source->model) == 0 &&
+	       (lora && source->lora ? strcmp(lora, source->lora) == 0 : lora == source->lora);
+}
+
 static int check_source(const struct merge_config *config, struct merge_slice *slice, size_t i,
 			struct error *err)
 {
 	const struct merge_source *source = &slice->sources[i];
 
 	for (size_t j = 0; j < i; j++)
-		if (strcmp(slice->sources[j].model, source->model) == 0)
+		if (is_same(source->model, source->lora, &slice->sources[j]))
 			return refuse(err, source, "\"%s\" is there twice",
 				      merge_config_shown(source->model).text);
 	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
 		return refuse(err, source, "its layers are not as many as those of \"%s\"",
 			      merge_config_shown(slice->sources[0].model).text);
-	if (config->base_model && strcmp(config->base_model, source->model) == 0)
+	if (config->base_model && is_same(config->base_model, config->base_lora, source))
 		slice->base = i;
 	if (slice->base == i && merge_config_needs_base(config))
 		return check_base(&source->parameters, err);

@@ -3,7 +3,8 @@
  * and mergekit/config.py, as of 2026), YAML, as a structure.
  *
  *	merge_method: ties		those of measure/merge.h, by the same names
- *	base_model: base.gguf
+ *	base_model: base.gguf		as each model, a name, MODEL+ADAPTER, or the mapping
+ *					{model: MODEL, lora: ADAPTER}; either may be {path: NAME}
  *	models:				or slices
  *	- model: donor.gguf
  *	  parameters:			of this model
@@ -91,6 +92,7 @@ struct merge_parameters {
 
 struct merge_source {
 	char *model;	     /* as it is written */
+	char *lora;	     /* an adapter that is merged into it before; NULL: there is none */
 	uint64_t from, to;   /* blocks of a slice; 0 and 0 in models */
 	size_t line, column; /* from 1 on */
 	struct merge_parameters parameters;
@@ -108,6 +110,7 @@ struct merge_slice {
 struct merge_config {
 	enum merge_method method;
 	char *base_model;	       /* NULL: none is named */
+	char *base_lora;	       /* as the lora of a source */
 	size_t base_line, base_column; /* from 1 on, of its name */
 	bool sliced;		       /* false: one slice, of all blocks there are */
 	size_t n;

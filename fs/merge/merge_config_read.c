@@ -5,6 +5,7 @@
 #include "fs/merge/merge_config_internal.h"
 #include "fs/merge/merge_tensor.h"
 #include "fs/util/array_grown.h"
+#include "fs/util/url.h"
 #include "gguf/error.h"
 #include "gguf/quant.h"
 
@@ -43,25 +44,32 @@ int merge_read_mapping(struct config_reader *reader, const struct config_key *ke
 
 /* Words. */
 
-int merge_expect_word(struct config_reader *reader, const char *what)
+/* The event is a scalar with something in it. */
+static int check_word(struct config_reader *reader, const char *what)
 {
-	size_t n;
-	int rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, what);
-	const char *value;
+	size_t n = 0;
+	const char *value = NULL;
 
-	if (rc < 0)
-		return rc;
-	value = yaml_reader_value(&reader->yaml, &n);
+	if (reader->yaml.event.type == YAML_SCALAR_EVENT)
+		value = yaml_reader_value(&reader->yaml, &n);
 	if (n == 0 || n > MERGE_CONFIG_MODEL_LENGTH || memchr(value, '\0', n))
 		return refuse(reader, "here has to be %s", what);
 	return 0;
 }
 
-int merge_read_text(struct config_reader *reader, const char *what, char **text)
+int merge_expect_word(struct config_reader *reader, const char *what)
+{
+	const int rc = yaml_reader_next(&reader->yaml);
+
+	return rc == 0 ? check_word(reader, what) : rc;
+}
+
+/* The event, kept in memory from malloc(). */
+static int take_text(struct config_reader *reader, const char *what, char **text)
 {
 	size_t n;
 	const char *value;
-	int rc = merge_expect_word(reader, what);
+	const int rc = check_word(reader, what);
 
 	if (rc < 0)
 		return rc;
@@ -73,13 +81,105 @@ int merge_read_text(struct config_reader *reader, const char *what, char **text)
 	return 0;
 }
 
+int merge_read_text(struct config_reader *reader, const char *what, char **text)
+{
+	const int rc = yaml_reader_next(&reader->yaml);
+
+	return rc == 0 ? take_text(reader, what, text) : rc;
+}
+
+/* Models with adapters. */
+
+struct model_reference {
+	char **model, **lora;
+};
+
+static int read_path_key(struct config_reader *reader, void *into)
+{
+	return merge_read_text(reader, "a path", into);
+}
+
+/* A name, or a mapping of its path. */
+static int read_path(struct config_reader *reader, const char *what, char **path)
+{
+	static const struct config_key keys[] = { { "path", read_path_key } };
+	unsigned seen;
+	int rc = yaml_reader_next(&reader->yaml);
+
+	if (rc < 0 || reader->yaml.event.type != YAML_MAPPING_START_EVENT)
+		return rc < 0 ? rc : take_text(reader, what, path);
+	rc = merge_read_mapping(reader, keys, 1, path, &seen);
+	return rc == 0 && !*path ? refuse(reader, "here \"path\" is missing") : rc;
+}
+
+static int read_reference_model(struct config_reader *reader, void *into)
+{
+	const struct model_reference *reference = into;
+
+	if (*reference->model)
+		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+	return read_path(reader, "a model", reference->model);
+}
+
+static int read_path_alone(struct config_reader *reader, void *into)
+{
+	const struct model_reference *reference = into;
+
+	if (*reference->model)
+		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+	return merge_read_text(reader, "a path", reference->model);
+}
+
+static int read_reference_lora(struct config_reader *reader, void *into)
+{
+	const struct model_reference *reference = into;
+
+	return read_path(reader, "an adapter", reference->lora);
+}
+
+/* MODEL+ADAPTER, which is no URL. A name like "r+.gguf" is that of a model. */
+static int split(struct config_reader *reader, const struct model_reference *reference)
+{
+	char *plus = url_is_remote(*reference->model) || url_is_file(*reference->model)
+			     ? NULL
+			     : strchr(*reference->model, '+');
+
+	if (!plus || plus == *reference->model || plus[1] == '\0' || plus[1] == '.')
+		return 0;
+	if (strchr(plus + 1, '+'))
+		return refuse(reader, "a model has at most one adapter, MODEL+ADAPTER; a name with "
+				      "\"+\" is written {path: NAME}");
+	*reference->lora = strdup(plus + 1);
+	*plus = '\0';
+	return *reference->lora ? 0 : yaml_reader_out_of_memory(&reader->yaml);
+}
+
+static int read_reference(struct config_reader *reader, char **model, char **lora)
+{
+	static const struct config_key keys[] = { { "model", read_reference_model },
+						  { "lora", read_reference_lora },
+						  { "path", read_path_alone } };
+	struct model_reference reference = { model, lora };
+	unsigned seen;
+	int rc = yaml_reader_next(&reader->yaml);
+
+	if (rc < 0)
+		return rc;
+	if (reader->yaml.event.type != YAML_MAPPING_START_EVENT) {
+		rc = take_text(reader, "a model", model);
+		return rc == 0 ? split(reader, &reference) : rc;
+	}
+	rc = merge_read_mapping(reader, keys, 3, &reference, &seen);
+	return rc == 0 && !*model ? refuse(reader, "here \"model\" is missing") : rc;
+}
+
 /* Models and slices. */
 
 static int read_model(struct config_reader *reader, void *into)
 {
 	struct merge_source *source = into;
 
-	return merge_read_text(reader, "a model", &source->model);
+	return read_reference(reader, &source->model, &source->lora);
 }
 
 static int read_block(struct config_reader *reader, uint64_t *block)
@@ -262,7 +362,7 @@ static int read_method(struct config_reader *reader, void *into)
 static int read_base_model(struct config_reader *reader, void *into)
 {
 	struct merge_config *config = reader->config;
-	const int rc = merge_read_text(reader, "a model", &config->base_model);
+	const int rc = read_reference(reader, &config->base_model, &config->base_lora);
 
 	(void)into;
 	merge_set_place(reader, &config->base_line, &config->base_column);

@@ -4,6 +4,8 @@
  * slices are walked one after the other, so that each tensor is looked up once for each source. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
+#include "fs/tensor/matrix_cache.h"
 #include "fs/util/array_grown.h"
 #include "gguf/arena.h"
 #include "gguf/names.h"
@@ -66,8 +68,11 @@ static struct merge_plan_tensor *add_tensor(struct planner *planner, uint32_t le
 static void set_sources(const struct planner *planner, struct plan_place *at)
 {
 	at->slice = &planner->config->slices[at->place.slice];
-	for (size_t i = 0; i < at->slice->n; i++)
+	for (size_t i = 0; i < at->slice->n; i++) {
 		at->sources[i] = plan_model_named(planner, at->slice->sources[i].model);
+		at->loras[i] = plan_model_named(planner, at->slice->sources[i].lora);
+	}
+	at->base_lora = plan_model_named(planner, planner->config->base_lora);
 	at->base = plan_model_named(planner, planner->config->base_model);
 }
 
@@ -174,8 +179,9 @@ static int compare_tokenizers(struct planner *planner)
 	plan->other_tokenizer = SIZE_MAX;
 	for (size_t i = 0; i < plan->n_models && plan->other_tokenizer == SIZE_MAX; i++) {
 		const struct plan_model *model = &planner->models[i];
-		const int rc =
-			plan->models[i].is_form ? 1 : plan_same_tokenizer(&planner->form, model);
+		const int rc = plan->models[i].is_form || model->is_adapter
+				       ? 1
+				       : plan_same_tokenizer(&planner->form, model);
 
 		if (rc == -ENOMEM)
 			return plan_out_of_memory(planner);
@@ -245,6 +251,10 @@ void merge_plan_free(struct merge_plan *plan)
 		base_close(&plan->models[i].base);
 		free(plan->models[i].path);
 	}
+	for (size_t i = 0; i < plan->n_adapted; i++)
+		backing_unref(plan->adapted[i]);
+	free(plan->adapted);
+	matrix_cache_unref(plan->matrices);
 	free(plan->models);
 	free(plan->tensors);
 	arena_free(plan->arena);

@@ -21,6 +21,7 @@ struct merge_model {
 	const char *written; /* as in the configuration, which is borrowed */
 	char *path;	     /* absolute, or what it is told by */
 	struct base base;
+	bool is_adapter;
 	bool is_form; /* it is the form's very file, which is read in place of its own */
 	char fingerprint[FINGERPRINT_TEXT]; /* empty of the form */
 };
@@ -70,13 +71,18 @@ struct merge_plan {
 	/* The first model whose tokenizer is another than the form's; or SIZE_MAX. */
 	size_t other_tokenizer;
 	struct arena *arena;
+	/* Tensors of models with their adapters, n_adapted of them, which tensors refer to. */
+	size_t n_adapted;
+	struct backing **adapted;
+	struct matrix_cache *matrices; /* of adapters */
 };
 
 /* The plan of a configuration, which outlives it. What is learnt is merged; tables of rope factors
  * and of whole numbers stay the form's, or go with the block of a slice that they are in.
  *
  * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; what params->open() said; EINVAL:
- * what merge_settings() refuses, and a model of another architecture, of which a shard is missing,
+ * what merge_settings() refuses, an adapter that does not fit its model, and a model of another
+ * architecture, of which a shard is missing,
  * without a tensor that another has or with one that another has not, with one of another shape or
  * of a type that cannot be decoded, with rows longer than MERGE_ROW_MAX, without such a block. All
  * but the first two with the line and column of what is named there. More rows in token_embd or

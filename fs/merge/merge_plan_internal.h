@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 struct gguf_tensor;
+struct merge_data;
 struct merge_plan_tensor;
 
 /* "blk.N." with an N from there on names no block. So many a result has at most, too. */
@@ -23,6 +24,7 @@ struct plan_model {
 	const struct gguf *gguf;
 	const char *name;    /* as it may be shown; NULL: the form */
 	size_t line, column; /* where it is named first */
+	bool is_adapter;     /* it has pairs (gguf/pair.h), and none of what follows */
 	/* Its tensors by their blocks: those of block b are numbers[starts[b]] and on, up to
 	 * starts[b + 1]; those of none are there as of one more block. */
 	uint64_t blocks;
@@ -33,7 +35,8 @@ struct planner {
 	const struct merge_config *config;
 	const struct merge_plan_params *params;
 	struct merge_plan *plan;
-	size_t room, added;	   /* of the plan's tensors */
+	size_t room, added; /* of the plan's tensors */
+	size_t adapted_room;
 	struct names *names;	   /* of models, as they are written */
 	struct plan_model *models; /* as the plan's */
 	struct plan_model form;
@@ -50,6 +53,8 @@ struct plan_place {
 	const struct merge_slice *slice;
 	const struct plan_model *sources[MERGE_CONFIG_SOURCES];
 	const struct plan_model *base; /* NULL: none is named */
+	/* The adapters of these; NULL: it has none. */
+	const struct plan_model *loras[MERGE_CONFIG_SOURCES], *base_lora;
 };
 
 #define plan_refuse(planner, place, format, ...)                                            \
@@ -74,6 +79,16 @@ const struct plan_model *plan_model_named(const struct planner *planner, const c
 
 /* The numbers of the tensors of a block, which is at most model->blocks: that is of none. */
 const uint32_t *plan_model_block(const struct plan_model *model, uint64_t block, size_t *n);
+
+/* merge_plan_adapters.c */
+
+/* Does every adapter that is named fit the model that it is named with? */
+int plan_check_adapters(const struct planner *planner);
+
+/* Where data is that of the model's tensor, it becomes that with the adapter, if that changes it.
+ * adapter: NULL is fine. */
+int plan_adapt(struct planner *planner, const struct plan_model *adapter,
+	       const struct gguf_tensor *tensor, struct merge_data *data);
 
 /* merge_plan_keys.c: is it the same in both? 1, 0 or -errno, and no error is set. */
 

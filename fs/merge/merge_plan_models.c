@@ -86,13 +86,17 @@ static const char *shown_name(const struct planner *planner, const char *written
 	return copy;
 }
 
-static int add_name(struct planner *planner, const char *written, size_t line, size_t column)
+static int add_name(struct planner *planner, const char *written, bool is_adapter, size_t line,
+		    size_t column)
 {
 	struct merge_plan *plan = planner->plan;
-	struct plan_model model = { .line = line, .column = column };
+	struct plan_model model = { .line = line, .column = column, .is_adapter = is_adapter };
 	const int rc =
 		names_add(planner->names, written, strlen(written), (uint32_t)plan->n_models);
 
+	if (rc == -EEXIST && plan_model_named(planner, written)->is_adapter != is_adapter)
+		return plan_refuse(planner, &model, "\"%s\" is a model and an adapter at once",
+				   merge_config_shown(written).text);
 	if (rc == -EEXIST)
 		return 0;
 	if (rc < 0)
@@ -104,8 +108,18 @@ static int add_name(struct planner *planner, const char *written, size_t line, s
 	if (!model.name)
 		return plan_out_of_memory(planner);
 	plan->models[plan->n_models].written = written;
+	plan->models[plan->n_models].is_adapter = is_adapter;
 	planner->models[plan->n_models++] = model;
 	return 0;
+}
+
+/* A model, and its adapter if that is not NULL. */
+static int add_pair(struct planner *planner, const char *model, const char *lora, size_t line,
+		    size_t column)
+{
+	const int rc = add_name(planner, model, false, line, column);
+
+	return rc == 0 && lora ? add_name(planner, lora, true, line, column) : rc;
 }
 
 static int add_names(struct planner *planner)
@@ -114,12 +128,14 @@ static int add_names(struct planner *planner)
 	int rc = 0;
 
 	if (config->base_model)
-		rc = add_name(planner, config->base_model, config->base_line, config->base_column);
+		rc = add_pair(planner, config->base_model, config->base_lora, config->base_line,
+			      config->base_column);
 	for (size_t i = 0; i < config->n; i++)
 		for (size_t k = 0; rc == 0 && k < config->slices[i].n; k++) {
 			const struct merge_source *source = &config->slices[i].sources[k];
 
-			rc = add_name(planner, source->model, source->line, source->column);
+			rc = add_pair(planner, source->model, source->lora, source->line,
+				      source->column);
 		}
 	return rc;
 }
@@ -239,7 +255,7 @@ static int take_fingerprint(const struct planner *planner, struct merge_model *o
 /* Where there are no slices, blocks of one number are merged. */
 static int check_blocks(const struct planner *planner, const struct plan_model *model)
 {
-	if (planner->config->sliced || model->blocks == planner->form.blocks)
+	if (planner->config->sliced || model->is_adapter || model->blocks == planner->form.blocks)
 		return 0;
 	return plan_refuse(planner, model,
 			   "\"%.60s\" has %" PRIu64 " blocks, the model that it is merged into "
@@ -276,7 +292,7 @@ static int open_all(struct planner *planner)
 			rc = open_model(planner, &plan->models[i], &planner->models[i]);
 		if (rc == 0)
 			rc = check_architecture(planner, &planner->models[i]);
-		if (rc == 0)
+		if (rc == 0 && !planner->models[i].is_adapter)
 			rc = plan_model_index(planner, &planner->models[i]);
 		if (rc == 0)
 			rc = check_blocks(planner, &planner->models[i]);
@@ -298,5 +314,7 @@ int plan_models_open(struct planner *planner)
 	rc = add_names(planner);
 	if (rc == 0)
 		rc = open_all(planner);
-	return rc == 0 ? check_ranges(planner) : rc;
+	if (rc == 0)
+		rc = check_ranges(planner);
+	return rc == 0 ? plan_check_adapters(planner) : rc;
 }

@@ -127,6 +127,11 @@ static int check_type(const struct planner *planner, const struct plan_model *mo
 			   found->name, model->name, type_name(found->type, scratch));
 }
 
+static const struct plan_model *adapter_of(const struct plan_place *at, size_t source)
+{
+	return source == MERGE_CONFIG_NO_SOURCE ? at->base_lora : at->loras[source];
+}
+
 /* What a model brings to the merge. */
 
 static struct merge_data data_of(const struct plan_model *model, const struct gguf_tensor *tensor)
@@ -135,7 +140,7 @@ static struct merge_data data_of(const struct plan_model *model, const struct gg
 }
 
 /* The source's tensor for the one with that name and shape. */
-static int find_data(const struct planner *planner, const struct plan_place *at, size_t source,
+static int find_data(struct planner *planner, const struct plan_place *at, size_t source,
 		     const struct gguf_tensor *shaped, const struct gguf_tensor **found,
 		     struct merge_data *data)
 {
@@ -148,15 +153,19 @@ static int find_data(const struct planner *planner, const struct plan_place *at,
 		return refuse_missing(planner, model, name);
 	*data = data_of(model, *found);
 	rc = check_shape(planner, model, *found, shaped);
-	return rc == 0 ? check_type(planner, model, *found, true) : rc;
+	if (rc == 0)
+		rc = check_type(planner, model, *found, true);
+	return rc == 0 ? plan_adapt(planner, adapter_of(at, source), *found, data) : rc;
 }
 
-/* Does it come out of the rule with the very bytes that it has? */
-static bool passes_through(const struct planner *planner, const struct merge_tensor *tensor)
+/* Does it come out of the rule with the very bytes that it has in the model's file? */
+static bool passes_through(const struct planner *planner, const struct plan_model *model,
+			   const struct merge_tensor *tensor)
 {
 	const uint32_t dtype = planner->config->dtype, type = tensor->inputs[0].type;
 
-	return tensor->rule.method == MERGE_PASSTHROUGH && tensor->rule.inputs[0].weight == 1.0 &&
+	return tensor->inputs[0].file == model->file && tensor->rule.method == MERGE_PASSTHROUGH &&
+	       tensor->rule.inputs[0].weight == 1.0 &&
 	       (dtype == MERGE_TYPE_AS_IS ||
 		merge_tensor_type(type, tensor->ne, dtype, ENCODE_KEEP) == type);
 }
@@ -197,7 +206,7 @@ static int plan_weight(struct planner *planner, const struct plan_place *at,
 		rc = find_data(planner, at, sources[n], shaped, &found[n], &tensor->base);
 		n++;
 	}
-	if (rc == 0 && passes_through(planner, tensor)) {
+	if (rc == 0 && passes_through(planner, model_of(at, sources[0]), tensor)) {
 		pass_through(planner, result, tensor->inputs[0]);
 		return 0;
 	}

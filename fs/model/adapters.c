@@ -8,6 +8,7 @@
 #include "fs/storage/backing.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
+#include "gguf/pair.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,9 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The key that says what an adapter's product is divided by its rank with. */
-#define ALPHA_KEY "adapter.lora.alpha"
 
 static const char *const endings[] = {
 	[ADAPTER_GGUF] = ".gguf", [ADAPTER_SCALE] = ".scale", [ADAPTER_ALPHA] = ".alpha"
@@ -162,16 +160,6 @@ bool adapters_is_half(const struct model *model, uint32_t slot)
 	       model->places[slot].klass == CLASS_ADAPTERS;
 }
 
-float adapters_alpha(const struct gguf *gguf)
-{
-	const struct kv *kv = gguf_find(gguf, ALPHA_KEY);
-	const uint32_t bits = kv ? (uint32_t)kv->scalar : 0;
-	float alpha;
-
-	memcpy(&alpha, &bits, sizeof(alpha));
-	return kv && kv->type == KV_F32 && isfinite(alpha) ? alpha : 0.0f;
-}
-
 struct importance_matrix *adapters_importance(const struct model *model)
 {
 	struct adapters *adapters = model->adapters;
@@ -218,7 +206,7 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 	pthread_mutex_lock(&adapters->lock);
 	entry->link = link;
 	entry->gguf = gguf;
-	entry->alpha = gguf ? adapters_alpha(gguf) : 0.0f;
+	entry->alpha = gguf ? pair_alpha(gguf) : 0.0f;
 	if (!link)
 		memset(&entry->settings[ADAPTER_SCALE], 0, sizeof(struct adapter_setting));
 	pthread_mutex_unlock(&adapters->lock);
@@ -289,7 +277,7 @@ static bool own_alpha(struct model *model, float *alpha)
 	int rc;
 
 	if (model->adapters->apply || !has_pairs_in_base(model) ||
-	    !metadata_find(model->metadata, ALPHA_KEY, &i))
+	    !metadata_find(model->metadata, PAIR_ALPHA_KEY, &i))
 		return false;
 	metadatum = metadata_get(model->metadata, i, &rc);
 	if (metadatum)

@@ -143,9 +143,6 @@ bool adapters_copied_alpha(struct model *model, float *alpha);
 /* A donor says that alpha. Is it another one than the last that was noted? */
 bool adapters_note_alpha(struct model *model, float alpha);
 
-/* The alpha that an adapter's GGUF says; 0: none. */
-float adapters_alpha(const struct gguf *gguf);
-
 struct adapter_line {
 	char *name;	  /* of its file in adapters/: "NAME.gguf", or "lora" of copied pairs */
 	float scale;	  /* the product is multiplied by it */

@@ -143,6 +143,43 @@ static void the_form_is_the_base_model_or_the_first_one(void **state)
 	}
 }
 
+static void a_model_may_have_an_adapter(void **state)
+{
+	static const struct {
+		const char *written, *model, *lora;
+	} cases[] = {
+		{ "a", "a", NULL },
+		{ "a+b", "a", "b" },
+		{ "{path: a}", "a", NULL },
+		{ "{path: a+b}", "a+b", NULL },
+		{ "{model: a, lora: b}", "a", "b" },
+		{ "{model: {path: a}, lora: {path: b+c}}", "a", "b+c" },
+		{ "r+.gguf", "r+.gguf", NULL },
+		{ "+b", "+b", NULL },
+		{ "a+", "a+", NULL },
+		{ "https://a/b+c", "https://a/b+c", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct merge_config config;
+		char text[160];
+
+		snprintf(
+			text, sizeof(text),
+			"merge_method: linear\nbase_model: %s\nmodels: [{model: %s}, {model: z}]\n",
+			cases[i].written, cases[i].written);
+		config = read_config(text);
+		assert_string_equal(config.base_model, cases[i].model);
+		assert_string_equal(config.slices[0].sources[0].model, cases[i].model);
+		assert_int_equal(config.slices[0].base, 0);
+		assert_int_equal(config.base_lora != NULL, cases[i].lora != NULL);
+		if (cases[i].lora)
+			assert_string_equal(config.slices[0].sources[0].lora, cases[i].lora);
+		merge_config_release(&config);
+	}
+}
+
 static void every_method_has_its_name_and_is_read(void **state)
 {
 	(void)state;
@@ -192,7 +229,16 @@ static const struct {
 	{ LINEAR "models: {}\n", "2:9", "here has to be a list of models" },
 	{ LINEAR "models: [a]\n", "2:10", "\"model\"" },
 	{ LINEAR "models: [{}]\n", "2:10", "here \"model\" is missing" },
-	{ LINEAR "models: [{model: {path: x}}]\n", "2:18", "here has to be a model" },
+	{ LINEAR "models: [{model: [x]}]\n", "2:18", "here has to be a model" },
+	{ LINEAR "models: [{model: {}}]\n", "2:19", "here \"model\" is missing" },
+	{ LINEAR "models: [{model: {lora: x}}]\n", "2:26", "" },
+	{ LINEAR "models: [{model: {model: {}}}]\n", "2:27", "here \"path\" is missing" },
+	{ LINEAR "models: [{model: {path: a, model: b}}]\n", "2:28", "\"model\" is there twice" },
+	{ LINEAR "models: [{model: {path: a, revision: b}}]\n", "2:28", "\"revision\"" },
+	{ LINEAR "models: [{model: {path: a, lora: [b]}}]\n", "2:34", "here has to be an adapter" },
+	{ LINEAR "models: [{model: a+b+c}]\n", "2:18", "a model has at most one adapter" },
+	{ LINEAR "models: [{model: a+b}, {model: {path: a, lora: b}}]\n", "2:24",
+	  "\"a\" is there twice" },
 	{ LINEAR "models: [{model: ''}]\n", "2:18", "" },
 	{ LINEAR "models: [{model: \"a\\0b\"}]\n", "2:18", "" },
 	{ LINEAR "models: [{model: a, layer_range: [0, 1]}]\n", "2:21",
