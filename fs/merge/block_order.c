@@ -131,10 +131,10 @@ char *block_order_config(const struct block_order *order, const char *model)
 		fputs("merge_method: passthrough\nslices:\n", out);
 	for (size_t i = 0, end; out && i < order->n; i = end) {
 		end = run_end(order, i);
-		fputs("- sources:\n  - model: '", out);
+		fputs("- sources:\n  - model: {path: '", out);
 		for (const char *c = model; *c; c++)
 			fputs((char[]){ *c, *c == '\'' ? '\'' : '\0', '\0' }, out);
-		fprintf(out, "'\n    layer_range: [%" PRIu32 ", %" PRIu32 "]\n", order->blocks[i],
+		fprintf(out, "'}\n    layer_range: [%" PRIu32 ", %" PRIu32 "]\n", order->blocks[i],
 			order->blocks[end - 1] + 1);
 	}
 	return end_text(out, &text);
@@ -152,6 +152,7 @@ static bool has_parameters(const struct merge_parameters *parameters)
 static bool is_plain(const struct merge_slice *slice, const char *model)
 {
 	return slice->n == 1 && strcmp(slice->sources[0].model, model) == 0 &&
+	       !slice->sources[0].lora && !slice->base_model.model &&
 	       slice->sources[0].from < slice->sources[0].to &&
 	       !has_parameters(&slice->parameters) &&
 	       !has_parameters(&slice->sources[0].parameters);
@@ -164,7 +165,7 @@ int block_order_of_config(const char *text, size_t size, struct block_order *ord
 	int rc = merge_config_read(text, size, &config, &err);
 	const char *model = rc == 0 ? merge_config_form(&config) : NULL;
 	bool plain = model && config.method == MERGE_PASSTHROUGH && config.sliced &&
-		     !config.base_model && config.dtype == MERGE_TYPE_AS_IS &&
+		     !config.base_model.model && config.dtype == MERGE_TYPE_AS_IS &&
 		     !has_parameters(&config.parameters);
 
 	*order = (struct block_order){ 0 };

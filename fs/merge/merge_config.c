@@ -66,8 +66,8 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
 
 const char *merge_config_form(const struct merge_config *config)
 {
-	if (config->base_model)
-		return config->base_model;
+	if (config->base_model.model)
+		return config->base_model.model;
 	return config->n && config->slices[0].n ? config->slices[0].sources[0].model : NULL;
 }
 
@@ -84,17 +84,23 @@ struct merge_shown merge_config_shown(const char *written)
 	return shown;
 }
 
-bool merge_config_needs_base(const struct merge_config *config)
+const struct merge_base_model *merge_config_base(const struct merge_config *config,
+						 const struct merge_slice *slice)
+{
+	return slice->base_model.model ? &slice->base_model : &config->base_model;
+}
+
+bool merge_config_needs_base(const struct merge_config *config, const struct merge_slice *slice)
 {
 	const struct merge_rule rule = { .method = config->method,
-					 .has_base = config->base_model != NULL };
+					 .has_base = merge_config_base(config, slice)->model };
 
 	return merge_uses_base(&rule);
 }
 
 bool merge_config_adds_base(const struct merge_config *config, const struct merge_slice *slice)
 {
-	return config->method == MERGE_KARCHER && !config->sliced && config->base_model &&
+	return config->method == MERGE_KARCHER && !config->sliced && config->base_model.model &&
 	       slice->base == MERGE_CONFIG_NO_SOURCE;
 }
 
@@ -113,6 +119,12 @@ static void release_parameters(struct merge_parameters *parameters)
 	}
 }
 
+static void release_base(struct merge_base_model *base)
+{
+	free(base->model);
+	free(base->lora);
+}
+
 static void release_slice(struct merge_slice *slice)
 {
 	for (size_t i = 0; i < slice->n; i++) {
@@ -121,6 +133,7 @@ static void release_slice(struct merge_slice *slice)
 		release_parameters(&slice->sources[i].parameters);
 	}
 	free(slice->sources);
+	release_base(&slice->base_model);
 	release_parameters(&slice->parameters);
 }
 
@@ -129,8 +142,7 @@ void merge_config_release(struct merge_config *config)
 	for (size_t i = 0; i < config->n; i++)
 		release_slice(&config->slices[i]);
 	free(config->slices);
-	free(config->base_model);
-	free(config->base_lora);
+	release_base(&config->base_model);
 	release_parameters(&config->parameters);
 	*config = (struct merge_config){ 0 };
 }
@@ -190,6 +202,7 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 			struct error *err)
 {
 	const struct merge_source *source = &slice->sources[i];
+	const struct merge_base_model *base = merge_config_base(config, slice);
 
 	for (size_t j = 0; j < i; j++)
 		if (is_same(source->model, source->lora, &slice->sources[j]))
@@ -198,9 +211,9 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
 		return refuse(err, source, "its layers are not as many as those of \"%s\"",
 			      merge_config_shown(slice->sources[0].model).text);
-	if (config->base_model && is_same(config->base_model, config->base_lora, source))
+	if (base->model && is_same(base->model, base->lora, source))
 		slice->base = i;
-	if (slice->base == i && merge_config_needs_base(config))
+	if (slice->base == i && merge_config_needs_base(config, slice))
 		return check_base(&source->parameters, err);
 	return check_parameters(config, &source->parameters, true, err);
 }
@@ -209,13 +222,14 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 static int check_slerp(const struct merge_config *config, const struct merge_slice *slice,
 		       struct error *err)
 {
+	const bool has_base = merge_config_base(config, slice)->model;
+
 	if (slice->base != MERGE_CONFIG_NO_SOURCE && slice->n != 2)
 		return refuse(err, slice, "slerp is of %s and one more, not of %zu models",
 			      "the base model", slice->n);
-	if (slice->base == MERGE_CONFIG_NO_SOURCE && config->base_model &&
-	    (slice->n != 1 || config->sliced))
+	if (slice->base == MERGE_CONFIG_NO_SOURCE && has_base && (slice->n != 1 || config->sliced))
 		return refuse(err, slice, "slerp: the base model is %s", "none of these models");
-	if (!config->base_model && slice->n != 2)
+	if (!has_base && slice->n != 2)
 		return refuse(err, slice, "slerp is of %s, not of %zu", "two models", slice->n);
 	return 0;
 }
@@ -223,7 +237,7 @@ static int check_slerp(const struct merge_config *config, const struct merge_sli
 static int check_count(const struct merge_config *config, const struct merge_slice *slice,
 		       struct error *err)
 {
-	const bool based = merge_config_needs_base(config);
+	const bool based = merge_config_needs_base(config, slice);
 	const size_t n = slice->n + merge_config_adds_base(config, slice) -
 			 (based && slice->base != MERGE_CONFIG_NO_SOURCE);
 	size_t least = 1, most = MERGE_INPUTS_MAX;
@@ -232,7 +246,7 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 		return check_slerp(config, slice, err);
 	if (based && config->sliced && slice->base == MERGE_CONFIG_NO_SOURCE)
 		return refuse(err, slice, "\"%s\", the base model, is no source of this slice",
-			      merge_config_shown(config->base_model).text);
+			      merge_config_shown(merge_config_base(config, slice)->model).text);
 	if (config->method == MERGE_PASSTHROUGH || config->method == MERGE_NEARSWAP ||
 	    config->method == MERGE_ARCEE_FUSION)
 		most = 1;
@@ -256,6 +270,10 @@ static int check_slice(const struct merge_config *config, struct merge_slice *sl
 {
 	int rc = 0;
 
+	if (merge_config_needs_base(config, slice) && !merge_config_base(config, slice)->model)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "line 1, column 1: %s needs \"base_model\"",
+				 merge_method_names[config->method]);
 	slice->base = MERGE_CONFIG_NO_SOURCE;
 	for (size_t i = 0; rc == 0 && i < slice->n; i++)
 		rc = check_source(config, slice, i, err);
@@ -268,10 +286,6 @@ int merge_config_check(struct merge_config *config, struct error *err)
 {
 	int rc = check_parameters(config, &config->parameters, false, err);
 
-	if (rc == 0 && merge_config_needs_base(config) && !config->base_model)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "line 1, column 1: %s needs \"base_model\"",
-				 merge_method_names[config->method]);
 	for (size_t i = 0; rc == 0 && i < config->n; i++)
 		rc = check_slice(config, &config->slices[i], err);
 	return rc;

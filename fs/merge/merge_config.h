@@ -15,7 +15,8 @@
  *	      value: [0.01, 0.02]
  *	    - value: 0.05		of all others
  *	slices:
- *	- sources:
+ *	- base_model: base.gguf		of this slice
+ *	  sources:
  *	  - model: donor.gguf
  *	    layer_range: [0, 16]	blocks from, and up to but without
  *	    parameters:
@@ -100,7 +101,14 @@ struct merge_source {
 
 #define MERGE_CONFIG_NO_SOURCE SIZE_MAX
 
+/* What others are compared with. */
+struct merge_base_model {
+	char *model, *lora;  /* as of a source; model NULL: none is named */
+	size_t line, column; /* from 1 on */
+};
+
 struct merge_slice {
+	struct merge_base_model base_model; /* goes before that of the configuration */
 	size_t n, base; /* the base model's place among the sources, or MERGE_CONFIG_NO_SOURCE */
 	struct merge_source *sources;
 	size_t line, column;
@@ -109,10 +117,8 @@ struct merge_slice {
 
 struct merge_config {
 	enum merge_method method;
-	char *base_model;	       /* NULL: none is named */
-	char *base_lora;	       /* as the lora of a source */
-	size_t base_line, base_column; /* from 1 on, of its name */
-	bool sliced;		       /* false: one slice, of all blocks there are */
+	struct merge_base_model base_model;
+	bool sliced; /* false: one slice, of all blocks there are */
 	size_t n;
 	struct merge_slice *slices;
 	struct merge_parameters parameters;
@@ -143,8 +149,12 @@ struct merge_shown {
 };
 struct merge_shown merge_config_shown(const char *written);
 
-/* Does the method merge differences from the base? */
-bool merge_config_needs_base(const struct merge_config *config);
+/* The base model of a slice. Its model is NULL where there is none. */
+const struct merge_base_model *merge_config_base(const struct merge_config *config,
+						 const struct merge_slice *slice);
+
+/* Does the method merge differences from the base there? */
+bool merge_config_needs_base(const struct merge_config *config, const struct merge_slice *slice);
 
 /* Is the base model one of those that are merged, though it is no source of the slice? So it is of
  * karcher where there are no slices, as mergekit adds it to the models (plan.py,

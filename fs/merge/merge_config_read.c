@@ -262,6 +262,21 @@ static int read_sources_into(struct config_reader *reader, bool sliced, struct m
 	return rc;
 }
 
+static int read_base(struct config_reader *reader, struct merge_base_model *base)
+{
+	const int rc = read_reference(reader, &base->model, &base->lora);
+
+	merge_set_place(reader, &base->line, &base->column);
+	return rc;
+}
+
+static int read_slice_base(struct config_reader *reader, void *into)
+{
+	struct merge_slice *slice = into;
+
+	return read_base(reader, &slice->base_model);
+}
+
 static int read_sources(struct config_reader *reader, void *into)
 {
 	return read_sources_into(reader, true, into);
@@ -275,7 +290,8 @@ static int read_slice_parameters(struct config_reader *reader, void *into)
 }
 
 static const struct config_key slice_keys[] = { { "sources", read_sources },
-						{ "parameters", read_slice_parameters } };
+						{ "parameters", read_slice_parameters },
+						{ "base_model", read_slice_base } };
 
 /* One more slice, at the event. NULL: out of memory. */
 static struct merge_slice *add_slice(struct config_reader *reader, size_t *room)
@@ -305,7 +321,7 @@ static int read_slice(struct config_reader *reader, size_t *room)
 	slice = add_slice(reader, room);
 	if (!slice)
 		return yaml_reader_out_of_memory(&reader->yaml);
-	rc = merge_read_mapping(reader, slice_keys, 2, slice, &seen);
+	rc = merge_read_mapping(reader, slice_keys, 3, slice, &seen);
 	if (rc == 0 && slice->n == 0)
 		return yaml_reader_refuse_at(&reader->yaml, &start, "here \"sources\" is missing");
 	return rc;
@@ -361,12 +377,8 @@ static int read_method(struct config_reader *reader, void *into)
 
 static int read_base_model(struct config_reader *reader, void *into)
 {
-	struct merge_config *config = reader->config;
-	const int rc = read_reference(reader, &config->base_model, &config->base_lora);
-
 	(void)into;
-	merge_set_place(reader, &config->base_line, &config->base_column);
-	return rc;
+	return read_base(reader, &reader->config->base_model);
 }
 
 static int read_parameters(struct config_reader *reader, void *into)

@@ -67,13 +67,16 @@ static struct merge_plan_tensor *add_tensor(struct planner *planner, uint32_t le
 
 static void set_sources(const struct planner *planner, struct plan_place *at)
 {
+	const struct merge_base_model *base;
+
 	at->slice = &planner->config->slices[at->place.slice];
+	base = merge_config_base(planner->config, at->slice);
 	for (size_t i = 0; i < at->slice->n; i++) {
 		at->sources[i] = plan_model_named(planner, at->slice->sources[i].model);
 		at->loras[i] = plan_model_named(planner, at->slice->sources[i].lora);
 	}
-	at->base_lora = plan_model_named(planner, planner->config->base_lora);
-	at->base = plan_model_named(planner, planner->config->base_model);
+	at->base = plan_model_named(planner, base->model);
+	at->base_lora = plan_model_named(planner, base->lora);
 }
 
 /* Outside of blocks. */

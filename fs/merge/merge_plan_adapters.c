@@ -79,12 +79,16 @@ static int check_adapter(const struct planner *planner, const char *model, const
 int plan_check_adapters(const struct planner *planner)
 {
 	const struct merge_config *config = planner->config;
-	int rc = check_adapter(planner, config->base_model, config->base_lora);
+	int rc = check_adapter(planner, config->base_model.model, config->base_model.lora);
 
-	for (size_t i = 0; i < config->n; i++)
+	for (size_t i = 0; rc == 0 && i < config->n; i++) {
+		const struct merge_base_model *base = &config->slices[i].base_model;
+
+		rc = check_adapter(planner, base->model, base->lora);
 		for (size_t k = 0; rc == 0 && k < config->slices[i].n; k++)
 			rc = check_adapter(planner, config->slices[i].sources[k].model,
 					   config->slices[i].sources[k].lora);
+	}
 	return rc;
 }
 

@@ -122,21 +122,26 @@ static int add_pair(struct planner *planner, const char *model, const char *lora
 	return rc == 0 && lora ? add_name(planner, lora, true, line, column) : rc;
 }
 
+static int add_base(struct planner *planner, const struct merge_base_model *base)
+{
+	return base->model ? add_pair(planner, base->model, base->lora, base->line, base->column)
+			   : 0;
+}
+
 static int add_names(struct planner *planner)
 {
 	const struct merge_config *config = planner->config;
-	int rc = 0;
+	int rc = add_base(planner, &config->base_model);
 
-	if (config->base_model)
-		rc = add_pair(planner, config->base_model, config->base_lora, config->base_line,
-			      config->base_column);
-	for (size_t i = 0; i < config->n; i++)
+	for (size_t i = 0; rc == 0 && i < config->n; i++) {
+		rc = add_base(planner, &config->slices[i].base_model);
 		for (size_t k = 0; rc == 0 && k < config->slices[i].n; k++) {
 			const struct merge_source *source = &config->slices[i].sources[k];
 
 			rc = add_pair(planner, source->model, source->lora, source->line,
 				      source->column);
 		}
+	}
 	return rc;
 }
 

@@ -171,8 +171,8 @@ static bool get_truth(const struct lookup *lookup, enum merge_parameter which, b
 static unsigned choose_sources(const struct merge_config *config, const struct merge_slice *slice,
 			       size_t sources[MERGE_INPUTS_MAX])
 {
-	const bool apart = merge_config_needs_base(config);
-	const bool first = config->method == MERGE_SLERP && config->base_model;
+	const bool apart = merge_config_needs_base(config, slice);
+	const bool first = config->method == MERGE_SLERP && merge_config_base(config, slice)->model;
 	unsigned n = 0;
 
 	if (first)
@@ -242,7 +242,7 @@ static int fill_rule(const struct lookup *lookup, struct merge_rule *rule, struc
 	const enum merge_method method = lookup->config->method;
 
 	rule->method = method;
-	rule->has_base = lookup->config->base_model != NULL;
+	rule->has_base = merge_config_base(lookup->config, lookup->slice)->model != NULL;
 	rule->normalize = get_normalize(lookup);
 	rule->rescale = get_truth(lookup, MERGE_RESCALE,
 				  method == MERGE_DARE_LINEAR || method == MERGE_DARE_TIES ||

@@ -103,9 +103,9 @@ unmount_and_wait "$TMP/donor"
 unmount_and_wait
 
 # In a mount of several models the model itself is meant, whatever its name.
-cp "$base" "it's one.gguf"
+cp "$base" "it's 1+1.gguf"
 mount_model -o noassemble "$PWD"
-echo 5 0-4 >"$MNT/it's one/blocks/order"
-equal "$(cat "$MNT/it's one/blocks/order")" '5 0-4'
+echo 5 0-4 >"$MNT/it's 1+1/blocks/order"
+equal "$(cat "$MNT/it's 1+1/blocks/order")" '5 0-4'
 same "$MNT/scribe-Q4_K_M/model.gguf" "$base"
 unmount_and_wait

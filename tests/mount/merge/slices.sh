@@ -79,3 +79,26 @@ printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/scr
 absent "$MNT/clerk-Q4_K_M/.merge"
 same "$MNT/scribe-Q4_K_M/organs/blk_0_ffn_up.bin" "$MNT/clerk-Q4_K_M/organs/blk_0_ffn_up.bin"
 unmount_and_wait
+
+# A slice may have a base model of its own, which goes before the configuration's.
+# [BASE OF ALL], then of each slice.
+based() {
+	printf 'merge_method: task_arithmetic\nparameters: {weight: 0.4}\n%s\nslices:\n' "$1"
+	for range in '[0, 2]' '[2, 6]'; do
+		printf -- '- {%s sources: [{model: scribe-Q4_K_M, layer_range: %s}, ' "$2" "$range"
+		printf '{model: clerk-Q4_K_M, layer_range: %s}]}\n' "$range"
+	done
+}
+mount_model -o noassemble "$base"
+based 'base_model: clerk-Q4_K_M' '' >of-all.yml
+based '' 'base_model: clerk-Q4_K_M,' >of-slices.yml
+based 'base_model: scribe-Q4_K_M' 'base_model: clerk-Q4_K_M,' >of-both.yml
+cp of-all.yml "$MNT/.merge"
+cp "$MNT/model.gguf" of-all.gguf
+for config in of-slices.yml of-both.yml; do
+	cp "$config" "$MNT/.merge"
+	same "$MNT/model.gguf" of-all.gguf
+done
+based 'base_model: scribe-Q4_K_M' '' >"$MNT/.merge"
+differ "$MNT/model.gguf" of-all.gguf
+unmount_and_wait

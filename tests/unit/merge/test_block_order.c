@@ -84,7 +84,7 @@ static void a_configuration_says_the_order_again(void **state)
 
 	(void)state;
 	assert_int_equal(block_order_read("4 0-2 2", 5, &order, &err), 0);
-	config = block_order_config(&order, "it's: a #name");
+	config = block_order_config(&order, "it's: a+b #name");
 	assert_int_equal(block_order_of_config(config, strlen(config), &again), 1);
 	assert_order(&again, blocks, 5);
 	free(again.blocks);

@@ -78,8 +78,8 @@ static void every_key_is_read(void **state)
 
 	(void)state;
 	assert_int_equal(config.method, MERGE_TIES);
-	assert_string_equal(config.base_model, "base.gguf");
-	assert_true(config.base_line == 3 && config.base_column == 13);
+	assert_string_equal(config.base_model.model, "base.gguf");
+	assert_true(config.base_model.line == 3 && config.base_model.column == 13);
 	assert_int_equal(config.dtype, GGML_F16);
 	assert_true(config.tokenizer_of_base && config.sliced && config.seed == 7);
 	assert_true(only(&config.parameters, MERGE_NORMALIZE)->numbers[0] == 0.0);
@@ -117,7 +117,7 @@ static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **st
 	assert_false(config.sliced || config.tokenizer_of_base);
 	assert_int_equal(config.seed, 42);
 	assert_int_equal(config.dtype, MERGE_TYPE_AS_IS);
-	assert_null(config.base_model);
+	assert_null(config.base_model.model);
 	merge_config_release(&config);
 }
 
@@ -170,10 +170,10 @@ static void a_model_may_have_an_adapter(void **state)
 			"merge_method: linear\nbase_model: %s\nmodels: [{model: %s}, {model: z}]\n",
 			cases[i].written, cases[i].written);
 		config = read_config(text);
-		assert_string_equal(config.base_model, cases[i].model);
+		assert_string_equal(config.base_model.model, cases[i].model);
 		assert_string_equal(config.slices[0].sources[0].model, cases[i].model);
 		assert_int_equal(config.slices[0].base, 0);
-		assert_int_equal(config.base_lora != NULL, cases[i].lora != NULL);
+		assert_int_equal(config.base_model.lora != NULL, cases[i].lora != NULL);
 		if (cases[i].lora)
 			assert_string_equal(config.slices[0].sources[0].lora, cases[i].lora);
 		merge_config_release(&config);
@@ -250,7 +250,14 @@ static const struct {
 	{ LINEAR "slices: []\n" TWO, "3:1", "\"models\"" },
 	{ LINEAR "slices: [x]\n", "2:10", "\"sources\"" },
 	{ LINEAR "slices: [{}]\n", "2:10", "\"sources\"" },
-	{ LINEAR "slices: [{base_model: x}]\n", "2:11", "\"base_model\"" },
+	{ LINEAR "slices: [{base_model: x}]\n", "2:10", "here \"sources\" is missing" },
+	{ "merge_method: ties\nslices: [{base_model: x, sources: [{model: a, layer_range: [0, "
+	  "1]}]}]\n",
+	  "2:10", "\"x\", the base model, is no source of this slice" },
+	{ "merge_method: ties\nslices:\n- {base_model: x, sources: [{model: a, layer_range: [0, "
+	  "1]},"
+	  " {model: x, layer_range: [0, 1]}]}\n- {sources: [{model: a, layer_range: [0, 1]}]}\n",
+	  "1:1", "ties needs \"base_model\"" },
 	{ LINEAR "slices: [{sources: [{model: a}]}]\n", "2:21", "\"layer_range\"" },
 	{ LINEAR "slices: [{sources: [{model: a, layer_range: [1, 1]}]}]\n", "2:49",
 	  "a range ends behind its first block" },

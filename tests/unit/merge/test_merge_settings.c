@@ -305,6 +305,28 @@ static void parameters_of_the_rule_are_those_of_the_configuration(void **state)
 	assert_true(rule_of(scene, "output.weight", 7)->select_topk == 1.0);
 }
 
+static void a_slice_may_have_a_base_model_of_its_own(void **state)
+{
+	struct scene *scene = *state;
+
+	configure(scene, "merge_method: nuslerp\nparameters: {weight: 1}\nslices:\n"
+			 "- sources: [{model: a, layer_range: [0, 4]},"
+			 " {model: b, layer_range: [0, 4]}]\n"
+			 "- base_model: c\n"
+			 "  sources: [{model: a, layer_range: [4, 8]},"
+			 " {model: c, layer_range: [4, 8]}, {model: b, layer_range: [4, 8]}]\n");
+	assert_false(rule_of(scene, "blk.0.ffn_up.weight", 0)->has_base);
+	assert_true(rule_of(scene, "blk.4.ffn_up.weight", 4)->has_base);
+	assert_int_equal(scene->rule.n, 2);
+	assert_true(scene->sources[0] == 0 && scene->sources[1] == 2);
+	configure(scene, "merge_method: slerp\nbase_model: a\nparameters: {t: 1}\nslices:\n"
+			 "- base_model: b\n"
+			 "  sources: [{model: a, layer_range: [4, 8]},"
+			 " {model: b, layer_range: [4, 8]}]\n");
+	rule_of(scene, "blk.0.ffn_up.weight", 0);
+	assert_true(scene->sources[0] == 1 && scene->sources[1] == 0);
+}
+
 static void model_stock_is_of_the_tensor_or_of_rows(void **state)
 {
 	struct scene *scene = *state;
