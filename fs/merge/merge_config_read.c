@@ -436,6 +436,21 @@ static int read_tokenizer(struct config_reader *reader, void *into)
 	return rc;
 }
 
+static int refuse_template(struct config_reader *reader, void *into)
+{
+	(void)into;
+	return yaml_reader_refuse_key(&reader->yaml, "is no part of a merge; write the template to "
+						     "metadata/tokenizer.chat_template");
+}
+
+static int refuse_name(struct config_reader *reader, void *into)
+{
+	(void)into;
+	return yaml_reader_refuse_key(&reader->yaml,
+				      "is of configurations in several documents, which are not "
+				      "supported; write the result of each to a file, and name it");
+}
+
 enum { KEY_METHOD, KEY_MODELS, KEY_SLICES };
 
 static const struct config_key config_keys[] = {
@@ -448,6 +463,8 @@ static const struct config_key config_keys[] = {
 	{ "out_dtype", read_out_dtype },
 	{ "tokenizer_source", read_tokenizer },
 	{ "random_seed", merge_read_seed },
+	{ "chat_template", refuse_template },
+	{ "name", refuse_name },
 };
 
 static int read_document(struct config_reader *reader)

@@ -273,7 +273,10 @@ static const struct {
 	{ "merge_method: [ties]\n" TWO, "1:15", "here has to be a method" },
 	{ "merge_method: linear\nmerge_method: linear\n", "2:1", "\"merge_method\"" },
 	{ LINEAR TWO "modules: {}\n", "5:1", "\"modules\"" },
-	{ LINEAR TWO "chat_template: x\n", "5:1", "\"chat_template\"" },
+	{ LINEAR TWO "chat_template: x\n", "5:1",
+	  "\"chat_template\" is no part of a merge; write the template to "
+	  "metadata/tokenizer.chat_template" },
+	{ "name: a\n" LINEAR TWO, "1:1", "\"name\" is of configurations in several documents" },
 	{ LINEAR TWO "dtype: int8\n", "5:8",
 	  "here has to be float32, float16, bfloat16 or a type" },
 	{ LINEAR TWO "tokenizer_source: union\n", "5:19",
