@@ -49,10 +49,10 @@ struct method {
 };
 
 static const struct method methods[] = {
-	[MERGE_LINEAR] = { &average },
-	[MERGE_PASSTHROUGH] = { &average },
-	[MERGE_SLERP] = { &average },
-	[MERGE_NUSLERP] = { &average },
+	[MERGE_LINEAR] = { .kind = &average },
+	[MERGE_PASSTHROUGH] = { .kind = &average },
+	[MERGE_SLERP] = { .kind = &average },
+	[MERGE_NUSLERP] = { .kind = &average },
 	[MERGE_MODEL_STOCK] = { &average, .based = true },
 	[MERGE_TASK_ARITHMETIC] = { &average, .based = true },
 	[MERGE_TIES] = { &task, true, true, MERGE_CHOOSE_BY_MAGNITUDE },
@@ -65,8 +65,8 @@ static const struct method methods[] = {
 	[MERGE_NEARSWAP] = { &near_swap, .based = true },
 	[MERGE_RAM] = { &ram, .based = true },
 	[MERGE_RAMPLUS_TL] = { &ram, .based = true },
-	[MERGE_MULTISLERP] = { &average },
-	[MERGE_KARCHER] = { &average },
+	[MERGE_MULTISLERP] = { .kind = &average },
+	[MERGE_KARCHER] = { .kind = &average },
 	[MERGE_SCE] = { &sce, true, true, MERGE_CHOOSE_BY_VARIANCE },
 	[MERGE_ARCEE_FUSION] = { &fusion, true, false, MERGE_CHOOSE_BY_IMPORTANCE },
 };

@@ -17,7 +17,8 @@
  *			breadcrumbs_ties: with an election
  *	nearswap	b + min(1, t / |d_0|) d_0
  *	ram		b + mean of the d_i that are larger than epsilon, of each element
- *	ramplus_tl	the same; those that are alone so are enlarged, by how few of them d_i has
+ *	ramplus_tl	the same; a d_i that is alone so is multiplied by 1 + r * min(alpha, s / u),
+ *			s and u the numbers of elements that d_i shares, and has alone
  *	multislerp	weighted mean of the directions of x_i, as long as the weighted mean of the
  *			lengths; with a base of d_i, b added
  *	karcher		Karcher mean of the directions of x_i, as long as the mean of the lengths
@@ -119,7 +120,7 @@ struct merge_rule {
 	bool rescale;
 	enum merge_extent extent;
 	double lambda, t;
-	double epsilon;	    /* ram, ramplus_tl: smaller differences are none; from 0 on */
+	double epsilon;	    /* ram, ramplus_tl: differences up to it are none; from 0 on */
 	double r, alpha;    /* ramplus_tl */
 	double eps;	    /* multislerp: added to lengths; from 0 on */
 	double tol;	    /* karcher: shorter vectors and smaller angles are none; from 0 on */

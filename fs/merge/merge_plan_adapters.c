@@ -13,7 +13,6 @@
 #include "gguf/reader.h"
 #include "measure/lora.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The half of that tensor's pair, whose name is written into planner->scratch. NULL: there is

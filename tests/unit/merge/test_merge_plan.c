@@ -4,6 +4,7 @@
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "tests/unit/temp_dir.h"
 
@@ -587,6 +588,72 @@ static void what_does_not_go_together_is_refused_in_a_sentence(void **state)
 		save_model(state, &donor);
 		assert_not_planned(state, refusals[i].text, EINVAL, refusals[i].place,
 				   refusals[i].says);
+	}
+}
+
+/* Pairs of rank 2 for tensors of 4 rows; halves that are NULL are left out. */
+static void save_adapter(void **state, const char *file, const char *a, const char *b)
+{
+	const uint64_t of_a[2] = { WIDTH, 2 }, of_b[2] = { 2, 4 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file made;
+
+	mkgguf_kv_string(m, "general.architecture", "llama");
+	if (a)
+		mkgguf_tensor(m, a, GGML_F32, 2, of_a);
+	if (b)
+		mkgguf_tensor(m, b, GGML_F32, 2, of_b);
+	made = mkgguf_finish(m);
+	write_file(in_temp(state, file).text, made.bytes, made.size);
+	mk_file_free(&made);
+}
+
+static void tensors_that_an_adapter_changes_are_made_of_rows(void **state)
+{
+	struct planned p;
+	const struct merge_plan_tensor *q;
+
+	save_two(state, 3);
+	save_adapter(state, "lora.gguf", "blk.1.attn_q.weight.lora_a",
+		     "blk.1.attn_q.weight.lora_b");
+	p = plan(state, "merge_method: passthrough\nmodels: [{model: donor.gguf+lora}]\n");
+	assert_int_equal(p.plan->n_models, 2);
+	assert_true(!p.plan->models[0].is_adapter && p.plan->models[1].is_adapter);
+	assert_string_equal(p.plan->models[1].written, "lora");
+	assert_int_equal(p.plan->other_tokenizer, SIZE_MAX);
+	q = tensor_of(&p, "blk.1.attn_q.weight");
+	assert_int_equal(q->made, MERGE_OF_ROWS);
+	assert_int_equal(q->tensor.inputs[0].type, GGML_F32);
+	assert_true(backing_is_computed(q->tensor.inputs[0].file));
+	assert_int_equal(backing_size(q->tensor.inputs[0].file), WIDTH * 4 * sizeof(float));
+	assert_as_model(&p, "blk.2.attn_q.weight", "donor.gguf", "blk.2.attn_q.weight");
+	release(&p);
+	/* Of a slice the pair is that of the block which is merged. */
+	p = plan(state, STACK PART("form", 0, 2) PART("donor.gguf+lora", 1, 2));
+	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.2.attn_q.weight", MERGE_OF_ROWS);
+	release(&p);
+}
+
+static void adapters_that_do_not_fit_are_refused_at_their_place(void **state)
+{
+	static const struct {
+		const char *a, *b, *says;
+	} cases[] = {
+		{ NULL, NULL, "there are no tensors in \"lora\"" },
+		{ "blk.1.attn_q.weight.lora_a", NULL, "has no other half" },
+		{ "blk.1.attn_q.weight", NULL, "is no half of a low-rank pair" },
+		{ "blk.3.attn_q.weight.lora_a", "blk.3.attn_q.weight.lora_b",
+		  "has no blk.3.attn_q.weight, which \"lora\" changes" },
+		{ "output.weight.lora_a", "output.weight.lora_b", "does not fit" },
+	};
+
+	save_two(state, 3);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		save_adapter(state, "lora.gguf", cases[i].a, cases[i].b);
+		assert_not_planned(state,
+				   "merge_method: passthrough\nmodels: [{model: donor+lora}]\n",
+				   EINVAL, "2:10", cases[i].says);
 	}
 }
 
