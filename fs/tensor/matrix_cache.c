@@ -84,7 +84,8 @@ const float *matrix_values(const struct matrix *matrix)
 static bool is_same(const struct matrix_key *a, const struct matrix_key *b)
 {
 	return a->file == b->file && a->offset == b->offset && a->rows == b->rows &&
-	       a->length == b->length && a->type == b->type && a->transposed == b->transposed;
+	       a->length == b->length && a->type == b->type && a->transposed == b->transposed &&
+	       a->computed == b->computed;
 }
 
 /* Decode into values, row by row where they are to be transposed. */
@@ -125,17 +126,21 @@ static struct matrix *new_matrix(const struct matrix_key *at)
 	return matrix;
 }
 
-/* With its lock held. */
-static int read_matrix(struct matrix *matrix, unsigned flags)
+struct matrix_reading {
+	const struct matrix_key *at;
+	unsigned flags;
+};
+
+static int read_values(void *context, float *values)
 {
-	const struct matrix_key *at = &matrix->at;
+	const struct matrix_reading *reading = context;
+	const struct matrix_key *at = reading->at;
 	uint8_t *scratch = malloc(DECODE_SCRATCH);
 	float *row = malloc((size_t)at->length * sizeof(*row));
-	const int rc = scratch && row ? decode(at, flags, scratch, row, matrix->values) : -ENOMEM;
+	const int rc = scratch && row ? decode(at, reading->flags, scratch, row, values) : -ENOMEM;
 
 	free(scratch);
 	free(row);
-	matrix->is_read = rc == 0;
 	return rc;
 }
 
@@ -194,8 +199,9 @@ static struct matrix *find_or_add(struct matrix_cache *cache, const struct matri
 	return matrix;
 }
 
-const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct matrix_key *at,
-				      unsigned flags, int *rc)
+const struct matrix *matrix_cache_compute(struct matrix_cache *cache, const struct matrix_key *at,
+					  int (*compute)(void *context, float *values),
+					  void *context, int *rc)
 {
 	struct matrix *matrix = find_or_add(cache, at);
 
@@ -204,10 +210,19 @@ const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct m
 		return NULL;
 	pthread_mutex_lock(&matrix->lock);
 	if (!matrix->is_read)
-		*rc = read_matrix(matrix, flags);
+		*rc = compute(context, matrix->values);
+	matrix->is_read = *rc == 0;
 	pthread_mutex_unlock(&matrix->lock);
 	if (*rc == 0)
 		return matrix;
 	matrix_cache_put(matrix);
 	return NULL;
+}
+
+const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct matrix_key *at,
+				      unsigned flags, int *rc)
+{
+	struct matrix_reading reading = { at, flags };
+
+	return matrix_cache_compute(cache, at, read_values, &reading, rc);
 }

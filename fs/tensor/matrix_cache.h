@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* matrix_cache.h - small matrices that many rows are made with, decoded to floats. The last ones
- * that were used are kept, within a limit, so that reads beside each other decode them once. */
+/* matrix_cache.h - small matrices that many rows are made with, decoded to floats or computed. The
+ * last ones that were used are kept, within a limit, so that reads beside each other have them made
+ * once. */
 #ifndef FS_TENSOR_MATRIX_CACHE_H
 #define FS_TENSOR_MATRIX_CACHE_H
 
@@ -29,6 +30,9 @@ struct matrix_key {
 	uint32_t type;
 	uint64_t rows, length;
 	bool transposed; /* is wanted with rows and columns exchanged: length rows of rows values */
+	/* NULL: the matrix lies there. Else it is computed, and this and the offset tell it from
+	 * others of that file. */
+	const void *computed;
 };
 
 struct matrix; /* immutable */
@@ -37,6 +41,13 @@ struct matrix; /* immutable */
  * set: as backing_read(). flags: how its bytes are read. */
 const struct matrix *matrix_cache_get(struct matrix_cache *matrices, const struct matrix_key *at,
 				      unsigned flags, int *rc);
+
+/* The same for a computed matrix. compute() makes its values, one row behind the other, and returns
+ * 0 or -errno; other threads that want the matrix wait for it. */
+const struct matrix *matrix_cache_compute(struct matrix_cache *matrices,
+					  const struct matrix_key *at,
+					  int (*compute)(void *context, float *values),
+					  void *context, int *rc);
 const float *matrix_values(const struct matrix *matrix);
 void matrix_cache_put(const struct matrix *matrix);
 

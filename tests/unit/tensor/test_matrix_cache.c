@@ -74,6 +74,40 @@ static void what_was_used_last_is_there_without_its_file(void **state)
 	backing_unref(file);
 }
 
+/* Counts its calls; fails the first time. */
+static int compute(void *context, float *values)
+{
+	int *calls = context;
+
+	values[0] = 7;
+	return ++*calls == 1 ? -EIO : 0;
+}
+
+static void computed_matrix_is_computed_once_unless_it_fails(void **state)
+{
+	static const float values[] = { 1 };
+	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
+	const struct matrix_key lies = { .file = file, .type = GGML_F32, .rows = 1, .length = 1 };
+	struct matrix_key at = lies;
+	struct matrix_cache *matrices = matrix_cache_new();
+	const struct matrix *matrix;
+	int calls = 0, rc;
+
+	at.computed = &calls;
+	matrix_cache_put(matrix_cache_get(matrices, &lies, 0, &rc));
+	assert_null(matrix_cache_compute(matrices, &at, compute, &calls, &rc));
+	assert_int_equal(rc, -EIO);
+	for (int i = 0; i < 2; i++) {
+		matrix = matrix_cache_compute(matrices, &at, compute, &calls, &rc);
+		assert_int_equal(rc, 0);
+		assert_true(matrix_values(matrix)[0] == 7);
+		matrix_cache_put(matrix);
+	}
+	assert_int_equal(calls, 2);
+	matrix_cache_unref(matrices);
+	backing_unref(file);
+}
+
 /* Two that do not go together: the second is kept, the first is read again. */
 static void no_more_is_kept_than_there_may_be(void **state)
 {
