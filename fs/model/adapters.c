@@ -8,6 +8,7 @@
 #include "fs/storage/backing.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
+#include "gguf/control_vector.h"
 #include "gguf/pair.h"
 
 #include <errno.h>
@@ -458,7 +459,22 @@ bool adapters_broken(struct model *model)
 	return broken;
 }
 
-static bool list_link(const struct adapter_entry *entry, struct adapter_line *line)
+/* The tensors of the base that the adapter in a file changes. */
+static uint32_t count_touched(const struct model *model, const struct gguf *gguf)
+{
+	uint32_t n = 0;
+	bool by_row;
+
+	if (!control_vector_is(gguf))
+		return gguf->n_tensors / 2;
+	for (uint32_t i = 0; i < model->gguf->n_tensors; i++)
+		n += control_vector_direction(gguf, model->places[i].tensor,
+					      model->places[i].tensor_length, &by_row) != NULL;
+	return n;
+}
+
+static bool list_link(const struct model *model, const struct adapter_entry *entry,
+		      struct adapter_line *line)
 {
 	const struct content *link = entry->link;
 
@@ -468,7 +484,7 @@ static bool list_link(const struct adapter_entry *entry, struct adapter_line *li
 	if (adapters_is_importance(entry->name))
 		line->bytes = backing_size(link->file);
 	if (entry->gguf && line->scale != 0.0f)
-		line->touched = entry->gguf->n_tensors / 2;
+		line->touched = count_touched(model, entry->gguf);
 	line->file = strdup(backing_path(link->file));
 	if (link->broken)
 		line->broken = strdup(link->broken);
@@ -528,7 +544,7 @@ struct adapter_list *adapters_list(struct model *model)
 		const struct adapter_entry *entry = adapters->order[i];
 
 		if (entry->link)
-			well = list_link(entry, &list->lines[list->n++]);
+			well = list_link(model, entry, &list->lines[list->n++]);
 		if (entry->link && entry->link->broken)
 			list->broken++;
 		if (well && seen.copied && entry->number == 0)

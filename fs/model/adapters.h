@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters.h - the low-rank adapters of a model: what its slots show with them.
+/* adapters.h - the low-rank adapters and control vectors of a model: what its slots show with them.
  *
  *	adapters/NAME.gguf	a link to an adapter's file
  *	adapters/NAME.scale	what it is multiplied by, 1 unless the user wrote another
@@ -14,7 +14,9 @@
  * 2. A slot that an adapter changes shows a content of its own, a new one whenever that changes.
  * 3. A half whose other half is missing changes nothing.
  * 4. A model that has low-rank pairs in its base is an adapter itself: nothing is merged into
- *    it. */
+ *    it.
+ * 5. A control vector is an adapter that takes a direction out of slots (gguf/control_vector.h), as
+ *    the adapters before it have left these. */
 #ifndef FS_MODEL_ADAPTERS_H
 #define FS_MODEL_ADAPTERS_H
 

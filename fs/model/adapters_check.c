@@ -5,6 +5,7 @@
 #include "fs/model/adapters_internal.h"
 #include "fs/model/model.h"
 #include "fs/storage/backing.h"
+#include "gguf/control_vector.h"
 #include "gguf/error.h"
 #include "gguf/importance.h"
 #include "gguf/reader.h"
@@ -160,24 +161,74 @@ static int check_importance(const struct model *model, const struct gguf *matrix
 				 : rc;
 }
 
+/* Do its metadata say that it is an adapter for the model? */
+static int check_lora_keys(const struct model *model, const struct gguf *gguf,
+			   const struct source *source, struct error *err)
+{
+	if (!says(gguf, source, "general.type", "adapter") ||
+	    !says(gguf, source, "adapter.type", "lora"))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "its metadata says that it is no LoRA adapter");
+	return same_architecture(model, gguf, source)
+		       ? 0
+		       : error_set(err, EINVAL, ERROR_NO_OFFSET,
+				   "it is for a model of another architecture");
+}
+
+/* Is it a control vector with a direction for a tensor of the model, and do its directions fit? */
+static int check_vector(const struct model *model, const struct gguf *vector,
+			const struct source *source, struct error *err)
+{
+	uint32_t known = 0;
+	int rc = says(vector, source, "general.architecture", "controlvector")
+			 ? 0
+			 : error_set(err, EINVAL, ERROR_NO_OFFSET,
+				     "its metadata says that it is no control vector");
+
+	if (rc == 0)
+		rc = control_vector_check(vector, source, err);
+	for (uint32_t i = 0; rc == 0 && i < model->gguf->n_tensors; i++) {
+		const struct organ organ = organ_of_tensor(&model->gguf->tensors[i]);
+		bool by_row;
+		const struct gguf_tensor *direction =
+			control_vector_direction(vector, organ.name, organ.name_length, &by_row);
+
+		if (!direction)
+			continue;
+		known++;
+		rc = control_vector_fits(direction, &organ, by_row, err);
+	}
+	return rc == 0 && !known ? error_set(err, EINVAL, ERROR_NO_OFFSET,
+					     "it has directions for none of the model's blocks")
+				 : rc;
+}
+
+/* Is the file an adapter whose pairs fit tensors of the model? */
+static int check_pairs(struct model *model, const struct gguf *gguf, struct error *err)
+{
+	int rc = gguf->n_tensors
+			 ? 0
+			 : error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
+
+	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
+		rc = check_pair(model, gguf, &gguf->tensors[i], err);
+	return rc;
+}
+
 int adapters_check_file(struct model *model, const char *name, struct backing *file,
 			const struct gguf *gguf, struct error *err)
 {
 	const struct source source = backing_source(file), base = backing_source(model->base);
-	int rc = 0;
+	const bool is_vector = control_vector_is(gguf);
+	int rc;
 
 	if (adapters_is_importance(name))
 		return check_importance(model, gguf, &source, err);
 	if (!adapters_apply(model))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the model is an adapter itself, or shards of it are missing");
-	if (!says(gguf, &source, "general.type", "adapter") ||
-	    !says(gguf, &source, "adapter.type", "lora"))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "its metadata says that it is no LoRA adapter");
-	if (!same_architecture(model, gguf, &source))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a model of another architecture");
+	if (!is_vector && check_lora_keys(model, gguf, &source, err) < 0)
+		return -EINVAL;
 	rc = basis_same(model->gguf, &base, gguf, &source);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "its metadata cannot be read");
@@ -185,10 +236,5 @@ int adapters_check_file(struct model *model, const char *name, struct backing *f
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the model's weights are stored in another basis (*.hadamard.*) "
 				 "than it is for");
-	if (gguf->n_tensors == 0)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
-	rc = 0;
-	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
-		rc = check_pair(model, gguf, &gguf->tensors[i], err);
-	return rc;
+	return is_vector ? check_vector(model, gguf, &source, err) : check_pairs(model, gguf, err);
 }

@@ -10,6 +10,7 @@
 #include "fs/tensor/lora_merge.h"
 #include "fs/util/log.h"
 #include "fs/util/time_order.h"
+#include "gguf/control_vector.h"
 #include "gguf/error.h"
 #include "gguf/quant.h"
 #include "gguf/reader.h"
@@ -154,6 +155,26 @@ static void add_linked(struct adapter_plan *planning, const struct adapter_entry
 					   organs[1].type };
 	note_time(planning, &entry->link->mtime);
 	add_pair(planning, entry, entry->alpha, &organs[0], &organs[1], &pair);
+}
+
+/* The direction that a control vector takes out of the tensor. */
+static void add_direction(struct adapter_plan *planning, const struct adapter_entry *entry)
+{
+	const struct organ *organ = &planning->target;
+	struct lora_merge *merge = &planning->merge;
+	struct lora_merge_pair pair = { .factor = -adapter_entry_scale(entry) };
+	const struct gguf_tensor *direction =
+		control_vector_direction(entry->gguf, organ->name, organ->name_length,
+					 &pair.flipped);
+
+	if (!direction || planning->err.code ||
+	    control_vector_fits(direction, organ, pair.flipped, &planning->err) < 0)
+		return;
+	pair.rank = direction->ne[1];
+	pair.b = (struct lora_merge_data){ entry->link->file, direction->offset, direction->type };
+	note_time(planning, &entry->link->mtime);
+	note_time(planning, &entry->settings[ADAPTER_SCALE].mtime);
+	merge->pairs[merge->n++] = pair;
 }
 
 /* What a half holds, or is about to. Of what leads to something that is itself made when it is
@@ -310,8 +331,10 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	for (uint32_t i = 0; adapters->apply && i < adapters->n; i++) {
 		struct adapter_entry *entry = adapters->order[i];
 
-		if (adapter_entry_scale(entry) != 0.0f && entry->gguf)
+		if (adapter_entry_scale(entry) != 0.0f && entry->gguf) {
 			add_linked(&planning, entry);
+			add_direction(&planning, entry);
+		}
 		if (adapter_entry_scale(entry) != 0.0f && entry->number == 0)
 			add_copied(&planning, entry);
 	}

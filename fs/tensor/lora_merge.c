@@ -6,8 +6,10 @@
 #include "fs/tensor/codec.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
+#include "gguf/control_vector.h"
 #include "gguf/organ.h"
 #include "measure/lora.h"
+#include "measure/orthonormal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +29,10 @@ struct lora_merge_read {
 	const struct lora_merge_source *merged;
 	unsigned flags;
 	const atomic_bool *stop;
+	uint32_t n_pairs; /* that are merged: the first ones */
+	/* Takes the rows, some at a time, in their order. Returns 0 or -errno. */
+	int (*use)(struct lora_merge_read *work);
+	void *to;		/* of use() */
 	uint64_t expert, first; /* the rows are those of one expert, from this one on */
 	size_t n;
 	uint8_t *scratch; /* DECODE_SCRATCH */
@@ -70,10 +76,10 @@ static int read_rows(const struct lora_merge_read *work, const struct lora_merge
 			   n * blocks, work->scratch, values, work->stop);
 }
 
-/* The half of which every row needs all: A, or B where they are flipped. */
+/* The half of which every row needs all: A, or B where they are flipped or there is no A. */
 static const struct lora_merge_data *shared_half(const struct lora_merge_pair *pair)
 {
-	return pair->flipped ? &pair->b : &pair->a;
+	return pair->flipped || !pair->a.file ? &pair->b : &pair->a;
 }
 
 static void release(void *context)
@@ -132,26 +138,154 @@ static int add_pair(const struct lora_merge_read *work, const struct lora_merge_
 	return rc;
 }
 
-static int encode(struct lora_merge_read *work, uint8_t *bytes)
+/* A pair that has directions, and their vectors V. */
+struct directions {
+	const struct lora_merge_read *work;
+	const struct lora_merge_pair *pair;
+	size_t channels;
+	const struct matrix *vectors;
+	float *products; /* V W, while it is computed */
+};
+
+static int compute_vectors(void *context, float *values)
+{
+	const struct directions *of = context;
+	const size_t rank = (size_t)of->pair->rank, n = of->channels;
+	double *columns = calloc(n + 2, rank * sizeof(*columns));
+	int rc = columns ? read_rows(of->work, &of->pair->b, 0, rank, n, values) : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < n * rank; i++)
+		columns[i % n * rank + i / n] = values[i];
+	if (rc == 0)
+		orthonormalise(columns, n, rank, columns + n * rank, NULL, NULL);
+	for (size_t i = 0; rc == 0 && i < n * rank; i++)
+		values[i] = (float)columns[i % n * rank + i / n];
+	free(columns);
+	return rc;
+}
+
+static const struct matrix *get_vectors(struct directions *of, int *rc)
+{
+	const struct matrix_key at = { .file = of->pair->b.file,
+				       .offset = of->pair->b.offset,
+				       .rows = of->pair->rank,
+				       .length = of->channels,
+				       .computed = &of->pair->b };
+
+	return matrix_cache_compute(of->work->merged->matrices, &at, compute_vectors, of, rc);
+}
+
+static int add_products(struct lora_merge_read *work)
+{
+	const struct directions *of = work->to;
+	const size_t length = (size_t)work->merged->merge.ne[0];
+	const float *vectors = matrix_values(of->vectors);
+
+	if (work->stop && atomic_load(work->stop))
+		return -EINTR;
+	for (size_t r = 0; r < of->pair->rank; r++)
+		lora_add(of->products + r * length, length, work->rows,
+			 vectors + r * of->channels + work->first, work->n, 1.0f);
+	return 0;
+}
+
+static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n);
+
+static int compute_products(void *context, float *values)
+{
+	struct directions *of = context;
+	const struct lora_merge *merge = &of->work->merged->merge;
+	struct lora_merge_read pass = { .merged = of->work->merged,
+					.stop = of->work->stop,
+					.n_pairs = (uint32_t)(of->pair - merge->pairs),
+					.use = add_products,
+					.to = of };
+
+	of->products = values;
+	memset(values, 0, (size_t)(of->pair->rank * merge->ne[0]) * sizeof(*values));
+	return walk(&pass, of->work->expert * merge->ne[1], merge->ne[1]);
+}
+
+static const struct matrix *get_products(struct directions *of, int *rc)
+{
+	const struct matrix_key at = { .file = of->pair->b.file,
+				       .offset = of->work->expert,
+				       .rows = of->pair->rank,
+				       .length = of->work->merged->merge.ne[0],
+				       .computed = &of->pair->a };
+
+	return matrix_cache_compute(of->work->merged->matrices, &at, compute_products, of, rc);
+}
+
+static float dot(const float *a, const float *b, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (double)a[i] * (double)b[i];
+	return (float)sum;
+}
+
+/* Add to each row its part of V' (V W). */
+static void add_projection(const struct lora_merge_read *work, const struct directions *of,
+			   const float *vectors, const float *matrix)
+{
+	const size_t length = (size_t)work->merged->merge.ne[0], rank = (size_t)of->pair->rank;
+	float factors[CONTROL_VECTOR_ROWS_MAX];
+
+	for (size_t i = 0; i < work->n; i++) {
+		float *row = work->rows + i * length;
+
+		for (size_t r = 0; r < rank; r++)
+			factors[r] = of->pair->flipped
+					     ? dot(vectors + r * length, row, length)
+					     : vectors[r * of->channels + work->first + i];
+		lora_add(row, length, matrix, factors, rank, of->pair->factor);
+	}
+}
+
+static int add_directions(const struct lora_merge_read *work, const struct lora_merge_pair *pair)
+{
+	struct directions of = { .work = work,
+				 .pair = pair,
+				 .channels = (size_t)work->merged->merge.ne[!pair->flipped] };
+	const struct matrix *products = NULL;
+	int rc;
+
+	of.vectors = get_vectors(&of, &rc);
+	if (rc == 0 && !pair->flipped)
+		products = get_products(&of, &rc);
+	if (rc == 0)
+		add_projection(work, &of, matrix_values(of.vectors),
+			       matrix_values(products ? products : of.vectors));
+	matrix_cache_put(products);
+	matrix_cache_put(of.vectors);
+	return rc;
+}
+
+static int encode(struct lora_merge_read *work)
 {
 	const struct lora_merge *merge = &work->merged->merge;
 	struct organ organ = { .name = merge->name, .name_length = merge->name_length };
+	uint8_t *bytes = work->to;
 
+	work->to = bytes + work->n * work->merged->bytes;
 	memcpy(organ.ne, merge->ne, sizeof(organ.ne));
 	return importance_matrix_encode(merge->importance, &organ, merge->type,
 					work->expert * merge->ne[1] + work->first, work->n,
 					work->rows, bytes, &work->weights);
 }
 
-static int make_some(struct lora_merge_read *work, uint8_t *bytes)
+static int use_some(struct lora_merge_read *work)
 {
 	const struct lora_merge *merge = &work->merged->merge;
 	int rc = read_rows(work, &merge->w, work->expert * merge->ne[1] + work->first, work->n,
 			   merge->ne[0], work->rows);
 
-	for (uint32_t i = 0; rc == 0 && i < merge->n; i++)
-		rc = add_pair(work, &merge->pairs[i]);
-	return rc == 0 ? encode(work, bytes) : rc;
+	for (uint32_t i = 0; rc == 0 && i < work->n_pairs; i++)
+		rc = merge->pairs[i].a.file ? add_pair(work, &merge->pairs[i])
+					    : add_directions(work, &merge->pairs[i]);
+	return rc < 0 ? rc : work->use(work);
 }
 
 /* Values that a row takes, of the tensor or of a pair. */
@@ -165,37 +299,47 @@ static uint64_t widest(const struct lora_merge *merge)
 	return width;
 }
 
-static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
-		const atomic_bool *stop)
+/* n rows of all experts, from first on, for work->use(). */
+static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n)
 {
-	const struct lora_merge_source *merged = context;
-	const struct lora_merge *merge = &merged->merge;
+	const struct lora_merge *merge = &work->merged->merge;
 	const size_t fit = CHUNK / sizeof(float) / (size_t)widest(merge);
-	const size_t most = fit == 0 ? 1 : fit < n ? fit : n;
-	struct lora_merge_read work = { .merged = merged, .flags = flags, .stop = stop };
-	uint8_t *to = bytes;
+	const size_t most = fit == 0 ? 1 : fit < n ? fit : (size_t)n;
 	int rc = -ENOMEM;
 
-	work.scratch = malloc(DECODE_SCRATCH);
-	work.rows = calloc(most, (size_t)merge->ne[0] * sizeof(float));
-	if (work.scratch && work.rows)
+	work->scratch = malloc(DECODE_SCRATCH);
+	work->rows = calloc(most, (size_t)merge->ne[0] * sizeof(float));
+	if (work->scratch && work->rows)
 		rc = 0;
 	while (rc == 0 && n) {
 		const uint64_t left = merge->ne[1] - first % merge->ne[1];
 
-		work.expert = first / merge->ne[1];
-		work.first = first % merge->ne[1];
-		work.n = n < most ? n : most;
-		work.n = work.n < left ? work.n : (size_t)left;
-		rc = make_some(&work, to);
-		to += work.n * merged->bytes;
-		first += work.n;
-		n -= work.n;
+		work->expert = first / merge->ne[1];
+		work->first = first % merge->ne[1];
+		work->n = n < most ? (size_t)n : most;
+		work->n = work->n < left ? work->n : (size_t)left;
+		rc = use_some(work);
+		first += work->n;
+		n -= work->n;
 	}
-	free(work.scratch);
-	free(work.rows);
-	free(work.weights.values);
+	free(work->scratch);
+	free(work->rows);
+	free(work->weights.values);
 	return rc;
+}
+
+static int make(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
+		const atomic_bool *stop)
+{
+	const struct lora_merge_source *merged = context;
+	struct lora_merge_read work = { .merged = merged,
+					.flags = flags,
+					.stop = stop,
+					.n_pairs = merged->merge.n,
+					.use = encode,
+					.to = bytes };
+
+	return walk(&work, first, n);
 }
 
 struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cache *matrices,
@@ -216,7 +360,8 @@ struct backing *lora_merge_new(const struct lora_merge *merge, struct matrix_cac
 	merged->bytes = (size_t)row_bytes(merge->type, merge->ne[0]);
 	backing_ref(merge->w.file);
 	for (uint32_t i = 0; i < merge->n; i++) {
-		backing_ref(merge->pairs[i].a.file);
+		if (merge->pairs[i].a.file)
+			backing_ref(merge->pairs[i].a.file);
 		backing_ref(merge->pairs[i].b.file);
 	}
 	if (merge->importance) {

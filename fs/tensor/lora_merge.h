@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* lora_merge.h - a tensor with low-rank pairs merged into it, as a backing whose rows are made when
  * they are read: W + factor * B A for each pair, in the order of the pairs (measure/lora.h), and
- * then in the type of the result. */
+ * then in the type of the result.
+ *
+ * A pair without A is a control vector (gguf/control_vector.h): its B are the directions, rows of
+ * as many values as the residual stream has channels. V are these rows made orthonormal. W becomes
+ * W + factor * V' (V W), or W + factor * (W V') V where each row of W has all channels. V W takes a
+ * pass over W, as the pairs before it leave W; the first read of a matrix makes that pass. */
 #ifndef FS_TENSOR_LORA_MERGE_H
 #define FS_TENSOR_LORA_MERGE_H
 
@@ -18,9 +23,9 @@ struct lora_merge_data {
 };
 
 struct lora_merge_pair {
-	struct lora_merge_data a, b;
+	struct lora_merge_data a, b; /* a.file NULL: b has directions */
 	uint64_t rank;
-	bool flipped; /* pair_is_flipped() */
+	bool flipped; /* pair_is_flipped(); of directions: a row of W has all channels */
 	float factor;
 };
 

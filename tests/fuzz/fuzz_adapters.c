@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_adapters.c - any GGUF as a low-rank adapter of a small model, with a scale that its last
- * bytes choose: refused with a reason, or merged. A tensor that it is not for reads as before, any
- * part of one that it changes is that part of the whole, and without the adapter all is as
- * before. */
+/* fuzz_adapters.c - any GGUF as a low-rank adapter or control vector of a small model, with a scale
+ * that its last bytes choose: refused with a reason, or merged. A tensor that it is not for reads
+ * as before, any part of one that it changes is that part of the whole, and without the adapter all
+ * is as before. */
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "fuzz_help.h"
+#include "gguf/control_vector.h"
 #include "gguf/importance.h"
 #include "tests/unit/open_model.h"
 
@@ -29,11 +30,13 @@ struct fuzz {
 	const uint8_t *choices;
 };
 
-/* Of each kind that adapters are merged into: floats, blocks, experts, and a table of tokens. */
+/* Of each kind that adapters are merged into: floats, blocks, experts, and a table of tokens. Block
+ * 1 is for control vectors. */
 static void make_base(struct fuzz *f)
 {
 	static const uint64_t embed[] = { 32, 6 }, small[] = { 8, 4 }, blocks[] = { 32, 4 };
 	static const uint64_t experts[] = { 32, 2, 3 }, row[] = { 8 };
+	static const uint64_t output[] = { 8, 6 }, down[] = { 32, 6, 2 }, bias[] = { 6 };
 	struct mkgguf *m = mkgguf_new(3);
 	struct mk_file file;
 
@@ -44,6 +47,9 @@ static void make_base(struct fuzz *f)
 	mkgguf_tensor(m, "blk.0.ffn_down.weight", GGML_Q8_0, 2, blocks);
 	mkgguf_tensor(m, "blk.0.ffn_up_exps.weight", GGML_Q4_0, 3, experts);
 	mkgguf_tensor(m, "output_norm.weight", GGML_F32, 1, row);
+	mkgguf_tensor(m, "blk.1.attn_output.weight", GGML_F16, 2, output);
+	mkgguf_tensor(m, "blk.1.ffn_down_exps.weight", GGML_Q8_0, 3, down);
+	mkgguf_tensor(m, "blk.1.ffn_down.bias", GGML_F32, 1, bias);
 	file = mkgguf_finish(m);
 	write_file(in_temp(&f->state, "base.gguf").text, file.bytes, file.size);
 	mk_file_free(&file);
@@ -130,11 +136,13 @@ static void check_slots(const struct fuzz *f, const struct gguf *adapter)
 		const struct gguf_tensor *tensor = &f->o.model->gguf->tensors[i];
 		struct content *content = slots_get(f->o.model->slots, i);
 		char half[64];
-		bool has_pair;
+		bool is_meant, by_row;
 
 		snprintf(half, sizeof(half), "%s.lora_a", tensor->name);
-		has_pair = gguf_tensor(adapter, half, strlen(half)) != NULL;
-		require(content == NULL || (content->kind == CONTENT_MERGED && has_pair));
+		is_meant = gguf_tensor(adapter, half, strlen(half)) ||
+			   control_vector_direction(adapter, tensor->name, tensor->name_length,
+						    &by_row);
+		require(content == NULL || (content->kind == CONTENT_MERGED && is_meant));
 		if (content)
 			check_merged(f, i, content);
 		else

@@ -9,6 +9,8 @@
 #include "measure/lora.h"
 #include "tests/unit/zstd_file.h"
 
+#include <math.h>
+
 /* Numbers that are the same every time, and small. */
 static float number_at(uint32_t seed, size_t i)
 {
@@ -190,6 +192,170 @@ static void what_cannot_be_read_cannot_be_merged(void **state)
 	free(w);
 	free(a);
 	free(b);
+}
+
+#define COLUMNS	 5u
+#define CHANNELS 6u
+
+/* What "tests/tools/ablate.py golden" prints: a matrix without 0.75 of one direction, and of the
+ * plane of two. */
+static const float golden[2][CHANNELS][COLUMNS] = {
+	{ { -1.0625f, -0.45982143f, 0.29017857f, 0.45089287f, -0.9598214f },
+	  { 0.6125f, 1.2741071f, -0.72589284f, -0.3294643f, 0.77410716f },
+	  { -0.4625f, 0.25803572f, 1.0080357f, -1.1098214f, -0.24196428f },
+	  { 1.2125f, -0.7580357f, -0.008035715f, 0.85982144f, -1.2580357f },
+	  { 0.1375f, 0.97589284f, -1.0241071f, 0.07946429f, 0.47589287f },
+	  { -0.9375f, -0.04017857f, 0.7098214f, -0.70089287f, -0.5401786f } },
+	{ { -0.9972826f, -0.010093167f, 0.033385094f, 0.26475155f, -0.5372671f },
+	  { 0.48641303f, 0.4046325f, -0.22942546f, 0.030408902f, -0.042831264f },
+	  { -0.47554347f, 0.16809006f, 1.0593944f, -1.0725932f, -0.32647514f },
+	  { 1.3125f, -0.06845238f, -0.4017857f, 0.5744048f, -0.61011904f },
+	  { 0.046195652f, 0.3462733f, -0.66459626f, 0.3400621f, -0.11568323f },
+	  { -0.9157609f, 0.10973085f, 0.6242236f, -0.76293993f, -0.39932713f } },
+};
+
+static struct lora_merge_data floats_of(void **state, const char *name, const float *values,
+					size_t n)
+{
+	return (struct lora_merge_data){
+		.file = save_backing(state, name, values, n * sizeof(*values)),
+		.type = GGML_F32,
+	};
+}
+
+/* Its matrix; turned: a row has all channels. */
+static struct lora_merge_data golden_matrix(void **state, bool turned)
+{
+	float w[CHANNELS * COLUMNS];
+
+	for (size_t i = 0; i < CHANNELS; i++)
+		for (size_t j = 0; j < COLUMNS; j++)
+			w[turned ? j * CHANNELS + i : i * COLUMNS + j] =
+				(float)((int)((7 * i + 3 * j) % 11) - 5) / 4;
+	return floats_of(state, "w", w, ARRAY_LENGTH(w));
+}
+
+/* Its directions, times a number that does not matter. */
+static struct lora_merge_data golden_directions(void **state, size_t rows, float factor)
+{
+	float d[2 * CHANNELS];
+
+	for (size_t i = 0; i < CHANNELS; i++) {
+		d[i] = ((float)i - 2.5f) * factor;
+		d[CHANNELS + i] = (float)((int)(5 * i % 7) - 3) * factor;
+	}
+	return floats_of(state, "d", d, rows * CHANNELS);
+}
+
+static void check_golden(void **state, size_t rows, bool turned, float factor)
+{
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .w = golden_matrix(state, turned), .type = GGML_F32, .n = 1 };
+	const struct lora_merge *kept;
+	struct backing *merged;
+	float *result;
+
+	merge.ne[0] = turned ? CHANNELS : COLUMNS;
+	merge.ne[1] = turned ? COLUMNS : CHANNELS;
+	merge.ne[2] = merge.ne[3] = 1;
+	merge.pairs[0] = (struct lora_merge_pair){ .b = golden_directions(state, rows, factor),
+						   .rank = rows,
+						   .flipped = turned,
+						   .factor = -0.75f };
+	merged = lora_merge_new(&merge, matrices, &kept);
+	assert_non_null(merged);
+	assert_true(lora_merge_same(kept, &merge));
+	result = (float *)read_all(merged);
+	for (size_t i = 0; i < CHANNELS; i++)
+		for (size_t j = 0; j < COLUMNS; j++)
+			assert_true(fabsf(result[turned ? j * CHANNELS + i : i * COLUMNS + j] -
+					  golden[rows - 1][i][j]) < 1e-6f);
+	free(result);
+	backing_unref(merged);
+	backing_unref(merge.w.file);
+	backing_unref(merge.pairs[0].b.file);
+	matrix_cache_unref(matrices);
+}
+
+static void directions_are_taken_out_as_numpy_does(void **state)
+{
+	for (size_t rows = 1; rows <= 2; rows++) {
+		check_golden(state, rows, false, 1.0f);
+		check_golden(state, rows, true, 1.0f);
+		check_golden(state, rows, false, 1e-30f);
+		check_golden(state, rows, true, 1e30f);
+	}
+}
+
+#define LARGE ((size_t)1 << 12) /* a row, of which not all of a matrix is worked on at once */
+
+/* Pairs before it change what is taken out: nothing of the direction is left. */
+static void a_direction_is_taken_out_of_what_the_pairs_before_it_made(void **state)
+{
+	const uint64_t experts = 3, channels = 40;
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .ne = { LARGE, channels, experts, 1 }, .type = GGML_F32 };
+	const struct lora_merge *kept;
+	struct backing *merged;
+	float *w, *a, *b, *d, *rows, part[3];
+	const size_t at = LARGE * (size_t)channels * 2 + 7;
+
+	merge.w = tensor_of(state, "w", GGML_F32, 1, LARGE * (size_t)(channels * experts), &w);
+	merge.pairs[0] = (struct lora_merge_pair){ .rank = 1, .factor = 2 };
+	merge.pairs[0].a = tensor_of(state, "a", GGML_F32, 2, LARGE * (size_t)experts, &a);
+	merge.pairs[0].b = tensor_of(state, "b", GGML_F32, 3, (size_t)(channels * experts), &b);
+	merge.pairs[1] = (struct lora_merge_pair){ .rank = 1, .factor = -1 };
+	merge.pairs[1].b = tensor_of(state, "d", GGML_F32, 4, (size_t)channels, &d);
+	merge.n = 2;
+	merged = lora_merge_new(&merge, matrices, &kept);
+	assert_int_equal(backing_read(merged, part, sizeof(part), at * sizeof(float)), 0);
+	rows = (float *)read_all(merged);
+	assert_memory_equal(part, rows + at, sizeof(part));
+	for (size_t k = 0; k < LARGE * experts; k++) {
+		const float *expert = rows + k / LARGE * LARGE * channels + k % LARGE;
+		double left = 0.0;
+
+		for (size_t i = 0; i < channels; i++)
+			left += (double)(d[i] * expert[i * LARGE]);
+		assert_true(fabs(left) < 1e-4);
+	}
+	backing_unref(merged);
+	backing_unref(merge.w.file);
+	backing_unref(merge.pairs[0].a.file);
+	backing_unref(merge.pairs[0].b.file);
+	backing_unref(merge.pairs[1].b.file);
+	matrix_cache_unref(matrices);
+	free(rows);
+	free(w);
+	free(a);
+	free(b);
+	free(d);
+}
+
+static void a_pass_over_a_matrix_ends_when_it_is_not_wanted(void **state)
+{
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .w = golden_matrix(state, false),
+				    .ne = { COLUMNS, CHANNELS, 1, 1 },
+				    .type = GGML_F32,
+				    .n = 1 };
+	const struct lora_merge *kept;
+	struct backing *merged;
+	atomic_bool stop = true;
+	float row[COLUMNS];
+
+	merge.pairs[0] = (struct lora_merge_pair){ .b = golden_directions(state, 1, 1.0f),
+						   .rank = 1,
+						   .factor = -0.75f };
+	merged = lora_merge_new(&merge, matrices, &kept);
+	assert_int_equal(backing_read_cancellable(merged, 0, row, sizeof(row), 0, &stop), -EINTR);
+	stop = false;
+	assert_int_equal(backing_read_cancellable(merged, 0, row, sizeof(row), 0, &stop), 0);
+	assert_true(fabsf(row[0] - golden[0][0][0]) < 1e-6f);
+	backing_unref(merged);
+	backing_unref(merge.w.file);
+	backing_unref(merge.pairs[0].b.file);
+	matrix_cache_unref(matrices);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
