@@ -46,6 +46,16 @@ static void set_made(const struct tree *tree, uint64_t directory, const char *na
 	scratch_files_add(tree->scratches, directory, name, NULL);
 }
 
+/* The directory that is made of that name. NULL: out of memory. What was made in one of the same
+ * number, which was removed, is forgotten. */
+static struct inode *make(const struct tree *tree, const struct inode *above, const char *name,
+			  uint64_t number)
+{
+	scratch_files_unhide(tree->scratches, number);
+	set_made(tree, above->ino, name);
+	return inodes_get(tree->inodes, number);
+}
+
 static bool is_block(uint64_t directory)
 {
 	return inode_kind(directory) == INODE_BASE && (inode_index(directory) & INODE_BLOCK);
@@ -140,9 +150,8 @@ static struct inode *blocks_make_directory(const struct tree *tree, const struct
 			name, next);
 		return NULL;
 	}
-	set_made(tree, directory->ino, name);
 	*rc = -ENOMEM;
-	return inodes_get(tree->inodes, inode_of_block(model, block, 0));
+	return make(tree, directory, name, inode_of_block(model, block, 0));
 }
 
 static const char *blocks_advice(const char *name)
@@ -222,10 +231,9 @@ static struct inode *block_make_directory(const struct tree *tree, const struct 
 			directory->index, name);
 		return NULL;
 	}
-	set_made(tree, directory->ino, name);
 	*rc = -ENOMEM;
-	return inodes_get(tree->inodes,
-			  inode_of_block(directory->model, directory->index, number + 1));
+	return make(tree, directory, name,
+		    inode_of_block(directory->model, directory->index, number + 1));
 }
 
 static atomic_uint *removals_of(const struct inode *directory)
