@@ -39,11 +39,11 @@ static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct ino
 	return stage;
 }
 
-/* Does the thread's process not find the name, in a directory that it has made? */
+/* Does the thread's process not find the name, in a directory that it is filling? */
 static bool is_hidden(struct mount *fs, const struct inode *directory, const char *name,
 		      pid_t thread)
 {
-	return fresh_directories_has(fs->fresh, directory->ino, thread) &&
+	return fresh_directories_has(fs->fresh, directory->ino, name, thread) &&
 	       scratch_files_find(fs->scratches, directory->ino, name, NULL) == SCRATCH_NONE;
 }
 

@@ -85,13 +85,15 @@ void rights_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 		   struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
+	const pid_t thread = fuse_req_ctx(req)->pid;
 	struct tree_name place;
 
 	if (!may_name(req, parent, name, &place))
 		return;
+	if (place.directory != parent && (fi->flags & O_EXCL) && tree_slot_name(name))
+		fresh_directories_add(fs->fresh, parent, false, thread);
 	/* The file may be there, though the process did not find the name. */
-	if (place.directory != parent &&
-	    fresh_directories_has(fs->fresh, parent, fuse_req_ctx(req)->pid)) {
+	if (fresh_directories_has(fs->fresh, parent, name, thread)) {
 		scratch_files_add(fs->scratches, parent, name, NULL);
 		fi->flags = (fi->flags & ~O_EXCL) | O_TRUNC;
 	}

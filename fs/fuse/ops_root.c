@@ -188,8 +188,8 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 		directory = family_of(above)->make_directory(&fs->tree, above, name, &rc);
 	else
 		rc = ops_refuse(fs, parent, name, REFUSED_DIRECTORY);
-	if (directory)
-		fresh_directories_add(fs->fresh, directory->ino, fuse_req_ctx(req)->pid);
+	if (directory && directory->part)
+		fresh_directories_add(fs->fresh, directory->ino, true, fuse_req_ctx(req)->pid);
 	inodes_put(fs->inodes, above);
 	ops_reply_entry(req, directory, rc);
 }

@@ -181,12 +181,10 @@ static struct inode *block_lookup(const struct tree *tree, const struct inode *d
 	struct inode *klass, *inode = NULL;
 	uint32_t number;
 
-	if (is_number(name, &number))
-		return directory->part == 0 && is_made(tree, directory->ino, name)
-			       ? inodes_get(tree->inodes,
-					    inode_of_block(directory->model, directory->index,
-							   number + 1))
-			       : NULL;
+	if (directory->part == 0 && is_number(name, &number) &&
+	    is_made(tree, directory->ino, name))
+		return inodes_get(tree->inodes, inode_of_block(directory->model, directory->index,
+							       number + 1));
 	if (!tree_place(tree, &place))
 		return NULL;
 	klass = inodes_get(tree->inodes, place.directory);

@@ -5,15 +5,19 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define KEPT 16
 
+struct filled {
+	uint64_t directory;
+	pid_t process;
+	bool all; /* names are hidden, not only those of θ files */
+};
+
 struct fresh_directories {
 	pthread_mutex_t lock; /* protects what follows */
-	struct {
-		uint64_t directory;
-		pid_t process;
-	} made[KEPT]; /* a ring */
+	struct filled filled[KEPT]; /* a ring */
 	unsigned next;
 };
 
@@ -33,25 +37,44 @@ void fresh_directories_free(struct fresh_directories *fresh)
 	free(fresh);
 }
 
-void fresh_directories_add(struct fresh_directories *fresh, uint64_t directory, pid_t thread)
+void fresh_directories_add(struct fresh_directories *fresh, uint64_t directory, bool all,
+			   pid_t thread)
 {
-	const pid_t process = process_of(thread);
-
-	pthread_mutex_lock(&fresh->lock);
-	fresh->made[fresh->next].directory = directory;
-	fresh->made[fresh->next].process = process;
-	fresh->next = (fresh->next + 1) % KEPT;
-	pthread_mutex_unlock(&fresh->lock);
-}
-
-bool fresh_directories_has(struct fresh_directories *fresh, uint64_t directory, pid_t thread)
-{
-	pid_t process = 0;
+	const struct filled filled = { directory, process_of(thread), all };
+	bool is_new = true;
 
 	pthread_mutex_lock(&fresh->lock);
 	for (unsigned i = 0; i < KEPT; i++)
-		if (fresh->made[i].directory == directory)
-			process = fresh->made[i].process;
+		is_new &= fresh->filled[i].directory != directory ||
+			  fresh->filled[i].process != filled.process;
+	if (is_new)
+		fresh->filled[fresh->next++ % KEPT] = filled;
 	pthread_mutex_unlock(&fresh->lock);
-	return process != 0 && process == process_of(thread);
+}
+
+static bool is_theta(const char *name)
+{
+	const char *ending = strrchr(name, '.');
+
+	return ending && strcmp(ending, ".theta") == 0;
+}
+
+bool fresh_directories_has(struct fresh_directories *fresh, uint64_t directory, const char *name,
+			   pid_t thread)
+{
+	struct filled filled[KEPT];
+	pid_t process = 0;
+
+	pthread_mutex_lock(&fresh->lock);
+	memcpy(filled, fresh->filled, sizeof(filled));
+	pthread_mutex_unlock(&fresh->lock);
+	for (unsigned i = 0; i < KEPT; i++) {
+		if (filled[i].directory != directory || !(filled[i].all || is_theta(name)))
+			continue;
+		if (process == 0)
+			process = process_of(thread);
+		if (process != 0 && filled[i].process == process)
+			return true;
+	}
+	return false;
 }

@@ -4,6 +4,8 @@
 # with O_EXCL, and by others.
 . "${0%/*}/../lib.sh"
 
+need python3
+
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor"
 mount_model -o noassemble "$base"
@@ -21,5 +23,35 @@ rmdir "$blocks/2/1"
 cp -r donor/blocks/1 "$blocks/2"
 rmdir "$blocks/2/1"
 echo all >"$MNT/.undo"
+
+# A process that makes a directory and does not open with O_EXCL finds all that is in it.
+python3 - "$blocks/6" <<'EOF' || fail 'a program does not find the files in its directory'
+import os, subprocess, sys
+directory = sys.argv[1]
+os.mkdir(directory)
+for organ in ("ffn_up.bin", "ffn_gate.bin"):
+    subprocess.run(["cp", "donor/blocks/1/" + organ, directory], check=True)
+os.stat(directory + "/ffn_up.bin")
+os.stat(directory + "/ffn_up.theta")
+with open("donor/blocks/1/ffn_down.bin", "rb") as organ, open(directory + "/new", "wb") as new:
+    new.write(organ.read())
+os.rename(directory + "/new", directory + "/ffn_down.bin")
+os.stat(directory + "/ffn_down.bin")
+for name in os.listdir(directory):
+    os.unlink(directory + "/" + name)
+os.rmdir(directory)
+EOF
+mkdir source
+cp donor/blocks/1/*.bin source
+ln -sf "$PWD/donor/blocks/0/ffn_up.bin" source/ffn_up.bin
+cp -a source "$blocks/6"
+equal "$(readlink "$blocks/6/ffn_up.bin")" "$PWD/donor/blocks/0/ffn_up.bin"
+rm -r "$blocks/6"
+# A name that is a number is one of a private file, as any other is.
+(
+	exec 5>"$blocks/2/7"
+	exists "$blocks/2/7"
+	rm "$blocks/2/7"
+)
 unmount_and_wait "$TMP/donor"
 unmount_and_wait

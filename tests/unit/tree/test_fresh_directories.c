@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fresh_directories.c - fs/tree/fresh_directories.c: who made a directory. */
+/* test_fresh_directories.c - fs/tree/fresh_directories.c: who fills a directory. */
 #include "fs/tree/fresh_directories.h"
 #include "tests/unit/unit.h"
 
 #include <unistd.h>
 
-static void the_process_that_made_a_directory_is_known(void **state)
+static void names_are_hidden_from_the_process_alone(void **state)
 {
 	struct fresh_directories *fresh = fresh_directories_new();
 
 	(void)state;
 	assert_non_null(fresh);
-	assert_false(fresh_directories_has(fresh, 7, getpid()));
-	fresh_directories_add(fresh, 7, getpid());
-	assert_true(fresh_directories_has(fresh, 7, getpid()));
-	assert_false(fresh_directories_has(fresh, 8, getpid()));
-	assert_false(fresh_directories_has(fresh, 7, getppid()));
-	fresh_directories_add(fresh, 9, 0);
-	assert_false(fresh_directories_has(fresh, 9, 0));
+	assert_false(fresh_directories_has(fresh, 7, "ffn_up.bin", getpid()));
+	fresh_directories_add(fresh, 7, true, getpid());
+	assert_true(fresh_directories_has(fresh, 7, "ffn_up.bin", getpid()));
+	assert_false(fresh_directories_has(fresh, 8, "ffn_up.bin", getpid()));
+	assert_false(fresh_directories_has(fresh, 7, "ffn_up.bin", getppid()));
+	fresh_directories_add(fresh, 9, true, 0);
+	assert_false(fresh_directories_has(fresh, 9, "ffn_up.bin", 0));
+	fresh_directories_free(fresh);
+}
+
+static void in_a_directory_that_was_there_only_theta_files_are_hidden(void **state)
+{
+	struct fresh_directories *fresh = fresh_directories_new();
+
+	(void)state;
+	fresh_directories_add(fresh, 7, false, getpid());
+	assert_true(fresh_directories_has(fresh, 7, "ffn_up.theta", getpid()));
+	assert_false(fresh_directories_has(fresh, 7, "ffn_up.bin", getpid()));
+	assert_false(fresh_directories_has(fresh, 7, "theta", getpid()));
+	for (int again = 0; again < 16; again++)
+		fresh_directories_add(fresh, 8, true, getpid());
+	assert_true(fresh_directories_has(fresh, 7, "ffn_up.theta", getpid()));
 	fresh_directories_free(fresh);
 }
 
@@ -27,10 +42,10 @@ static void the_last_sixteen_are_kept(void **state)
 
 	(void)state;
 	for (uint64_t directory = 1; directory <= 17; directory++)
-		fresh_directories_add(fresh, directory, getpid());
-	assert_false(fresh_directories_has(fresh, 1, getpid()));
+		fresh_directories_add(fresh, directory, true, getpid());
+	assert_false(fresh_directories_has(fresh, 1, "ffn_up.bin", getpid()));
 	for (uint64_t directory = 2; directory <= 17; directory++)
-		assert_true(fresh_directories_has(fresh, directory, getpid()));
+		assert_true(fresh_directories_has(fresh, directory, "ffn_up.bin", getpid()));
 	fresh_directories_free(fresh);
 }
 
