@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* block_names.c - see block_names.h. */
 #include "fs/model/block_names.h"
+#include "fs/model/inode.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"
 #include "gguf/reader.h"
@@ -15,7 +16,8 @@ const char *block_name(const struct organ_place *place)
 {
 	const char *name = place->name + strlen(PREFIX);
 
-	if (place->block < 0 || strncmp(place->name, PREFIX, strlen(PREFIX)) != 0)
+	if (place->block < 0 || place->block > (int32_t)INODE_BLOCK_NUMBER ||
+	    strncmp(place->name, PREFIX, strlen(PREFIX)) != 0)
 		return NULL;
 	name += strspn(name, "0123456789");
 	return name[0] == '_' && name[1] ? name + 1 : NULL;

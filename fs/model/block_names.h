@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* block_names.h - the slots of a block, and their names in the directory blocks/N: those of
  * CLASS/blk_N_NAME.bin are NAME. Other kinds of blocks, as those of an encoder or of a diffusion
- * model, have no such directory. */
+ * model, and numbers above INODE_BLOCK_NUMBER have no such directory. */
 #ifndef FS_MODEL_BLOCK_NAMES_H
 #define FS_MODEL_BLOCK_NAMES_H
 

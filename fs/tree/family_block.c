@@ -119,7 +119,7 @@ static bool blocks_list(const struct tree *tree, const struct inode *directory, 
 
 	if (*place > ORDER_PLACE)
 		return false;
-	if (next >= 0 && next <= (int64_t)INODE_BLOCK_NUMBER) {
+	if (next >= 0) {
 		*place = (uint64_t)next;
 		snprintf(entry->name, sizeof(entry->name), "%" PRId64, next);
 		entry->ino = inode_of_block(directory->model, (uint32_t)next, 0);

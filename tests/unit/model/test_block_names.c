@@ -22,6 +22,9 @@ static void only_plain_blocks_have_names(void **state)
 	assert_null(name_of("enc_blk_3_ffn_up", 3));
 	assert_null(name_of("single_blocks_3_linear1", 3));
 	assert_null(name_of("blk.3.ffn_up.weight", 3));
+	assert_string_equal(name_of("blk_524286_ffn_up", 524286), "ffn_up");
+	assert_null(name_of("blk_524287_ffn_up", 524287));
+	assert_null(name_of("blk_2147483647_ffn_up", 2147483647));
 }
 
 static void assert_class_name(struct model *model, const char *file, enum organ_class klass,
