@@ -4,6 +4,7 @@
 #include "fs/edit/stage.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/model/block_names.h"
+#include "fs/model/inode.h"
 #include "fs/mount/mount.h"
 #include "fs/mount/options.h"
 #include "fs/mount/reply_buffers.h"
@@ -118,7 +119,8 @@ static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 /* Has the file another name in the directory of a block? */
 static bool is_in_block(const struct inode *inode)
 {
-	return family_of(inode)->in_block && block_name(&inode->model->places[inode->index]);
+	return family_of(inode)->in_block && inode_kind(inode->ino) != INODE_BASE_ORGAN &&
+	       block_name(&inode->model->places[inode->index]);
 }
 
 /* The mode says what can be written to in a mount that takes writes also in one that takes none, as

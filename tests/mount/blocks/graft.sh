@@ -17,6 +17,7 @@ equal "$(ls "$MNT/blocks" | xargs)" '0 1 2 3 4 5 order'
 equal "$(number_and_links "$MNT/blocks/2/ffn_up.bin")" \
 	"$(number_and_links "$MNT/organs/blk_2_ffn_up.bin")"
 equal "$(stat -c %h "$MNT/blocks/2/ffn_up.bin" "$MNT/embed/token_embd.bin" | xargs)" '2 1'
+equal "$(stat -c %h "$MNT"/.base/organs/blk_2_ffn_up.* | xargs)" '1 1'
 same "$MNT/blocks/2/attn_q.theta" "$MNT/skeleton/blk_2_attn_q.theta"
 equal "$(ls "$MNT/blocks/2" | wc -l)" "$(ls -d "$MNT"/*/blk_2_* | wc -l)"
 
