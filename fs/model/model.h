@@ -33,7 +33,7 @@ enum { MODEL_METADATA = CLASSES, MODEL_DIRECTORIES }; /* as in fs/layer/layer.h 
 
 /* Directories that can be removed, by enum organ_class, then those of blocks, of which some share a
  * count. */
-enum { MODEL_REMOVED_BLOCKS = 64, MODEL_REMOVED = CLASSES + MODEL_REMOVED_BLOCKS };
+enum { MODEL_REMOVED_BLOCKS = 1024, MODEL_REMOVED = CLASSES + MODEL_REMOVED_BLOCKS };
 
 /* Changes on their way into the layer. fs/edit/journal.h says how it is used, and the order of
  * locks. */

@@ -234,9 +234,13 @@ static struct inode *block_make_directory(const struct tree *tree, const struct 
 		    inode_of_block(directory->model, directory->index, number + 1));
 }
 
+/* To the kernel a directory of another generation is gone, also for who is in it: that of a block
+ * and those in it are counted apart. */
 static atomic_uint *removals_of(const struct inode *directory)
 {
-	return &directory->model->removed[CLASSES + directory->index % MODEL_REMOVED_BLOCKS];
+	const uint32_t number = 2 * directory->index + (directory->part != 0);
+
+	return &directory->model->removed[CLASSES + number % MODEL_REMOVED_BLOCKS];
 }
 
 static uint64_t block_generation(const struct inode *directory)

@@ -24,6 +24,15 @@ cp -r donor/blocks/1 "$blocks/2"
 rmdir "$blocks/2/1"
 echo all >"$MNT/.undo"
 
+# A shell in a block's directory stays in it when one is removed in there, or that of another block.
+(
+	cd "$blocks/2"
+	mkdir "$blocks/2/1"
+	rmdir "$blocks/2/1"
+	exists "$blocks/2"
+	ls >"$TMP/listed" || fail 'the directory is gone'
+)
+
 # A process that makes a directory and does not open with O_EXCL finds all that is in it.
 python3 - "$blocks/6" <<'EOF' || fail 'a program does not find the files in its directory'
 import os, subprocess, sys
