@@ -133,15 +133,29 @@ static bool blocks_list(const struct tree *tree, const struct inode *directory, 
 	return true;
 }
 
+/* The number behind the blocks that are there, and behind directories made for more: rsync makes
+ * several before it fills them. */
+static uint32_t next_number(const struct tree *tree, const struct inode *directory)
+{
+	uint32_t next = 0;
+	char name[16];
+
+	for (int64_t last = -1; (last = block_next(directory->model, (uint32_t)(last + 1))) >= 0;)
+		next = (uint32_t)last + 1;
+	while (snprintf(name, sizeof(name), "%" PRIu32, next) > 0 &&
+	       is_made(tree, directory->ino, name))
+		next++;
+	return next;
+}
+
 /* The directory of a block that is there, or of the next one. */
 static struct inode *blocks_make_directory(const struct tree *tree, const struct inode *directory,
 					   const char *name, int *rc)
 {
 	struct model *model = directory->model;
-	uint32_t block, next = 0;
+	const uint32_t next = next_number(tree, directory);
+	uint32_t block;
 
-	for (int64_t last = -1; (last = block_next(model, (uint32_t)(last + 1))) >= 0;)
-		next = (uint32_t)last + 1;
 	*rc = -EPERM;
 	if (!is_number(name, &block) || block > next) {
 		log_add(model->log,

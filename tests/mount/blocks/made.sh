@@ -4,7 +4,7 @@
 # with O_EXCL, and by others.
 . "${0%/*}/../lib.sh"
 
-need python3
+need rsync python3
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor"
@@ -23,6 +23,15 @@ rmdir "$blocks/2/1"
 cp -r donor/blocks/1 "$blocks/2"
 rmdir "$blocks/2/1"
 echo all >"$MNT/.undo"
+
+# rsync makes several directories before it fills them.
+mkdir new
+cp -r donor/blocks/1 new/6
+cp -r donor/blocks/2 new/7
+rsync -a new/ "$blocks/"
+diff -rq new/7 "$blocks/7"
+rm -r "$blocks/7" "$blocks/6"
+expect_fail 'not permitted' mkdir "$blocks/7"
 
 # A shell in a block's directory stays in it when one is removed in there, or that of another block.
 (
