@@ -46,6 +46,11 @@ static void set_made(const struct tree *tree, uint64_t directory, const char *na
 	scratch_files_add(tree->scratches, directory, name, NULL);
 }
 
+/* Hidden in the directory of a block from when it was made until a name in it is removed: the θ
+ * files of empty slots are not there. Then they are, so that `rm -r` finds each name that it has
+ * listed. */
+#define NEW "/"
+
 /* The directory that is made of that name. NULL: out of memory. What was made in one of the same
  * number, which was removed, is forgotten. */
 static struct inode *make(const struct tree *tree, const struct inode *above, const char *name,
@@ -53,6 +58,7 @@ static struct inode *make(const struct tree *tree, const struct inode *above, co
 {
 	scratch_files_unhide(tree->scratches, number);
 	set_made(tree, above->ino, name);
+	set_made(tree, number, NEW);
 	return inodes_get(tree->inodes, number);
 }
 
@@ -88,6 +94,7 @@ void tree_keep_block(const struct tree *tree, uint64_t directory)
 	if (block) {
 		snprintf(name, sizeof(name), "%" PRIu32, block->index);
 		set_made(tree, inode_of_directory(block->model, INODE_BASE, INODE_BLOCKS), name);
+		scratch_files_remove(tree->scratches, directory, NEW);
 	}
 	inodes_put(tree->inodes, block);
 }
@@ -205,7 +212,11 @@ static struct inode *block_lookup(const struct tree *tree, const struct inode *d
 	if (klass)
 		inode = tree_find(tree, klass, place.name, rc);
 	inodes_put(tree->inodes, klass);
-	return inode;
+	if (!inode || !family_of(inode)->nothing || !is_made(tree, directory->ino, NEW))
+		return inode;
+	inodes_put(tree->inodes, inode);
+	*rc = -ENOENT;
+	return NULL;
 }
 
 /* Organs and their θ files, in the order of the slots. */

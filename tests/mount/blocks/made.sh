@@ -24,6 +24,27 @@ cp -r donor/blocks/1 "$blocks/2"
 rmdir "$blocks/2/1"
 echo all >"$MNT/.undo"
 
+# The files of a copy on a disk come in any order.
+python3 - "$blocks" <<'EOF' || fail 'a θ file before its organ'
+import os, sys
+for block in ("2", "6"):
+    directory = os.path.join(sys.argv[1], block)
+    for name in os.listdir(directory) if block == "2" else []:
+        os.unlink(os.path.join(directory, name))
+        if len(os.listdir(directory)) == 0:
+            os.rmdir(directory)
+            break
+    os.mkdir(directory)
+    for name in sorted(os.listdir("donor/blocks/1"), reverse=True):
+        with open("donor/blocks/1/" + name, "rb") as f, open(directory + "/" + name, "xb") as copy:
+            copy.write(f.read())
+EOF
+diff -rq donor/blocks/1 "$blocks/2"
+diff -rq donor/blocks/1 "$blocks/6"
+rm -r "$blocks/2" "$blocks/6"
+absent "$blocks/2"
+echo all >"$MNT/.undo"
+
 # rsync makes several directories before it fills them.
 mkdir new
 cp -r donor/blocks/1 new/6
