@@ -55,8 +55,8 @@ static int read_range(const char *word, int length, uint32_t blocks, struct bloc
 	if (!end || end != word + length)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "\"%.*s\" is neither a block nor a range FIRST-LAST of blocks; "
-				 "there are 0 to %" PRIu32,
-				 length < 40 ? length : 40, word, blocks - 1);
+				 "there are %" PRIu32 ", from 0 on",
+				 length < 40 ? length : 40, word, blocks);
 	if (last < first)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the range \"%.*s\" runs backwards; write each block by itself",

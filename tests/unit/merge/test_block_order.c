@@ -34,6 +34,7 @@ static void lines_that_are_no_order_are_refused_with_the_word(void **state)
 		{ "", "no block" },
 		{ "# 0-3\n", "no block" },
 		{ "0 8", "\"8\" is neither" },
+		{ "8", "there are 8, from 0 on" },
 		{ "0-8", "\"0-8\" is neither" },
 		{ "-1", "\"-1\" is neither" },
 		{ "1-", "\"1-\" is neither" },
