@@ -154,6 +154,8 @@ void rights_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino
 
 	if (!ops_name_fits(req, new_name) || !may_name(req, parent, name, &from))
 		return;
+	if (parent != new_parent)
+		tree_keep_block(&mount_of(req)->tree, parent);
 	if (tree_place(&mount_of(req)->tree, &to))
 		op_rename(req, from.directory, from.name, to.directory, to.name, flags);
 	else

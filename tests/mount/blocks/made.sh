@@ -45,6 +45,15 @@ rm -r "$blocks/2" "$blocks/6"
 absent "$blocks/2"
 echo all >"$MNT/.undo"
 
+# A directory stays when all that was in it has moved on.
+mkdir "$blocks/6"
+mv "$blocks/1"/*.bin "$blocks/6/"
+exists "$blocks/1"
+mv "$blocks/6"/*.bin "$blocks/1/"
+rmdir "$blocks/6"
+echo all >"$MNT/.undo"
+same "$MNT/model.gguf" "$base"
+
 # rsync makes several directories before it fills them.
 mkdir new
 cp -r donor/blocks/1 new/6
