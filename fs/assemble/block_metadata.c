@@ -190,6 +190,7 @@ static int follow_predicting(struct model *model, const struct snapshot *snapsho
 			     const struct kv *count_kv, size_t prefix, struct layout_values *follow)
 {
 	struct layout_value *values = (struct layout_value *)follow->values;
+	const uint32_t base = count_predicting(model, NULL);
 	const uint32_t now = count_predicting(model, snapshot);
 	const struct kv *kv;
 	uint32_t place = follow->n, i;
@@ -200,8 +201,7 @@ static int follow_predicting(struct model *model, const struct snapshot *snapsho
 	if (asprintf(&key, "%.*s" PREDICTING, (int)prefix, count_kv->key) < 0)
 		return -ENOMEM;
 	kv = gguf_find(model->gguf, key);
-	if (now == count_predicting(model, NULL) || (kv && !kv_unsigned(kv, &told)) ||
-	    told != count_predicting(model, NULL)) {
+	if (now == base || (kv && !kv_unsigned(kv, &told)) || told != base) {
 		free(key);
 		return 0;
 	}

@@ -145,14 +145,14 @@ static bool find_classes(struct undoing *undoing, const char *word)
 	enum organ_class klass;
 
 	undoing->keys |= keys;
-	if (all)
+	if (all) {
 		undoing->order = block_order_edit_is_in_force(undoing->model);
-	if (all)
 		undoing->classes = (1u << CLASSES) - 1;
-	else if (class_find(word, strlen(word), &klass))
+	} else if (class_find(word, strlen(word), &klass)) {
 		undoing->classes |= 1u << klass;
-	else
+	} else {
 		return keys;
+	}
 	return true;
 }
 
