@@ -11,8 +11,10 @@
  * no page, and locks nothing of the directory. */
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
+#include "fs/fuse/pollers.h"
 #include "fs/model/model.h"
 #include "fs/mount/mount.h"
+#include "fs/util/log.h"
 
 /* The kernel may not know the directory (ENOENT), and the mount may be gone (ENODEV). */
 static void notify(void *context, uint64_t ino)
@@ -20,6 +22,14 @@ static void notify(void *context, uint64_t ino)
 	const struct mount *fs = context;
 
 	fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
+}
+
+/* Wakes processes that wait by poll(2) for a change. With the lock of a log held. */
+static void tell_logged(void *context)
+{
+	struct mount *fs = context;
+
+	pollers_tell(&fs->pollers);
 }
 
 /* Not with answering locked, which is locked before the lock of a stage that a commit holds. */
@@ -31,12 +41,14 @@ static void tell_changed(void *context, struct model *model)
 	if (fs->session)
 		model_tell_directories(model, notify, fs);
 	pthread_rwlock_unlock(&fs->session_lock);
+	pollers_tell(&fs->pollers);
 }
 
 void directory_notes_begin(struct mount *fs, struct fuse_session *session)
 {
 	fs->session = session;
 	fs->listener = (struct model_listener){ tell_changed, fs };
+	log_set_listener(fs->log, tell_logged, fs);
 }
 
 /* What is told while libfuse closes the connection would go elsewhere (serve() in session.c). */
@@ -45,4 +57,6 @@ void directory_notes_end(struct mount *fs)
 	pthread_rwlock_wrlock(&fs->session_lock);
 	fs->session = NULL;
 	pthread_rwlock_unlock(&fs->session_lock);
+	log_set_listener(fs->log, NULL, NULL);
+	pollers_clear(&fs->pollers);
 }

@@ -87,6 +87,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.read = op_read,
 	.release = op_release,
 	.copy_file_range = op_copy_file_range,
+	.poll = op_poll,
 
 	.write = op_write,
 	.flush = op_flush,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The
  * contracts are those of fuse_lowlevel.h. Nothing is sent to the kernel but replies, which files it
- * may read by itself (passthrough.h) and which directories have another time (directory_notes.h):
- * contents never change, so no page is dropped. */
+ * may read by itself (passthrough.h), which directories have another time (directory_notes.h), and
+ * that .grafts or .log may be another file (ops_poll.c): contents never change, so no page is
+ * dropped. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H
 
@@ -127,6 +128,10 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
 			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
 			size_t size, int flags);
+
+/* ops_poll.c */
+void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+	     struct fuse_pollhandle *handle);
 
 /* ops_write.c */
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,

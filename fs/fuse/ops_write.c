@@ -8,6 +8,7 @@
 #include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
 #include "fs/fuse/ops.h"
+#include "fs/fuse/pollers.h"
 #include "fs/layer/layer.h"
 #include "fs/metadata/metadata.h"
 #include "fs/mount/mount.h"
@@ -370,6 +371,7 @@ void ops_close(struct mount *fs, struct open_file *handle)
 	struct inode *inode = inodes_get(fs->inodes, handle->inode->ino);
 
 	expect_no_release(fs, handle);
+	pollers_remove(&fs->pollers, &handle->poller);
 	open_files_close(fs->handles, handle);
 	if (inode && inode->stage && family_of(inode)->scratch &&
 	    !scratch_files_is_open(fs->scratches, inode))

@@ -63,6 +63,7 @@ enum quick {
 	READDIR = 28,
 	RELEASEDIR = 29,
 	INTERRUPT = 36,
+	POLL = 40,
 	BATCH_FORGET = 42,
 	READDIRPLUS = 44,
 };
@@ -126,6 +127,7 @@ static bool is_quick(const struct fuse_buf *request)
 	case OPENDIR:
 	case RELEASEDIR:
 	case INTERRUPT:
+	case POLL:
 	case BATCH_FORGET:
 		return true;
 	default:

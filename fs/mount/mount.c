@@ -139,6 +139,7 @@ struct mount *mount_new(struct models *models)
 	fs->log = models->log;
 	fs->models = models;
 	pthread_mutex_init(&fs->shards_lock, NULL);
+	pthread_mutex_init(&fs->pollers.lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);
 	pthread_rwlock_init(&fs->session_lock, NULL);
 	fs->inodes = inodes_new(models->models, models->n, models->several);
@@ -217,6 +218,7 @@ void mount_free(struct mount *fs)
 	write_sources_free(fs->tracer);
 	free(fs->model_files);
 	pthread_mutex_destroy(&fs->shards_lock);
+	pthread_mutex_destroy(&fs->pollers.lock);
 	pthread_rwlock_destroy(&fs->answering);
 	pthread_rwlock_destroy(&fs->session_lock);
 	write_opens_free(fs->writers);

@@ -22,6 +22,10 @@ struct mount {
 	struct inodes *inodes;
 	struct read_modes *read_modes;
 	struct open_files *handles;
+	struct pollers {
+		pthread_mutex_t lock; /* protects the list, and each poller in it */
+		struct poller *first;
+	} pollers; /* of those; fuse/pollers.h */
 	struct scratch_files *scratches;
 	struct name_locks *names;
 	struct tree tree; /* of these, for the families of files */

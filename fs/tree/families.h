@@ -30,6 +30,7 @@
 	FAMILY(GENERATED_FIXED, generated_fixed) /* of these, one in .views or .base */            \
 	FAMILY(MODEL_FILE, model_file)		 /* model.gguf */                                  \
 	FAMILY(LOG, log)			 /* .log */                                        \
+	FAMILY(GRAFTS, grafts)			 /* .grafts */                                     \
 	FAMILY(ASSEMBLE, assemble)		 /* .assemble */                                   \
 	FAMILY(UNDO, undo)			 /* .undo */                                       \
 	FAMILY(RECIPE, recipe)			 /* .recipe */                                     \

@@ -80,6 +80,7 @@ struct family {
 	bool traced;	   /* of WRITE_OBEYED: its source and cwd are looked for */
 	bool lines;	   /* of WRITE_OBEYED: complete lines count, less those with '#' first */
 	bool computed;	   /* made as it is read */
+	bool tells;	   /* of WRITE_DROPPED, generated: poll(2) waits for a change */
 	bool is_copy;	   /* model.gguf: its bytes are the organs' once more; counts one block */
 	bool shows_slot;   /* st_ino is number(): an editor finds the same file after a write */
 	bool is_organ;	   /* its file: it can be measured and hashed, and a stage takes it over */

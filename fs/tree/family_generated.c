@@ -103,6 +103,13 @@ const struct family family_log = {
 	.mode = S_IFREG | 0666,
 	.name = NAME_NEVER,
 	.write = WRITE_DROPPED,
+	.tells = true,
+};
+
+const struct family family_grafts = {
+	.mode = S_IFREG | 0666,
+	.write = WRITE_DROPPED,
+	.tells = true,
 };
 
 const struct family family_assemble = {

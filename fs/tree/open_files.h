@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct fuse_pollhandle;
 struct inodes;
 struct read_modes;
 
@@ -46,6 +47,12 @@ struct last_writer {
 	bool busy;	       /* the process has not closed the file since */
 };
 
+/* A file on which processes wait by poll(2). The lock of struct pollers (mount.h) protects it. */
+struct poller {
+	struct fuse_pollhandle *handle; /* NULL: no process waits, or the kernel was told */
+	struct poller *next, **link;
+};
+
 struct open_file {
 	struct inode *inode;
 	struct view *view; /* NULL for a stage, but for a writer without a name: the readers' */
@@ -56,6 +63,7 @@ struct open_file {
 	bool maps; /* it may have shared maps that are written to */
 	struct read_mode *mode;	  /* of its inode, left when it goes; NULL: the daemon reads */
 	struct undo_words *words; /* of a writer of .undo or .recipe; else NULL */
+	struct poller poller;
 	struct last_writer writer;
 	atomic_bool
 		emptied; /* and closed, which in_flight.h knows: the release may be on its way */

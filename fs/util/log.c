@@ -24,6 +24,8 @@ struct log {
 	uint64_t count;
 	uint64_t resumed; /* from that message on they wait */
 	bool to_stderr, to_syslog, paused;
+	void (*added)(void *context); /* NULL: no function listens */
+	void *context;
 	struct log *whole; /* NULL, or where messages go too, */
 	const char *name;  /* after this */
 };
@@ -61,6 +63,14 @@ void log_free(struct log *log)
 		free(log->lines[i]);
 	pthread_mutex_destroy(&log->lock);
 	free(log);
+}
+
+void log_set_listener(struct log *log, void (*added)(void *context), void *context)
+{
+	pthread_mutex_lock(&log->lock);
+	log->added = added;
+	log->context = context;
+	pthread_mutex_unlock(&log->lock);
 }
 
 __attribute__((format(printf, 1, 0))) static char *make_line(const char *format, va_list args)
@@ -113,6 +123,8 @@ void log_vadd(struct log *log, bool reports, const char *format, va_list args)
 	free(log->lines[log->count % KEPT]);
 	log->lines[log->count % KEPT] = line;
 	log->count++;
+	if (log->added)
+		log->added(log->context);
 	pthread_mutex_unlock(&log->lock);
 }
 

@@ -20,6 +20,11 @@ struct log *log_new_child(struct log *whole, const char *name);
 
 void log_free(struct log *log);
 
+/* Call added for each message from now on, also of children, with the locks of both logs held:
+ * log_count() waits until the message counts. added adds no message. NULL: call none; added does
+ * not run any more when this returns. */
+void log_set_listener(struct log *log, void (*added)(void *context), void *context);
+
 /* One line on standard error, after "organfs: ", in which controls are replaced. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

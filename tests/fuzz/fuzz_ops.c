@@ -377,6 +377,11 @@ static void use_handle(struct fuzz *f, uint8_t kind)
 		const struct fuse_flush_in in = { .fh = h->fh, .lock_owner = byte(f) };
 
 		ask(f, FUSE_FLUSH, h->node, &in, sizeof(in), NULL, NULL, NULL);
+	} else if (kind == 3) {
+		const struct fuse_poll_in in = { .fh = h->fh, .kh = h->fh,
+						 .flags = FUSE_POLL_SCHEDULE_NOTIFY };
+
+		ask(f, FUSE_POLL, h->node, &in, sizeof(in), NULL, NULL, NULL);
 	} else {
 		const struct fuse_fsync_in in = { .fh = h->fh };
 

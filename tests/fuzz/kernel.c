@@ -70,6 +70,8 @@ static size_t size_of_answer(uint32_t opcode)
 		return sizeof(struct fuse_write_out);
 	case FUSE_STATFS:
 		return sizeof(struct fuse_statfs_out);
+	case FUSE_POLL:
+		return sizeof(struct fuse_poll_out);
 	case FUSE_INIT:
 		return sizeof(struct fuse_init_out);
 	case FUSE_READ:
@@ -150,12 +152,16 @@ static void take(struct fuzz_kernel *k, const struct fuse_out_header *head, cons
 	pthread_cond_broadcast(&k->answered);
 }
 
-/* What has no number is no answer. Of such the kernel is only told that a directory has another
- * time, of which no page is dropped. */
+/* A notice has no number. One says that a directory has another time, and drops no page; another
+ * one wakes processes that wait by poll(). */
 static void check_notice(const struct fuse_out_header *head, const uint8_t *bytes)
 {
 	struct fuse_notify_inval_inode_out notice;
 
+	if (head->error == FUSE_NOTIFY_POLL) {
+		require(head->len == sizeof(*head) + sizeof(struct fuse_notify_poll_wakeup_out));
+		return;
+	}
 	require(head->error == FUSE_NOTIFY_INVAL_INODE);
 	require(head->len == sizeof(*head) + sizeof(notice));
 	memcpy(&notice, bytes, sizeof(notice));

@@ -146,6 +146,29 @@ static void messages_of_a_paused_log_come_when_it_goes_on(void **state)
 	log_free(log);
 }
 
+static void count_call(void *context)
+{
+	++*(unsigned *)context;
+}
+
+static void a_listener_hears_of_messages_of_children_too(void **state)
+{
+	struct log *log = log_new(true), *child = log_new_child(log, "child");
+	unsigned calls = 0;
+
+	(void)state;
+	log_set_listener(log, count_call, &calls);
+	log_add(log, "one");
+	assert_int_equal(calls, 1);
+	log_add(child, "two");
+	assert_int_equal(calls, 2);
+	log_set_listener(log, NULL, NULL);
+	log_add(log, "three");
+	assert_int_equal(calls, 2);
+	log_free(child);
+	log_free(log);
+}
+
 static void *add_many(void *argument)
 {
 	for (int i = 0; i < 400; i++)
