@@ -24,7 +24,7 @@ static void notify(void *context, uint64_t ino)
 	fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
 }
 
-/* Wakes processes that wait by poll(2) for a change. With the lock of a log held. */
+/* With the lock of a log held. */
 static void tell_logged(void *context)
 {
 	struct mount *fs = context;

@@ -18,8 +18,8 @@
 
 #define ALWAYS (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM)
 
-/* Is the file another inode now? It is also when shards have come and another model has the place
- * of the inode's. */
+/* Does the name stand for another inode now? It does too when shards have come: then another model
+ * has the place of the inode's. */
 static bool has_changed(const struct mount *fs, const struct inode *inode)
 {
 	struct generated *generated =

@@ -40,6 +40,9 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	models_announce_grafts(model, fs->options);
 	/* Its layer may have grafts by link, which were not followed yet. */
 	symlinks_refresh(fs->links, model);
+	/* Processes may wait for another .grafts, which that of the new model is. */
+	if (fs->listener.changed)
+		fs->listener.changed(fs->listener.context, model);
 }
 
 static void look(struct mount *fs, struct model_files *old, bool again)

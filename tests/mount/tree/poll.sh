@@ -171,3 +171,14 @@ until_true 60 is_waiting "${WAITERS[1]}" || fail 'a/.log has not changed'
 refuse "$MNT/a/$organ"
 told 1 pri
 unmount_and_wait
+
+# Shards that come bring another model, whose .grafts is another file.
+mkdir "$TMP/shards"
+cp "$MODELS"/stories260K-split-0000[12]-of-00003.gguf "$TMP/shards"
+mount_model -o noassemble "$TMP/shards/stories260K-split-00001-of-00003.gguf"
+WAITERS=()
+wait_on poll "$MNT/.grafts"
+cp "$MODELS/stories260K-split-00003-of-00003.gguf" "$TMP/shards"
+kill -HUP "${DAEMON[$MNT]}" # as a look at the directory does
+told 0 pri
+unmount_and_wait
