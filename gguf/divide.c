@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* split.count is an u16. */
-#define PARTS_MOST 65535u
-
 #define SPLIT_KEYS 3u
 
 static uint64_t alignment_of(const struct gguf *whole, uint32_t number)
@@ -25,12 +22,14 @@ static int find_parts(const struct gguf *whole, uint64_t most, struct division *
 	struct divide_part *part = NULL;
 	uint64_t size = 0;
 
+	division->n = most == 0;
 	for (uint32_t i = 0; i < whole->n_tensors; i++) {
 		const struct gguf_tensor *t = &whole->tensors[i];
 		uint64_t more;
 
-		if (!part || !shard_place(size, t, SHARD_ALIGNMENT, &more) || more > most) {
-			if (division->n == PARTS_MOST)
+		if (!part || most == 0 || !shard_place(size, t, SHARD_ALIGNMENT, &more) ||
+		    more > most) {
+			if (division->n == DIVIDE_PARTS_MOST)
 				return -EOVERFLOW;
 			part = &division->parts[division->n++];
 			part->first = i;
@@ -162,7 +161,8 @@ static int build_part(const struct gguf *whole, const struct division *division,
 
 static int build(const struct gguf *whole, uint64_t most, struct division *division)
 {
-	const uint32_t parts = whole->n_tensors < PARTS_MOST ? whole->n_tensors : PARTS_MOST;
+	const uint32_t parts =
+		whole->n_tensors < DIVIDE_PARTS_MOST ? whole->n_tensors + 1 : DIVIDE_PARTS_MOST;
 	int rc;
 
 	if (whole->version == 1)

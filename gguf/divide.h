@@ -13,6 +13,9 @@
 struct error;
 struct gguf;
 
+/* The most shards that a model can have: split.count is an u16. */
+#define DIVIDE_PARTS_MOST 65535u
+
 enum divide_kind {
 	DIVIDE_MEMORY, /* bytes of the part's header, from offset */
 	DIVIDE_WHOLE,  /* bytes of the whole file, from offset */
@@ -38,8 +41,9 @@ struct division {
 };
 
 /* Divide a file into shards with at most most bytes of tensors each, a larger tensor having one to
- * itself. Release with divide_release(). Errors: EINVAL no tensors, ENOTSUP version 1, which was
- * never split; EOVERFLOW more than 65,535 shards, ENOMEM. */
+ * itself; most 0: one tensor each, after a first shard with the metadata alone. Release with
+ * divide_release(). Errors: EINVAL no tensors, ENOTSUP version 1, which was never split; EOVERFLOW
+ * more than 65,535 shards, ENOMEM. */
 int divide_build(const struct gguf *whole, uint64_t most, struct division *division,
 		 struct error *err);
 void divide_release(struct division *division);

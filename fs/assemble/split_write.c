@@ -76,17 +76,20 @@ static size_t count_segments(const struct divide_part *part, const struct view *
 	return n;
 }
 
-/* A shard; its header becomes the view's. NULL: out of memory. */
+/* A shard; its header becomes the view's, and whole is kept where its memory is shown. NULL: out of
+ * memory. */
 static struct view *view_of_part(struct divide_part *part, struct view *whole)
 {
 	struct segment *segments = calloc(count_segments(part, whole) + 1, sizeof(*segments));
 	struct view *view;
+	bool borrows = false;
 	size_t n = 0;
 
 	if (!segments)
 		return NULL;
 	for (size_t i = 0; i < part->n_pieces; i++) {
 		const struct divide_piece *piece = &part->pieces[i];
+		const size_t first = n;
 
 		if (piece->kind == DIVIDE_WHOLE)
 			n += view_segments(whole, piece->offset, piece->length, segments + n);
@@ -97,11 +100,13 @@ static struct view *view_of_part(struct divide_part *part, struct view *whole)
 			segments[n++] = (struct segment){ .kind = SEGMENT_MEMORY,
 							  .length = piece->length,
 							  .memory = part->header + piece->offset };
+		for (size_t k = first; piece->kind == DIVIDE_WHOLE && k < n; k++)
+			borrows |= segments[k].kind == SEGMENT_MEMORY;
 	}
 	view = view_new(segments, n, part->header);
 	part->header = NULL;
 	free(segments);
-	if (view)
+	if (view && borrows)
 		view_keep_alive(view, whole);
 	return view;
 }
@@ -118,11 +123,62 @@ static char *path_of(const char *path, uint32_t k, uint32_t n)
 		       : name;
 }
 
-static int write_parts(struct division *division, struct view *whole,
-		       const struct write_target *target, struct progress *progress,
-		       struct error *err)
+void split_views_free(struct view **views, uint32_t n)
 {
-	struct write_file *files = calloc(division->n, sizeof(*files));
+	for (uint32_t k = 0; views && k < n; k++)
+		view_unref(views[k]);
+	free(views);
+}
+
+/* gguf_read() reads ahead of what it parses. Bytes past the end of the header are zeros, so that no
+ * tensor is read or computed. */
+static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const ssize_t got = view_read(context, bytes, n, offset);
+
+	if (got < 0)
+		return (int)got;
+	memset((char *)bytes + got, 0, n - (size_t)got);
+	return 0;
+}
+
+int split_views(struct view *whole, struct view *header, uint64_t most, struct view ***views,
+		uint32_t *n, struct error *err)
+{
+	const struct source source = { read_header, header, view_size(whole) };
+	struct gguf *gguf = gguf_read(&source, err);
+	struct division division;
+	struct view **made;
+	bool all;
+	int rc;
+
+	if (!gguf)
+		return -err->code;
+	rc = divide_build(gguf, most, &division, err);
+	gguf_free(gguf);
+	if (rc < 0)
+		return rc;
+	made = calloc(division.n, sizeof(struct view *));
+	all = made != NULL;
+	for (uint32_t k = 0; all && k < division.n; k++) {
+		made[k] = view_of_part(&division.parts[k], whole);
+		all = made[k] != NULL;
+	}
+	if (all) {
+		*views = made;
+		*n = division.n;
+	} else {
+		split_views_free(made, division.n);
+		rc = error_errno(err, ENOMEM);
+	}
+	divide_release(&division);
+	return rc;
+}
+
+static int write_views(struct view **views, uint32_t n, const struct write_target *target,
+		       struct progress *progress, struct error *err)
+{
+	struct write_file *files = calloc(n, sizeof(*files));
 	struct write_target each = *target;
 	bool all = files != NULL;
 	int rc;
@@ -130,17 +186,14 @@ static int write_parts(struct division *division, struct view *whole,
 	each.replace = REPLACE_NONE;
 	each.several = true;
 	each.written = NULL;
-	for (uint32_t k = 0; all && k < division->n; k++) {
-		files[k].path = path_of(target->path, k, division->n);
-		files[k].view = view_of_part(&division->parts[k], whole);
-		all = files[k].path && files[k].view;
+	for (uint32_t k = 0; all && k < n; k++) {
+		files[k].path = path_of(target->path, k, n);
+		files[k].view = views[k];
+		all = files[k].path != NULL;
 	}
-	rc = all ? atomic_write_files(files, division->n, &each, progress, err)
-		 : error_errno(err, ENOMEM);
-	for (uint32_t k = 0; files && k < division->n; k++) {
-		view_unref(files[k].view);
+	rc = all ? atomic_write_files(files, n, &each, progress, err) : error_errno(err, ENOMEM);
+	for (uint32_t k = 0; files && k < n; k++)
 		free(files[k].path);
-	}
 	free(files);
 	return rc;
 }
@@ -148,20 +201,13 @@ static int write_parts(struct division *division, struct view *whole,
 int split_write(struct view *view, const struct write_target *target, uint64_t most,
 		struct progress *progress, struct error *err)
 {
-	const struct source source = view_source(view);
-	struct gguf *whole = gguf_read(&source, err);
-	struct division division;
-	int rc;
+	struct view **views;
+	uint32_t n;
+	int rc = split_views(view, view, most, &views, &n, err);
 
-	if (!whole)
-		return -err->code;
-	rc = divide_build(whole, most, &division, err);
-	gguf_free(whole);
 	if (rc < 0)
 		return rc;
-	rc = write_parts(&division, view, target, progress, err);
-	if (rc == 0)
-		rc = (int)division.n;
-	divide_release(&division);
-	return rc;
+	rc = write_views(views, n, target, progress, err);
+	split_views_free(views, n);
+	return rc < 0 ? rc : (int)n;
 }

@@ -20,6 +20,14 @@ struct write_target;
  * with err set: one of both is missing. */
 int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error *err);
 
+/* The shards of the view of a model, each a view of its own, as divide_build() has them: *n of
+ * them, to release with split_views_free(). Only the header is read, from a view that has the same
+ * bytes before those of the tensors; it may be whole itself. Returns 0, or -errno with err set as
+ * gguf_read() and divide_build(). */
+int split_views(struct view *whole, struct view *header, uint64_t most, struct view ***views,
+		uint32_t *n, struct error *err);
+void split_views_free(struct view **views, uint32_t n);
+
 /* Write the view of a model to the shards that the target's path, as split_write_parse() has it,
  * stands for. None of them may exist: several files cannot be replaced in one step. The first
  * shard, from which the others are found, appears last, and all others are whole then. Returns how

@@ -204,6 +204,32 @@ size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 	return n;
 }
 
+static bool is_same_segment(const struct segment *a, const struct segment *b)
+{
+	if (a->kind != b->kind || a->length != b->length)
+		return false;
+	switch (a->kind) {
+	case SEGMENT_MEMORY:
+		return a->length == 0 || memcmp(a->memory, b->memory, a->length) == 0;
+	case SEGMENT_EXTENT:
+		return a->backing == b->backing && a->offset == b->offset;
+	case SEGMENT_ZEROS:
+		return true;
+	case SEGMENT_COMPUTED:
+		break;
+	}
+	return false;
+}
+
+bool view_is_same(const struct view *a, const struct view *b)
+{
+	bool same = a->n == b->n;
+
+	for (size_t i = 0; same && i < a->n; i++)
+		same = is_same_segment(&a->pieces[i].segment, &b->pieces[i].segment);
+	return same;
+}
+
 /* Does piece i begin before the end of n bytes at offset? */
 static bool is_within(const struct view *view, size_t i, size_t n, uint64_t offset)
 {

@@ -67,6 +67,10 @@ void view_set_fallback(struct view *view, struct view *instead);
 size_t view_segments(const struct view *view, uint64_t offset, uint64_t length,
 		     struct segment *segments);
 
+/* Have two views the same segments: equal memory, and the same extents of the same backings? Then
+ * they have the same bytes; reads nothing. */
+bool view_is_same(const struct view *a, const struct view *b);
+
 /* The view's segments point into memory of other, of which it takes a reference. To be called
  * before another thread knows the view. */
 void view_keep_alive(struct view *view, struct view *other);

@@ -4,6 +4,7 @@
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/split_write.h"
 #include "fs/base/base.h"
+#include "fs/storage/view.h"
 #include "fs/util/progress.h"
 #include "gguf/reader.h"
 #include "tests/unit/small_gguf.h"
@@ -92,6 +93,63 @@ static int split(void **state, uint64_t most, struct error *err)
 
 	view_unref(view);
 	return rc;
+}
+
+static void shards_are_made_from_the_header_alone(void **state)
+{
+	struct view *whole = small_view(), *header, **views;
+	const struct source source = view_source(whole);
+	struct error err = { 0 };
+	struct gguf *gguf = gguf_read(&source, &err);
+	struct segment segment;
+	uint32_t n;
+
+	(void)state;
+	must(gguf && view_segments(whole, 0, gguf->data_offset, NULL) == 1);
+	view_segments(whole, 0, gguf->data_offset, &segment);
+	header = view_new(&segment, 1, NULL);
+	assert_int_equal(split_views(whole, header, 0, &views, &n, &err), 0);
+	assert_int_equal(n, 1 + gguf->n_tensors);
+	view_unref(header);
+	view_unref(whole);
+	for (uint32_t k = 0; k < n; k++) {
+		const struct source shard = view_source(views[k]);
+		struct gguf *part = gguf_read(&shard, &err);
+
+		assert_non_null(part);
+		assert_int_equal(part->n_tensors, k > 0);
+		if (k > 0)
+			assert_string_equal(part->tensors[0].name, gguf->tensors[k - 1].name);
+		gguf_free(part);
+	}
+	split_views_free(views, n);
+	gguf_free(gguf);
+}
+
+static void each_failing_allocation_is_reported(void **state)
+{
+	struct view *whole;
+
+	(void)state;
+	needs_failing_allocations();
+	whole = small_view();
+	for (uint64_t k = 1;; k++) {
+		struct view **views = NULL;
+		struct error err = { 0 };
+		uint32_t n = 0;
+		int rc;
+
+		allocation_fails(k);
+		rc = split_views(whole, whole, 0, &views, &n, &err);
+		if (!allocation_failed()) {
+			assert_int_equal(rc, 0);
+			split_views_free(views, n);
+			break;
+		}
+		assert_int_equal(rc, -ENOMEM);
+		assert_null(views);
+	}
+	view_unref(whole);
 }
 
 static void shards_are_the_model_together(void **state)

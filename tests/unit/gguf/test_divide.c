@@ -121,6 +121,39 @@ static void a_shard_takes_what_it_may(void **state)
 	mk_file_free(&file);
 }
 
+static void most_of_0_gives_each_tensor_a_shard_after_the_metadata(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n < PARTS_MAX; n++) {
+		struct mk_file file = make(n, 32);
+		struct gguf *whole = read_bytes(file.bytes, file.size);
+		struct division division;
+		struct error err = { 0 };
+
+		assert_int_equal(assert_round_trip(&file, 0), n + 1);
+		assert_int_equal(divide_build(whole, 0, &division, &err), 0);
+		for (uint32_t k = 0; k <= n; k++)
+			assert_int_equal(division.parts[k].n_tensors, k > 0);
+		divide_release(&division);
+		gguf_free(whole);
+		mk_file_free(&file);
+	}
+}
+
+static void tensors_without_bytes_get_shards_of_their_own(void **state)
+{
+	static const uint64_t none[GGML_AXES] = { 0, 1, 1, 1 };
+	struct mkgguf *m = mkgguf_new(3);
+	struct mk_file file;
+
+	(void)state;
+	mkgguf_tensor(m, "a", GGML_F32, 1, none);
+	mkgguf_tensor(m, "b", GGML_F32, 1, none);
+	file = mkgguf_finish(m);
+	assert_int_equal(assert_round_trip(&file, 0), 3);
+	mk_file_free(&file);
+}
+
 static void an_alignment_is_kept(void **state)
 {
 	static const uint32_t alignments[] = { 1, 8, 32, 64, 4096 };

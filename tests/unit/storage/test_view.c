@@ -546,6 +546,52 @@ static void what_lies_in_one_piece_is_one_extent(void **state)
 	backing_unref(gone);
 }
 
+static void views_of_equal_segments_are_the_same(void **state)
+{
+	struct backing *backing = open_bytes(state), *gone = backing_new_missing("/gone", 100);
+	const char text[] = "abcabc";
+	const struct segment segments[] = {
+		{ .kind = SEGMENT_MEMORY, .length = 3, .memory = text },
+		{ .kind = SEGMENT_ZEROS, .length = 2 },
+		{ .kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = 5 },
+	};
+	const struct segment others[][3] = {
+		{ { .kind = SEGMENT_MEMORY, .length = 3, .memory = text + 3 },
+		  segments[1],
+		  segments[2] },
+		{ { .kind = SEGMENT_MEMORY, .length = 3, .memory = text + 1 },
+		  segments[1],
+		  segments[2] },
+		{ segments[0], { .kind = SEGMENT_ZEROS, .length = 3 }, segments[2] },
+		{ segments[0],
+		  segments[1],
+		  { .kind = SEGMENT_EXTENT, .length = 10, .backing = backing, .offset = 6 } },
+		{ segments[0],
+		  segments[1],
+		  { .kind = SEGMENT_EXTENT, .length = 10, .backing = gone, .offset = 5 } },
+		{ segments[0], segments[2], segments[1] },
+	};
+	struct view *view = view_new(segments, 3, NULL);
+
+	assert_true(view_is_same(view, view));
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+		struct view *other = view_new(others[i], 3, NULL);
+
+		assert_int_equal(view_is_same(view, other), i == 0);
+		view_unref(other);
+	}
+	for (size_t n = 0; n < 3; n++) {
+		struct view *shorter = view_new(segments, n, NULL);
+
+		assert_false(view_is_same(view, shorter));
+		assert_false(view_is_same(shorter, view));
+		view_unref(shorter);
+	}
+	view_unref(view);
+	backing_unref(backing);
+	backing_unref(gone);
+}
+
 static void what_cannot_be_read_is_read_from_elsewhere(void **state)
 {
 	struct backing *backing = open_bytes(state);
