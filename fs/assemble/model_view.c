@@ -401,13 +401,14 @@ struct view *model_view(struct model *model, const struct snapshot *snapshot, bo
 	return view_of(model, snapshot, WANTED_LINEAGE | (strict ? WANTED_STRICT : 0), err);
 }
 
-struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
+struct view *model_view_header(struct model *model, const struct snapshot *snapshot, bool lineage,
 			       struct error *err)
 {
-	return view_of(model, snapshot, WANTED_LINEAGE | WANTED_HEADER, err);
+	return view_of(model, snapshot, WANTED_HEADER | (lineage ? WANTED_LINEAGE : 0), err);
 }
 
-struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot)
+struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot,
+					struct error *err)
 {
-	return view_of(model, snapshot, 0, NULL);
+	return view_of(model, snapshot, 0, err);
 }

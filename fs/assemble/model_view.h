@@ -16,13 +16,14 @@ struct view;
 struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
 			struct error *err);
 
-/* The same without the bytes of its tensors, which gather.h puts together again with organ
- * files. */
-struct view *model_view_header(struct model *model, const struct snapshot *snapshot,
+/* model_view() without strict, or model_view_without_lineage(), without the bytes of the tensors,
+ * which gather.h puts together again with organ files. */
+struct view *model_view_header(struct model *model, const struct snapshot *snapshot, bool lineage,
 			       struct error *err);
 
-/* As model_view() without strict, for a snapshot whose generation is not known: the header does not
- * say how the model was made. NULL: there is none. */
-struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot);
+/* As model_view() without strict, also for a snapshot whose generation is not known: the header
+ * does not say how the model was made. NULL with err set; err may be NULL. */
+struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot,
+					struct error *err);
 
 #endif

@@ -223,7 +223,7 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 					   .content = groups->content };
 	struct gguf *gguf;
 
-	*view = model_view_without_lineage(groups->model, &snapshot);
+	*view = model_view_without_lineage(groups->model, &snapshot, NULL);
 	if (!*view)
 		return NULL;
 	*source = view_source(*view);

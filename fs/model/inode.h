@@ -37,7 +37,7 @@ enum inode_kind {
 	INODE_KEY = 9,	      /* index: key; as the base has it */
 	INODE_BASE_METADATA = 10,
 	INODE_BASE_KEY = 11, /* index: key; in .base */
-	INODE_VIEWS = 12,    /* the directory .views */
+	INODE_VIEWS = 12,    /* the directory .views; index INODE_SHARDS: .views/shards */
 	INODE_VIEW_DIR =
 		13, /* index: form << 8 | number of a directory in it (inode_of_view_dir()) */
 	INODE_VIEW_FILE = 14, /* index: form << 32 | tensor */
@@ -48,6 +48,7 @@ enum inode_kind {
 
 #define INODE_DIFFS  ((uint64_t)1)
 #define INODE_BLOCKS ((uint64_t)2)
+#define INODE_SHARDS ((uint64_t)1)
 
 /* With the number of a block, and shifted one more than that of a directory of its own in it. */
 #define INODE_BLOCK	   ((uint64_t)1 << 39)

@@ -23,11 +23,12 @@
 	FAMILY(DIFFS, diffs)		     /* the directory .diff */                             \
 	FAMILY(DIFF_FILE, diff_file)	     /* a file in it; view: its content */                 \
 	FAMILY(VIEWS, views)		     /* the directory .views */                            \
+	FAMILY(SHARDS, shards)		     /* the directory .views/shards */                     \
 	FAMILY(BLOCKS, blocks)		     /* the directory blocks */                            \
 	FAMILY(BLOCK, block)		     /* a directory in it; index: block, part: inner */    \
 	FAMILY(ORDER, order)		     /* blocks/order */                                    \
 	FAMILY(GENERATED, generated)	     /* index: enum generated_kind; view: its content */   \
-	FAMILY(GENERATED_FIXED, generated_fixed) /* of these, one in .views or .base */            \
+	FAMILY(GENERATED_FIXED, generated_fixed) /* of these, one in .views or .base; a shard */   \
 	FAMILY(MODEL_FILE, model_file)		 /* model.gguf */                                  \
 	FAMILY(LOG, log)			 /* .log */                                        \
 	FAMILY(GRAFTS, grafts)			 /* .grafts */                                     \

@@ -35,6 +35,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 			       ? inode_of_view_dir(model, ORGAN_VIEW_TYPES)
 			       : inode_of_directory(model, INODE_VIEWS, 0);
 	case FAMILY_TYPES:
+	case FAMILY_SHARDS:
 		return inode_of_directory(model, INODE_VIEWS, 0);
 	case FAMILY_FORM_CLASS:
 		return inode_of_view_dir(model, directory->part);
@@ -54,7 +55,18 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 /* So many names of a directory. */
 struct fixed_names {
 	unsigned n;
-	enum { CLASS_NAMES, DIRECTORY, DIFFS, BLOCKS, FILES, FORMS, TYPES, TYPE_NAMES, LOSS } what;
+	enum {
+		CLASS_NAMES,
+		DIRECTORY,
+		DIFFS,
+		BLOCKS,
+		SHARDS,
+		FILES,
+		FORMS,
+		TYPES,
+		TYPE_NAMES,
+		LOSS
+	} what;
 	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
 	const char *name;
 	bool unlisted; /* unless the user wants it */
@@ -89,6 +101,7 @@ static const struct fixed_names base_rows[] = {
 
 static const struct fixed_names views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
 						   .number = GENERATED_IN_ROOT },
+						 { 1, SHARDS, INODE_VIEWS, "shards", false },
 						 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
 						 { 1, TYPES, .number = INODE_VIEW_DIR },
 						 { 0 } };
@@ -177,6 +190,7 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		child->ino = inode_of_directory(model, row->number,
 						row->what == DIFFS    ? INODE_DIFFS
 						: row->what == BLOCKS ? INODE_BLOCKS
+						: row->what == SHARDS ? INODE_SHARDS
 								      : i);
 		if (row->what == CLASS_NAMES)
 			fill_class(tree, directory, (enum organ_class)i, child);

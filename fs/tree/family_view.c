@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* family_view.c - .views: in the classes of a form what the slots hold in it, a file or a directory
- * of experts each. */
+ * of experts each; and the shards. */
 #include "fs/edit/npy_edit.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
@@ -8,6 +8,7 @@
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/npy.h"
 #include "fs/tree/family.h"
+#include "fs/tree/shard_files.h"
 #include "fs/tree/tree.h"
 
 #include <errno.h>
@@ -181,4 +182,44 @@ const struct family family_formed_stage = {
 	.number = formed_number,
 	.commit = formed_commit,
 	.staged_name = family_organ_name,
+};
+
+static struct shard_files *shards_of(const struct tree *tree, const struct inode *directory)
+{
+	return tree->model_files[directory->model->number].shards;
+}
+
+static struct inode *shards_lookup(const struct tree *tree, const struct inode *directory,
+				   const char *name, int *rc)
+{
+	return shard_files_inode(shards_of(tree, directory), name, rc);
+}
+
+static bool shards_may_block(const struct tree *tree, const struct inode *directory,
+			     const char *name)
+{
+	(void)name;
+	return shard_files_may_block(shards_of(tree, directory));
+}
+
+static bool shards_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
+			struct listed *entry)
+{
+	struct shard_files *files = shards_of(tree, directory);
+	const uint32_t n = shard_files_count(files);
+
+	if (*place >= n)
+		return false;
+	entry->ino = shard_files_entry(files, (uint32_t)*place, n, entry->name);
+	entry->type = S_IFREG;
+	return true;
+}
+
+const struct family family_shards = {
+	.mode = S_IFDIR | 0555,
+	.name = NAME_FOREVER,
+	.links = LINKS_YES,
+	.lookup = shards_lookup,
+	.may_block = shards_may_block,
+	.list = shards_list,
 };

@@ -139,7 +139,7 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 		inode->part = (uint32_t)(index >> 32);
 		inode->index = (uint32_t)index;
 		inode->family = inode->part == ORGAN_VIEW_EXPERTS ? FAMILY_EXPERTS : FAMILY_FORMED;
-		if (inode->family == FAMILY_EXPERTS)
+		if (inode->part == ORGAN_VIEW_EXPERTS)
 			return inode->index < slots_count(model->slots);
 		return organ_view_name(inode->part) && inode->index < n &&
 		       organ_file_has_view(model, inode->index, NULL, inode->part);
@@ -202,6 +202,10 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 	if (kind == INODE_BASE && index)
 		return read_directory_number(index, inode);
 	inode->family = kinds[kind].family;
+	if (kind == INODE_VIEWS && index == INODE_SHARDS) {
+		inode->family = FAMILY_SHARDS;
+		return true;
+	}
 	if (kind == INODE_BASE_ORGAN && (index & INODE_BASE_THETA)) {
 		inode->family = FAMILY_THETA;
 		index -= INODE_BASE_THETA;

@@ -30,6 +30,7 @@
 #include "fs/storage/view.h"
 #include "fs/tree/diffs.h"
 #include "fs/tree/generated.h"
+#include "fs/tree/shard_files.h"
 #include "fs/util/log.h"
 #include "gguf/error.h"
 
@@ -120,7 +121,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		/* In parts it cannot be opened. */
 		return model->whole ? view_of_model(files, snapshot, err) : view_new(NULL, 0, NULL);
 	case GENERATED_HEADER:
-		return model->whole ? model_view_header(model, snapshot, err)
+		return model->whole ? model_view_header(model, snapshot, true, err)
 				    : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:
 		return report_of(files, figures_new(model, snapshot), picture_print);
@@ -213,9 +214,10 @@ int model_files_init(struct model_files *files, struct model *model,
 		assembly_keep(files->assembly);
 	files->generated = generated_new(&generator, params->inodes);
 	files->diffs = diffs_new(&diffs);
+	files->shards = shard_files_new(model, params->inodes);
 	files->space = free_space_new(model->base, model->directory);
 	return files->measures && files->hashes && files->losses && files->assembly &&
-			       files->generated && files->diffs && files->space
+			       files->generated && files->diffs && files->shards && files->space
 		       ? 0
 		       : -ENOMEM;
 }
@@ -224,6 +226,7 @@ void model_files_release(struct model_files *files)
 {
 	generated_free(files->generated);
 	diffs_free(files->diffs);
+	shard_files_free(files->shards);
 	memo_free(files->measures);
 	tensor_hashes_free(files->hashes);
 	tensor_losses_free(files->losses);

@@ -16,6 +16,7 @@ struct model_files {
 	struct free_space *space;	 /* on the filesystem of the base */
 	struct generated *generated;	 /* the files made from its state */
 	struct diffs *diffs;		 /* and those of .diff */
+	struct shard_files *shards;	 /* and those of .views/shards */
 	struct recipe_ancestry ancestry; /* of its base and donors */
 	struct recipe_lineage lineage;
 	struct shards *refused; /* of which no model could be made; NULL: none (shard_watch.h) */

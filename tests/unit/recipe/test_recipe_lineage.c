@@ -120,7 +120,7 @@ static void without_memory_there_is_no_model(void **state)
 		recipe_lineage_init(&lineage, o.model, &ancestry);
 		recipe_lineage_show(&lineage);
 		allocation_fails(k);
-		view = model_view_header(o.model, &snapshot, &err);
+		view = model_view_header(o.model, &snapshot, true, &err);
 		failed = allocation_failed();
 		assert_true(failed || view);
 		if (!view)
