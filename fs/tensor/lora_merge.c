@@ -37,6 +37,9 @@ struct lora_merge_read {
 	size_t n;
 	uint8_t *scratch; /* DECODE_SCRATCH */
 	float *rows;
+	/* Of the pairs that have directions, for that expert: their vectors V, and V W. Kept for
+	 * the whole read, for with less of them in the cache each would take a pass again. */
+	const struct matrix *vectors[LORA_MERGE_PAIRS_MAX], *products[LORA_MERGE_PAIRS_MAX];
 	struct importance_weights weights;
 };
 
@@ -244,23 +247,33 @@ static void add_projection(const struct lora_merge_read *work, const struct dire
 	}
 }
 
-static int add_directions(const struct lora_merge_read *work, const struct lora_merge_pair *pair)
+static int add_directions(struct lora_merge_read *work, uint32_t i)
 {
+	const struct lora_merge_pair *pair = &work->merged->merge.pairs[i];
 	struct directions of = { .work = work,
 				 .pair = pair,
 				 .channels = (size_t)work->merged->merge.ne[!pair->flipped] };
-	const struct matrix *products = NULL;
-	int rc;
+	int rc = 0;
 
-	of.vectors = get_vectors(&of, &rc);
-	if (rc == 0 && !pair->flipped)
-		products = get_products(&of, &rc);
+	if (!work->vectors[i])
+		work->vectors[i] = get_vectors(&of, &rc);
+	of.vectors = work->vectors[i];
+	if (rc == 0 && !pair->flipped && !work->products[i])
+		work->products[i] = get_products(&of, &rc);
 	if (rc == 0)
 		add_projection(work, &of, matrix_values(of.vectors),
-			       matrix_values(products ? products : of.vectors));
-	matrix_cache_put(products);
-	matrix_cache_put(of.vectors);
+			       matrix_values(pair->flipped ? of.vectors : work->products[i]));
 	return rc;
+}
+
+/* The rows of an expert, or all, are done. */
+static void put_matrices(struct lora_merge_read *work)
+{
+	for (uint32_t i = 0; i < work->n_pairs; i++) {
+		matrix_cache_put(work->vectors[i]);
+		matrix_cache_put(work->products[i]);
+		work->vectors[i] = work->products[i] = NULL;
+	}
 }
 
 static int encode(struct lora_merge_read *work)
@@ -284,7 +297,7 @@ static int use_some(struct lora_merge_read *work)
 
 	for (uint32_t i = 0; rc == 0 && i < work->n_pairs; i++)
 		rc = merge->pairs[i].a.file ? add_pair(work, &merge->pairs[i])
-					    : add_directions(work, &merge->pairs[i]);
+					    : add_directions(work, i);
 	return rc < 0 ? rc : work->use(work);
 }
 
@@ -314,6 +327,8 @@ static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n)
 	while (rc == 0 && n) {
 		const uint64_t left = merge->ne[1] - first % merge->ne[1];
 
+		if (first % merge->ne[1] == 0)
+			put_matrices(work);
 		work->expert = first / merge->ne[1];
 		work->first = first % merge->ne[1];
 		work->n = n < most ? (size_t)n : most;
@@ -322,6 +337,7 @@ static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n)
 		first += work->n;
 		n -= work->n;
 	}
+	put_matrices(work);
 	free(work->scratch);
 	free(work->rows);
 	free(work->weights.values);

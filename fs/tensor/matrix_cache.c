@@ -144,14 +144,20 @@ static int read_values(void *context, float *values)
 	return rc;
 }
 
-/* With the lock held. */
-static void evict_last(struct matrix_cache *cache)
+/* With the lock held: the link of the last matrix that may go, but for the first one. Those that
+ * are computed, which takes longer than reading, go after the others, and not while they are in
+ * use: what a thread computes with them asks for them too. NULL: there is none. */
+static struct matrix **last_to_go(struct matrix_cache *cache)
 {
-	struct matrix **link = &cache->first;
+	struct matrix **decoded = NULL, **computed = NULL;
 
-	while ((*link)->next)
-		link = &(*link)->next;
-	matrix_cache_put(unlinked(cache, link));
+	for (struct matrix **link = &cache->first->next; *link; link = &(*link)->next) {
+		if (!(*link)->at.computed)
+			decoded = link;
+		else if (atomic_load(&(*link)->refs) == 1)
+			computed = link;
+	}
+	return decoded ? decoded : computed;
 }
 
 /* With the lock held: the matrix from the list, which it leaves. NULL: it is not there. */
@@ -181,7 +187,7 @@ void matrix_cache_drop_file(struct matrix_cache *cache, const struct backing *fi
 /* The matrix, whether it is read or not, first in the list. NULL: out of memory. */
 static struct matrix *find_or_add(struct matrix_cache *cache, const struct matrix_key *at)
 {
-	struct matrix *matrix;
+	struct matrix *matrix, **last;
 
 	pthread_mutex_lock(&cache->lock);
 	matrix = take(cache, at);
@@ -191,8 +197,8 @@ static struct matrix *find_or_add(struct matrix_cache *cache, const struct matri
 		matrix->next = cache->first;
 		cache->first = matrix;
 		cache->bytes += matrix->bytes;
-		while (cache->bytes > MATRIX_CACHE_BYTES && cache->first->next)
-			evict_last(cache);
+		while (cache->bytes > MATRIX_CACHE_BYTES && (last = last_to_go(cache)))
+			matrix_cache_put(unlinked(cache, last));
 		atomic_fetch_add(&matrix->refs, 1);
 	}
 	pthread_mutex_unlock(&cache->lock);

@@ -9,6 +9,7 @@
 #include "measure/lora.h"
 #include "tests/unit/zstd_file.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* Numbers that are the same every time, and small. */
@@ -356,6 +357,80 @@ static void a_pass_over_a_matrix_ends_when_it_is_not_wanted(void **state)
 	backing_unref(merge.w.file);
 	backing_unref(merge.pairs[0].b.file);
 	matrix_cache_unref(matrices);
+}
+
+/* Zeros, and how often they may be read; context of a backing. */
+static int read_zeros(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		      const atomic_bool *stop)
+{
+	int *left = context;
+
+	(void)flags;
+	(void)offset;
+	(void)stop;
+	memset(bytes, 0, n);
+	return (*left)-- > 0 ? 0 : -EIO;
+}
+
+static void release_nothing(void *context)
+{
+	(void)context;
+}
+
+static struct lora_merge_data zeros(int *left, size_t values)
+{
+	const struct stat stat = { .st_size = (off_t)(values * sizeof(float)) };
+	const struct backing_ops ops = { .read = read_zeros,
+					 .release = release_nothing,
+					 .context = left };
+
+	return (struct lora_merge_data){ .file = backing_from_ops(&ops, "zeros", &stat),
+					 .type = GGML_F32 };
+}
+
+#define LONG   ((size_t)1 << 14) /* a row; four are worked on at once, and two read */
+#define HEIGHT ((size_t)8)
+
+/* A read of a merge of so many pairs and then of so many directions, of more values than the cache
+ * of matrices has room for, makes one pass over the matrix for each direction. */
+static void check_passes(unsigned pairs, unsigned directions)
+{
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct lora_merge merge = { .ne = { LONG, HEIGHT, 1, 1 }, .type = GGML_F32 };
+	const struct lora_merge *kept;
+	const size_t rank = 320;
+	struct backing *merged;
+	int often = INT_MAX, left = (int)(directions + 1) * 4;
+
+	merge.w = zeros(&left, LONG * HEIGHT);
+	for (; merge.n < pairs + directions; merge.n++) {
+		struct lora_merge_pair *pair = &merge.pairs[merge.n];
+
+		pair->rank = merge.n < pairs ? rank : 64;
+		pair->factor = -1;
+		if (merge.n < pairs)
+			pair->a = zeros(&often, rank * LONG);
+		pair->b = zeros(&often, pair->rank * HEIGHT);
+	}
+	merged = lora_merge_new(&merge, matrices, &kept);
+	free(read_all(merged));
+	assert_int_equal(left, 0);
+	backing_unref(merged);
+	backing_unref(merge.w.file);
+	for (unsigned i = 0; i < merge.n; i++) {
+		if (i < pairs)
+			backing_unref(merge.pairs[i].a.file);
+		backing_unref(merge.pairs[i].b.file);
+	}
+	matrix_cache_unref(matrices);
+}
+
+static void a_read_makes_one_pass_for_each_direction(void **state)
+{
+	(void)state;
+	check_passes(0, 1);
+	check_passes(2, 1);
+	check_passes(0, 9);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
