@@ -24,6 +24,7 @@ struct plan_model {
 	const struct gguf *gguf;
 	const char *name;    /* as it may be shown; NULL: the form */
 	size_t line, column; /* where it is named first */
+	bool is_pair;	     /* it is one of a model and its adapter, of which the name has both */
 	bool is_adapter;     /* it has pairs (gguf/pair.h), and none of what follows */
 	/* Its tensors by their blocks: those of block b are numbers[starts[b]] and on, up to
 	 * starts[b + 1]; those of none are there as of one more block. */

@@ -86,11 +86,13 @@ static const char *shown_name(const struct planner *planner, const char *written
 	return copy;
 }
 
-static int add_name(struct planner *planner, const char *written, bool is_adapter, size_t line,
-		    size_t column)
+static int add_name(struct planner *planner, const char *written, bool is_adapter, bool is_pair,
+		    size_t line, size_t column)
 {
 	struct merge_plan *plan = planner->plan;
-	struct plan_model model = { .line = line, .column = column, .is_adapter = is_adapter };
+	struct plan_model model = {
+		.line = line, .column = column, .is_adapter = is_adapter, .is_pair = is_pair
+	};
 	const int rc =
 		names_add(planner->names, written, strlen(written), (uint32_t)plan->n_models);
 
@@ -117,9 +119,9 @@ static int add_name(struct planner *planner, const char *written, bool is_adapte
 static int add_pair(struct planner *planner, const char *model, const char *lora, size_t line,
 		    size_t column)
 {
-	const int rc = add_name(planner, model, false, line, column);
+	const int rc = add_name(planner, model, false, lora, line, column);
 
-	return rc == 0 && lora ? add_name(planner, lora, true, line, column) : rc;
+	return rc == 0 && lora ? add_name(planner, lora, true, true, line, column) : rc;
 }
 
 static int add_base(struct planner *planner, const struct merge_base_model *base)
@@ -177,8 +179,11 @@ static int open_model(struct planner *planner, struct merge_model *opened, struc
 		params->open(params->context, opened->written, &opened->base, &opened->path, &why);
 
 	if (rc < 0)
-		return error_set(planner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %s",
-				 model->line, model->column, why.text);
+		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
+				 "line %zu, column %zu: %.*s%s", model->line, model->column,
+				 model->is_pair ? 190 : 255, why.text,
+				 model->is_pair ? "; a name with \"+\" is written {path: NAME}"
+						: "");
 	if (opened->base.shards && !shards_are_complete(opened->base.shards))
 		return refuse_part(planner, opened->base.shards, model);
 	opened->is_form = is_form(planner, &opened->base);

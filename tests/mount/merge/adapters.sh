@@ -58,6 +58,9 @@ refused 'has no blk.9.' 'merge_method: passthrough' 'models: [{model: stories260
 refused 'is a model and an adapter at once' 'merge_method: linear\nparameters: {weight: 1}' \
 	'models: [{model: stories260K+a}, {model: a}]'
 refused 'there is no file "d"' 'merge_method: passthrough' 'models: [{model: stories260K+d}]'
+cp "$base" x+y.gguf
+refused 'a name with "+" is written {path: NAME}' 'merge_method: passthrough' \
+	'models: [{model: x+y.gguf}]'
 same "$MNT/model.gguf" wanted
 unmount_and_wait
 
