@@ -116,7 +116,7 @@ static const struct matrix *get_matrix(const struct lora_merge_read *work,
 				 .transposed = pair->flipped };
 
 	at.offset = data->offset + work->expert * at.rows * row_bytes(at.type, at.length);
-	return matrix_cache_get(work->merged->matrices, &at, work->flags, rc);
+	return matrix_cache_get(work->merged->matrices, &at, work->flags, work->stop, rc);
 }
 
 /* Add a pair to the rows: each takes its row of B, of A where they are flipped. */
@@ -175,7 +175,8 @@ static const struct matrix *get_vectors(struct directions *of, int *rc)
 				       .length = of->channels,
 				       .computed = &of->pair->b };
 
-	return matrix_cache_compute(of->work->merged->matrices, &at, compute_vectors, of, rc);
+	return matrix_cache_compute(of->work->merged->matrices, &at, compute_vectors, of,
+				    of->work->stop, rc);
 }
 
 static int add_products(struct lora_merge_read *work)
@@ -217,7 +218,8 @@ static const struct matrix *get_products(struct directions *of, int *rc)
 				       .length = of->work->merged->merge.ne[0],
 				       .computed = &of->pair->a };
 
-	return matrix_cache_compute(of->work->merged->matrices, &at, compute_products, of, rc);
+	return matrix_cache_compute(of->work->merged->matrices, &at, compute_products, of,
+				    of->work->stop, rc);
 }
 
 static float dot(const float *a, const float *b, size_t n)

@@ -3,6 +3,7 @@
 #include "fs/tensor/matrix_cache.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
+#include "fs/util/cond_poll.h"
 #include "gguf/types.h"
 
 #include <errno.h>
@@ -15,7 +16,9 @@ struct matrix {
 	struct matrix_key at;
 	size_t bytes;
 	struct matrix *next;
-	pthread_mutex_t lock; /* held while it is read: another thread that wants it waits */
+	pthread_mutex_t lock; /* protects what follows, but the values while busy */
+	pthread_cond_t idle;  /* busy became false */
+	bool busy;	      /* a thread reads it: another one that wants it waits */
 	bool is_read;	      /* else the next one who wants it tries */
 	float values[];
 };
@@ -52,6 +55,7 @@ void matrix_cache_put(const struct matrix *matrix)
 		return;
 	backing_unref(mine->at.file);
 	pthread_mutex_destroy(&mine->lock);
+	pthread_cond_destroy(&mine->idle);
 	free(mine);
 }
 
@@ -88,18 +92,24 @@ static bool is_same(const struct matrix_key *a, const struct matrix_key *b)
 	       a->computed == b->computed;
 }
 
+struct matrix_reading {
+	const struct matrix_key *at;
+	unsigned flags;
+	const atomic_bool *stop;
+};
+
 /* Decode into values, row by row where they are to be transposed. */
-static int decode(const struct matrix_key *at, unsigned flags, uint8_t *scratch, float *row,
-		  float *values)
+static int decode(const struct matrix_reading *reading, uint8_t *scratch, float *row, float *values)
 {
+	const struct matrix_key *at = reading->at;
 	const uint64_t blocks = at->length / type_find(at->type)->block_elements;
 
 	if (!at->transposed)
-		return decode_read(at->file, at->offset, at->type, flags, 0, at->rows * blocks,
-				   scratch, values, NULL);
+		return decode_read(at->file, at->offset, at->type, reading->flags, 0,
+				   at->rows * blocks, scratch, values, reading->stop);
 	for (uint64_t i = 0; i < at->rows; i++) {
-		const int rc = decode_read(at->file, at->offset, at->type, flags, i * blocks,
-					   blocks, scratch, row, NULL);
+		const int rc = decode_read(at->file, at->offset, at->type, reading->flags,
+					   i * blocks, blocks, scratch, row, reading->stop);
 
 		if (rc < 0)
 			return rc;
@@ -119,25 +129,20 @@ static struct matrix *new_matrix(const struct matrix_key *at)
 		return NULL;
 	atomic_init(&matrix->refs, 1);
 	pthread_mutex_init(&matrix->lock, NULL);
-	matrix->is_read = false;
+	cond_poll_init(&matrix->idle);
+	matrix->busy = matrix->is_read = false;
 	matrix->at = *at;
 	matrix->bytes = bytes;
 	backing_ref(at->file);
 	return matrix;
 }
 
-struct matrix_reading {
-	const struct matrix_key *at;
-	unsigned flags;
-};
-
 static int read_values(void *context, float *values)
 {
 	const struct matrix_reading *reading = context;
-	const struct matrix_key *at = reading->at;
 	uint8_t *scratch = malloc(DECODE_SCRATCH);
-	float *row = malloc((size_t)at->length * sizeof(*row));
-	const int rc = scratch && row ? decode(at, reading->flags, scratch, row, values) : -ENOMEM;
+	float *row = malloc((size_t)reading->at->length * sizeof(*row));
+	const int rc = scratch && row ? decode(reading, scratch, row, values) : -ENOMEM;
 
 	free(scratch);
 	free(row);
@@ -205,9 +210,30 @@ static struct matrix *find_or_add(struct matrix_cache *cache, const struct matri
 	return matrix;
 }
 
+static bool is_stopped(const atomic_bool *stop)
+{
+	return stop && atomic_load(stop);
+}
+
+/* With the lock held, which is let go meanwhile. */
+static int compute_values(struct matrix *matrix, int (*compute)(void *context, float *values),
+			  void *context)
+{
+	int rc;
+
+	matrix->busy = true;
+	pthread_mutex_unlock(&matrix->lock);
+	rc = compute(context, matrix->values);
+	pthread_mutex_lock(&matrix->lock);
+	matrix->busy = false;
+	matrix->is_read = rc == 0;
+	pthread_cond_broadcast(&matrix->idle);
+	return rc;
+}
+
 const struct matrix *matrix_cache_compute(struct matrix_cache *cache, const struct matrix_key *at,
 					  int (*compute)(void *context, float *values),
-					  void *context, int *rc)
+					  void *context, const atomic_bool *stop, int *rc)
 {
 	struct matrix *matrix = find_or_add(cache, at);
 
@@ -215,9 +241,12 @@ const struct matrix *matrix_cache_compute(struct matrix_cache *cache, const stru
 	if (!matrix)
 		return NULL;
 	pthread_mutex_lock(&matrix->lock);
-	if (!matrix->is_read)
-		*rc = compute(context, matrix->values);
-	matrix->is_read = *rc == 0;
+	while (matrix->busy && !is_stopped(stop))
+		cond_poll_wait(&matrix->idle, &matrix->lock);
+	if (matrix->busy)
+		*rc = -EINTR;
+	else if (!matrix->is_read)
+		*rc = compute_values(matrix, compute, context);
 	pthread_mutex_unlock(&matrix->lock);
 	if (*rc == 0)
 		return matrix;
@@ -226,9 +255,9 @@ const struct matrix *matrix_cache_compute(struct matrix_cache *cache, const stru
 }
 
 const struct matrix *matrix_cache_get(struct matrix_cache *cache, const struct matrix_key *at,
-				      unsigned flags, int *rc)
+				      unsigned flags, const atomic_bool *stop, int *rc)
 {
-	struct matrix_reading reading = { at, flags };
+	struct matrix_reading reading = { at, flags, stop };
 
-	return matrix_cache_compute(cache, at, read_values, &reading, rc);
+	return matrix_cache_compute(cache, at, read_values, &reading, stop, rc);
 }

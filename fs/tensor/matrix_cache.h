@@ -5,6 +5,7 @@
 #ifndef FS_TENSOR_MATRIX_CACHE_H
 #define FS_TENSOR_MATRIX_CACHE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,16 +40,16 @@ struct matrix_key {
 struct matrix; /* immutable */
 
 /* The matrix, to give back with matrix_cache_put(), which may be done by any thread. NULL with *rc
- * set: as backing_read(). flags: how its bytes are read. */
+ * set: as backing_read_cancellable(), of which flags and stop are. */
 const struct matrix *matrix_cache_get(struct matrix_cache *matrices, const struct matrix_key *at,
-				      unsigned flags, int *rc);
+				      unsigned flags, const atomic_bool *stop, int *rc);
 
 /* The same for a computed matrix. compute() makes its values, one row behind the other, and returns
  * 0 or -errno; other threads that want the matrix wait for it. */
 const struct matrix *matrix_cache_compute(struct matrix_cache *matrices,
 					  const struct matrix_key *at,
 					  int (*compute)(void *context, float *values),
-					  void *context, int *rc);
+					  void *context, const atomic_bool *stop, int *rc);
 const float *matrix_values(const struct matrix *matrix);
 void matrix_cache_put(const struct matrix *matrix);
 

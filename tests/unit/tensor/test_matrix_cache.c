@@ -37,12 +37,12 @@ static void a_matrix_is_as_it_lies_or_turned(void **state)
 	const struct matrix *matrix;
 	int rc;
 
-	matrix = matrix_cache_get(matrices, &at, 0, &rc);
+	matrix = matrix_cache_get(matrices, &at, 0, NULL, &rc);
 	assert_int_equal(rc, 0);
 	assert_memory_equal(matrix_values(matrix), values + 1, sizeof(transposed));
 	matrix_cache_put(matrix);
 	at.transposed = true;
-	matrix = matrix_cache_get(matrices, &at, true, &rc);
+	matrix = matrix_cache_get(matrices, &at, true, NULL, &rc);
 	assert_int_equal(rc, 0);
 	assert_memory_equal(matrix_values(matrix), transposed, sizeof(transposed));
 	/* Whoever has one keeps it, whatever becomes of the others. */
@@ -62,11 +62,11 @@ static void what_was_used_last_is_there_without_its_file(void **state)
 	const struct matrix *first, *second;
 	int rc;
 
-	first = matrix_cache_get(matrices, &at, 0, &rc);
+	first = matrix_cache_get(matrices, &at, 0, NULL, &rc);
 	empty_file(state, "file");
-	second = matrix_cache_get(matrices, &at, 0, &rc);
+	second = matrix_cache_get(matrices, &at, 0, NULL, &rc);
 	assert_ptr_equal(first, second);
-	assert_null(matrix_cache_get(matrices, &other, 0, &rc));
+	assert_null(matrix_cache_get(matrices, &other, 0, NULL, &rc));
 	assert_int_equal(rc, -EIO);
 	matrix_cache_put(first);
 	matrix_cache_put(second);
@@ -94,11 +94,11 @@ static void computed_matrix_is_computed_once_unless_it_fails(void **state)
 	int calls = 0, rc;
 
 	at.computed = &calls;
-	matrix_cache_put(matrix_cache_get(matrices, &lies, 0, &rc));
-	assert_null(matrix_cache_compute(matrices, &at, compute, &calls, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &lies, 0, NULL, &rc));
+	assert_null(matrix_cache_compute(matrices, &at, compute, &calls, NULL, &rc));
 	assert_int_equal(rc, -EIO);
 	for (int i = 0; i < 2; i++) {
-		matrix = matrix_cache_compute(matrices, &at, compute, &calls, &rc);
+		matrix = matrix_cache_compute(matrices, &at, compute, &calls, NULL, &rc);
 		assert_int_equal(rc, 0);
 		assert_true(matrix_values(matrix)[0] == 7);
 		matrix_cache_put(matrix);
@@ -106,6 +106,52 @@ static void computed_matrix_is_computed_once_unless_it_fails(void **state)
 	assert_int_equal(calls, 2);
 	matrix_cache_unref(matrices);
 	backing_unref(file);
+}
+
+struct interrupted {
+	struct matrix_cache *matrices;
+	struct matrix_key at;
+	int rc;
+};
+
+static void *get_interrupted(void *argument)
+{
+	static const atomic_bool stop = true;
+	struct interrupted *other = argument;
+
+	assert_null(matrix_cache_compute(other->matrices, &other->at, compute, NULL, &stop,
+					 &other->rc));
+	return NULL;
+}
+
+/* Meanwhile another thread, which is interrupted, wants the matrix. */
+static int compute_slowly(void *context, float *values)
+{
+	pthread_t thread;
+
+	values[0] = 7;
+	must(pthread_create(&thread, NULL, get_interrupted, context) == 0);
+	must(pthread_join(thread, NULL) == 0);
+	return 0;
+}
+
+static void who_is_interrupted_waits_for_no_matrix(void **state)
+{
+	static const float values[] = { 1 };
+	struct interrupted other = { .matrices = matrix_cache_new() };
+	const struct matrix *matrix;
+	int rc;
+
+	other.at = (struct matrix_key){ .file = file_of(state, values, ARRAY_LENGTH(values)),
+					.rows = 1,
+					.length = 1,
+					.computed = &other };
+	matrix = matrix_cache_compute(other.matrices, &other.at, compute_slowly, &other, NULL, &rc);
+	assert_int_equal(other.rc, -EINTR);
+	assert_true(matrix_values(matrix)[0] == 7);
+	matrix_cache_put(matrix);
+	matrix_cache_unref(other.matrices);
+	backing_unref(other.at.file);
 }
 
 /* Two that do not go together: the second is kept, the first is read again. */
@@ -122,14 +168,14 @@ static void no_more_is_kept_than_there_may_be(void **state)
 	file = file_of(state, values, half + 1);
 	free(values);
 	at.file = file;
-	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, NULL, &rc));
 	at.offset = 4;
-	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, NULL, &rc));
 	empty_file(state, "file");
-	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, NULL, &rc));
 	assert_int_equal(rc, 0);
 	at.offset = 0;
-	assert_null(matrix_cache_get(matrices, &at, 0, &rc));
+	assert_null(matrix_cache_get(matrices, &at, 0, NULL, &rc));
 	matrix_cache_unref(matrices);
 	backing_unref(file);
 }
@@ -144,13 +190,13 @@ static void what_is_forgotten_is_not_kept(void **state)
 	int rc;
 
 	other.file = backing_open(in_temp(state, "file").text, NULL);
-	matrix_cache_put(matrix_cache_get(matrices, &at, 0, &rc));
-	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &at, 0, NULL, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, 0, NULL, &rc));
 	matrix_cache_drop_file(matrices, file);
 	empty_file(state, "file");
-	matrix_cache_put(matrix_cache_get(matrices, &other, 0, &rc));
+	matrix_cache_put(matrix_cache_get(matrices, &other, 0, NULL, &rc));
 	assert_int_equal(rc, 0);
-	assert_null(matrix_cache_get(matrices, &at, 0, &rc));
+	assert_null(matrix_cache_get(matrices, &at, 0, NULL, &rc));
 	matrix_cache_unref(matrices);
 	backing_unref(file);
 	backing_unref(other.file);
@@ -190,7 +236,7 @@ static void *get_matrix(void *argument)
 	struct waiting *waiting = argument;
 	int rc;
 
-	matrix_cache_put(matrix_cache_get(waiting->matrices, &waiting->at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(waiting->matrices, &waiting->at, 0, NULL, &rc));
 	return NULL;
 }
 
@@ -213,7 +259,7 @@ static void nobody_waits_for_another_matrixs_disk(void **state)
 	task_begin(&task, get_matrix, &waiting);
 	while (!disk.asked)
 		tick();
-	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, 0, &rc));
+	matrix_cache_put(matrix_cache_get(waiting.matrices, &at, 0, NULL, &rc));
 	assert_int_equal(rc, 0);
 	matrix_cache_drop_file(waiting.matrices, slow);
 	disk.answers = true;
