@@ -21,7 +21,6 @@ struct merge_model {
 	const char *written; /* as in the configuration, which is borrowed */
 	char *path;	     /* absolute, or what it is told by */
 	struct base base;
-	bool is_adapter;
 	bool is_form; /* it is the form's very file, which is read in place of its own */
 	char fingerprint[FINGERPRINT_TEXT]; /* empty of the form */
 };

@@ -110,7 +110,6 @@ static int add_name(struct planner *planner, const char *written, bool is_adapte
 	if (!model.name)
 		return plan_out_of_memory(planner);
 	plan->models[plan->n_models].written = written;
-	plan->models[plan->n_models].is_adapter = is_adapter;
 	planner->models[plan->n_models++] = model;
 	return 0;
 }
