@@ -149,20 +149,25 @@ static int read_values(void *context, float *values)
 	return rc;
 }
 
-/* With the lock held: the link of the last matrix that may go, but for the first one. Those that
- * are computed, which takes longer than reading, go after the others, and not while they are in
- * use: what a thread computes with them asks for them too. NULL: there is none. */
-static struct matrix **last_to_go(struct matrix_cache *cache)
+/* With the lock held: the link of the matrix that goes next, but for the first one; of each kind
+ * the last one. Those that are computed, which takes longer than reading, go after the others,
+ * unless they have more than half of the room, and not while they are in use: what a thread
+ * computes with them asks for them too. NULL: there is none. */
+static struct matrix **next_to_go(struct matrix_cache *cache)
 {
 	struct matrix **decoded = NULL, **computed = NULL;
+	size_t bytes = 0; /* of those that are computed */
 
 	for (struct matrix **link = &cache->first->next; *link; link = &(*link)->next) {
-		if (!(*link)->at.computed)
+		if (!(*link)->at.computed) {
 			decoded = link;
-		else if (atomic_load(&(*link)->refs) == 1)
+			continue;
+		}
+		bytes += (*link)->bytes;
+		if (atomic_load(&(*link)->refs) == 1)
 			computed = link;
 	}
-	return decoded ? decoded : computed;
+	return decoded && (!computed || bytes <= MATRIX_CACHE_BYTES / 2) ? decoded : computed;
 }
 
 /* With the lock held: the matrix from the list, which it leaves. NULL: it is not there. */
@@ -192,7 +197,7 @@ void matrix_cache_drop_file(struct matrix_cache *cache, const struct backing *fi
 /* The matrix, whether it is read or not, first in the list. NULL: out of memory. */
 static struct matrix *find_or_add(struct matrix_cache *cache, const struct matrix_key *at)
 {
-	struct matrix *matrix, **last;
+	struct matrix *matrix, **next;
 
 	pthread_mutex_lock(&cache->lock);
 	matrix = take(cache, at);
@@ -202,8 +207,8 @@ static struct matrix *find_or_add(struct matrix_cache *cache, const struct matri
 		matrix->next = cache->first;
 		cache->first = matrix;
 		cache->bytes += matrix->bytes;
-		while (cache->bytes > MATRIX_CACHE_BYTES && (last = last_to_go(cache)))
-			matrix_cache_put(unlinked(cache, last));
+		while (cache->bytes > MATRIX_CACHE_BYTES && (next = next_to_go(cache)))
+			matrix_cache_put(unlinked(cache, next));
 		atomic_fetch_add(&matrix->refs, 1);
 	}
 	pthread_mutex_unlock(&cache->lock);

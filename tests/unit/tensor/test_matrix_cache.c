@@ -180,6 +180,47 @@ static void no_more_is_kept_than_there_may_be(void **state)
 	backing_unref(file);
 }
 
+/* Counts its calls. */
+static int compute_well(void *context, float *values)
+{
+	int *calls = context;
+
+	values[0] = 7;
+	++*calls;
+	return 0;
+}
+
+/* So many values, the last ones that were used, are computed again or not, for want of room. */
+static void check_computed(void **state, uint64_t values, int computed_again)
+{
+	const uint64_t most = MATRIX_CACHE_BYTES / sizeof(float) / 4;
+	float *zeros = calloc(most, sizeof(*zeros));
+	struct matrix_cache *matrices = matrix_cache_new();
+	struct matrix_key lies = { .type = GGML_F32, .rows = 1, .length = most }, at = lies;
+	int calls = 0, rc;
+
+	must(zeros);
+	lies.file = at.file = file_of(state, zeros, most);
+	free(zeros);
+	at.length = values;
+	at.computed = &calls;
+	matrix_cache_put(matrix_cache_compute(matrices, &at, compute_well, &calls, NULL, &rc));
+	for (int i = 0; i < 3; i++) {
+		matrix_cache_put(matrix_cache_get(matrices, &lies, 0, NULL, &rc));
+		lies.length--;
+	}
+	matrix_cache_put(matrix_cache_compute(matrices, &at, compute_well, &calls, NULL, &rc));
+	assert_int_equal(calls, 1 + computed_again);
+	matrix_cache_unref(matrices);
+	backing_unref(lies.file);
+}
+
+static void what_is_computed_goes_last_but_for_half_of_the_room(void **state)
+{
+	check_computed(state, MATRIX_CACHE_BYTES / sizeof(float) / 2, 0);
+	check_computed(state, MATRIX_CACHE_BYTES / sizeof(float) / 2 + 1, 1);
+}
+
 static void what_is_forgotten_is_not_kept(void **state)
 {
 	static const float values[] = { 1, 2 };
