@@ -76,6 +76,8 @@ static int fill_standard_descriptors(void)
 	do
 		fd = open("/dev/null", O_RDWR);
 	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		perror("organfs: /dev/null");
 	return fd < 0 ? -1 : close(fd);
 }
 

@@ -23,6 +23,11 @@ equal "$(exit_of "$ORGANFS" "$TMP/none.gguf" "$MNT")" 1 'no such model'
 equal "$(exit_of "$ORGANFS" "$base" "$base")" 1 'a mount point that is a file'
 equal "$(exit_of "$ORGANFS" "$base" "$TMP/none/mnt")" 1 'a mount point in no directory'
 equal "$(wc -l <"$TMP/errors")" 1 'lines of a refusal'
+if command -v strace >/dev/null; then
+	expect_fail '^organfs: /dev/null: permission denied' env ASAN_OPTIONS=detect_leaks=0 \
+		strace -qq -o "$TMP/calls" -P /dev/null -e inject=openat:error=EACCES "$ORGANFS" \
+		--version
+fi
 equal "$(exit_of "$ORGANFS" --help)" 0 help
 equal "$(exit_of "$ORGANFS" --version)" 0 version
 ! mountpoint -q "$MNT" || fail 'mounted'
