@@ -60,7 +60,6 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 	struct model *model = figures->model;
 	const struct organ_place *place = &model->places[i];
 	const struct organ organ = model_organ(model, i, content);
-	const struct organ in_place = model_organ_in_place(model, i, content);
 	char path[ORGAN_PATH_MAX], role[ANATOMY_NAME_MAX + 1], scratch[TYPE_NAME_MAX];
 	char shape[SHAPE_TEXT_MAX];
 
@@ -76,7 +75,6 @@ static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 		.klass = place->klass,
 		.kind = anatomy_kind_in(place->klass, place->tensor, place->tensor_length),
 		.block = place->block,
-		.weighed = importance_matrix_has(figures->importance, &in_place),
 		.importance = NAN,
 	};
 	shape_elements(organ.ne, &figure->elements);
@@ -114,21 +112,17 @@ static bool fill_layer(struct figures *figures)
 	return figures->layer != NULL;
 }
 
-/* The importance matrix, which may be NULL, becomes the figures', also on failure. */
-static struct figures *make(struct model *model, const struct snapshot *snapshot,
-			    struct importance_matrix *importance)
+struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
 {
 	struct figures *figures = calloc(1, sizeof(*figures));
 	uint32_t *order = model_order(model, snapshot->n);
 	bool well;
 
 	if (!figures) {
-		importance_matrix_unref(importance);
 		free(order);
 		return NULL;
 	}
 	figures->model = model;
-	figures->importance = importance;
 	figures->grafts = snapshot->grafts;
 	figures->edits = metadata_edits_ref(snapshot->edits);
 	figures->figures = calloc(snapshot->n + 1u, sizeof(*figures->figures));
@@ -146,29 +140,42 @@ static struct figures *make(struct model *model, const struct snapshot *snapshot
 	return NULL;
 }
 
-struct figures *figures_new(struct model *model, const struct snapshot *snapshot)
-{
-	return make(model, snapshot, adapters_importance(model));
-}
-
 struct figures *figures_of_base(struct model *model)
 {
 	struct snapshot base = { .n = model->gguf->n_tensors };
 	struct figures *figures;
 
 	base.content = calloc(base.n + 1u, sizeof(struct content *));
-	figures = base.content ? make(model, &base, NULL) : NULL;
+	figures = base.content ? figures_new(model, &base) : NULL;
 	free(base.content);
+	return figures;
+}
+
+static struct organ organ_of(const struct figures *figures, size_t i)
+{
+	const struct subject *subject = &figures->subjects[i];
+
+	return model_organ_in_place(figures->model, subject->tensor, subject->content);
+}
+
+struct figures *figures_weigh(struct figures *figures)
+{
+	if (!figures)
+		return NULL;
+	figures->importance = adapters_importance(figures->model);
+	for (size_t i = 0; i < figures->n; i++) {
+		const struct organ organ = organ_of(figures, i);
+
+		figures->figures[i].weighed = importance_matrix_has(figures->importance, &organ);
+	}
 	return figures;
 }
 
 /* A matrix that cannot be read is no error of the measures. */
 static void weigh(const struct figures *figures, size_t i)
 {
-	const struct subject *subject = &figures->subjects[i];
+	const struct organ organ = organ_of(figures, i);
 	struct figure *figure = &figures->figures[i];
-	const struct organ organ =
-		model_organ_in_place(figures->model, subject->tensor, subject->content);
 
 	if (figure->weighed && importance_matrix_mean(figures->importance, &organ,
 						      &figure->importance, NULL) < 0)

@@ -40,7 +40,7 @@ struct figure {
 	uint32_t tensor_length;
 	const char *shape; /* "256x512" */
 	uint64_t bytes;	   /* of its data; UINT64_MAX: not known */
-	bool weighed;	   /* the importance matrix has weights for it, */
+	bool weighed;	   /* importance has weights for it, */
 	double importance; /* of which this is the mean; NaN: not read (yet), or not readable */
 };
 
@@ -55,7 +55,7 @@ struct figures {
 	const struct card *card;      /* borrowed; NULL: what the model's metadata say */
 	struct model *model;	      /* borrowed; NULL: there is none, and no subjects */
 	struct metadata_edits *edits; /* of the metadata; NULL: none */
-	struct importance_matrix *importance; /* in force; NULL: there is none */
+	struct importance_matrix *importance; /* NULL: none, or weights are not shown */
 	const char *layer; /* the directory that holds the grafts; NULL: there is none yet */
 	uint32_t grafts;
 	uint64_t total; /* tensors of the whole model, where only a part is here; else 0 */
@@ -74,6 +74,10 @@ void figures_free(struct figures *figures); /* NULL is fine */
 
 /* The same of the base, whatever was grafted on. */
 struct figures *figures_of_base(struct model *model);
+
+/* To be measured with the mean weights of the importance matrix in force, for which the file of the
+ * matrix is read as a whole. NULL is fine. Returns figures. */
+struct figures *figures_weigh(struct figures *figures);
 
 /* Measure them all: z of each points into values, n of them, from then on. Returns 0, or as
  * memo_prepare(). */

@@ -8,6 +8,8 @@
 #include "fs/model/slots.h"
 #include "tests/unit/measures.h"
 
+#include <math.h>
+
 #define assert_figure(figures, i, expected) \
 	unit_assert_figure(&(figures)->figures[i], expected, __FILE__, __LINE__)
 
@@ -191,7 +193,7 @@ static void what_was_removed_stands_apart_and_the_base_has_it(void **state)
 	close_model(&o);
 }
 
-static void mean_weight_is_read_with_the_measures(void **state)
+static void mean_weight_is_read_with_the_measures_where_it_is_shown(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -200,6 +202,10 @@ static void mean_weight_is_read_with_the_measures(void **state)
 
 	use_importance(state, o.model);
 	figures = figures_now(o.model);
+	assert_false(figures->figures[SMALL_UP].weighed);
+	assert_int_equal(figures_measure(figures, measures, values, NULL), 0);
+	assert_true(isnan(figures->figures[SMALL_UP].importance));
+	assert_ptr_equal(figures_weigh(figures), figures);
 	assert_true(figures->figures[SMALL_UP].weighed);
 	assert_false(figures->figures[SMALL_GATE].weighed);
 	assert_int_equal(figures_measure(figures, measures, values, NULL), 0);
