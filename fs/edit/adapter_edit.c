@@ -88,6 +88,8 @@ static struct content *follow(struct model *model, const char *name, const char 
 	rc = symlinks_gguf(model, target, uid, gid, hurried, &file, gguf, err);
 	if (rc == 0)
 		rc = adapters_check_file(model, name, file, *gguf, err);
+	if (rc == 0 && adapters_is_importance(name))
+		rc = type_edit_check_importance(model, *gguf, NULL, err);
 	if (rc == -EINVAL || rc == -ENOMEM) {
 		backing_unref(file);
 	} else {
@@ -320,7 +322,7 @@ int adapter_edit_remove(struct model *model, const char *file)
 	if (adapters_parse(file, &kind, &length) && adapters_lookup(model, file, &shown)) {
 		content_unref(shown.link);
 		if (adapters_is_importance(file))
-			rc = type_edit_check_removal(model, NULL, &err);
+			rc = type_edit_check_importance(model, NULL, NULL, &err);
 		else
 			rc = adapters_apply(model) ? 0 : -EPERM;
 		if (rc == 0)

@@ -14,6 +14,7 @@
 #include "fs/util/log.h"
 #include "fs/util/plural.h"
 #include "gguf/error.h"
+#include "gguf/importance.h"
 #include "gguf/quant.h"
 #include "gguf/types.h"
 
@@ -217,21 +218,23 @@ static bool is_undone(const struct undo_list *undone, const struct organ_place *
 	return false;
 }
 
-int type_edit_check_removal(const struct model *model, const struct undo_list *undone,
-			    struct error *err)
+int type_edit_check_importance(const struct model *model, const struct gguf *next,
+			       const struct undo_list *undone, struct error *err)
 {
 	const uint32_t n = slots_count(model->slots);
 	char path[ORGAN_PATH_MAX];
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct slot_type chosen = slots_type(model->slots, i);
+		const struct organ_place *place = &model->places[i];
 
 		if (!chosen.is_set || !quant_needs_importance(chosen.type) ||
-		    is_undone(undone, &model->places[i]))
+		    (next && importance_has(next, place->tensor, place->tensor_length)) ||
+		    is_undone(undone, place))
 			continue;
 		model_organ_path(model, i, path);
-		return error_set(err, EBUSY, ERROR_NO_OFFSET,
-				 "%s is chosen for %.120s and needs the matrix: "
+		return error_set(err, next ? EINVAL : EBUSY, ERROR_NO_OFFSET,
+				 "%s is chosen for %.120s and needs weights of the matrix: "
 				 "take the type back first, by setfattr -x user.organfs.type",
 				 type_find(chosen.type)->name, path);
 	}

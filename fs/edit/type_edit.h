@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct error;
+struct gguf;
 struct importance_matrix;
 struct model;
 struct organ;
@@ -45,11 +46,11 @@ int type_edit_write(struct model *model, const char *file, char *lines);
  * -errno. */
 int type_edit_judge(struct model *model, char *lines);
 
-/* With the commit lock held. May the importance matrix be removed, together with the changes in
- * undone, which may be NULL? Not while a type that needs it is chosen for another slot. Returns 0,
- * or -EBUSY with a sentence in err that names the slot. */
-int type_edit_check_removal(const struct model *model, const struct undo_list *undone,
-			    struct error *err);
+/* May next be the importance matrix, or if it is NULL none, after the changes in undone, which may
+ * be NULL? Not while a type that needs weights is chosen for another slot of which next has none.
+ * Returns 0, or with a sentence in err that names the slot -EINVAL, without next -EBUSY. */
+int type_edit_check_importance(const struct model *model, const struct gguf *next,
+			       const struct undo_list *undone, struct error *err);
 
 /* Take up the choices of an earlier mount from the layer. Returns 0, or -errno with err set: not
  * all can be read. */

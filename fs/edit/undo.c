@@ -420,7 +420,7 @@ static int check_importance(const struct undoing *undoing)
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->items[i].item != LAYER_ADAPTER ||
 		    !adapters_is_importance(list->items[i].name) ||
-		    type_edit_check_removal(undoing->model, list, &err) == 0)
+		    type_edit_check_importance(undoing->model, NULL, list, &err) == 0)
 			continue;
 		log_add(undoing->model->log, ".undo: refused: %s: %s; nothing is undone",
 			list->items[i].name, err.text);

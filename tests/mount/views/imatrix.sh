@@ -122,7 +122,8 @@ setfattr -n user.organfs.type -v iq3_xxs "$MNT/$up"
 same "$MNT/$up" "$TMP/needing"
 stays() {
 	expect_fail 'device or resource busy' rm "$MNT/.imatrix"
-	log_says "\.imatrix: cannot be removed: IQ3_XXS is chosen for $up and needs the matrix"
+	log_says "\.imatrix: cannot be removed: IQ3_XXS is chosen for $up and needs weights of the \
+matrix"
 	for word in .imatrix adapters 'organs/blk_5_ffn_down.bin\n.imatrix'; do
 		printf "$word\n" >"$TMP/words"
 		expect_fail 'invalid argument' cp "$TMP/words" "$MNT/.undo"
@@ -138,7 +139,18 @@ kill_daemon
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected.gguf"
 stays
+# Nor does one without weights of the slot come in its place, now or at the next mount.
+sed 's/blk\.2\.ffn_up/blk.9.ffn_up/g' "$matrix" >"$TMP/lacking.gguf"
+expect_fail 'not permitted' ln -sfn "$TMP/lacking.gguf" "$MNT/.imatrix"
+log_says "\.imatrix: refused: IQ3_XXS is chosen for $up and needs weights of the matrix"
+same "$MNT/$up" "$TMP/needing"
 unmount_and_wait
+mv "$matrix" "$TMP/away"
+mv "$TMP/lacking.gguf" "$matrix"
+mount_model -o noassemble "$base"
+grep -q '^\.imatrix	broken importance' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
+unmount_and_wait
+mv "$TMP/away" "$matrix"
 # Without its file the slot shows its own content, and nothing is assembled.
 mv "$matrix" "$TMP/away"
 mount_model -o noassemble "$base"
