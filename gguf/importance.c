@@ -16,7 +16,7 @@
 #define COUNTS	  ".counts"
 #define NAME_MOST 63u /* bytes of a tensor's name in ggml, which cuts longer ones off */
 
-static int check_type(const struct gguf *matrix, const struct source *source, struct error *err)
+int importance_check(const struct gguf *matrix, const struct source *source, struct error *err)
 {
 	const struct kv *kv = gguf_find(matrix, "general.type");
 	char type[sizeof(TYPE) - 1] = "";
@@ -108,36 +108,16 @@ static int read_values(const struct source *source, const struct gguf_tensor *te
 	return 0;
 }
 
-static bool ends_with(const struct gguf_tensor *tensor, const char *ending)
-{
-	const size_t n = strlen(ending);
-
-	return tensor->name_length >= n &&
-	       memcmp(tensor->name + tensor->name_length - n, ending, n) == 0;
-}
-
-static int check_values(const struct source *source, const struct gguf_tensor *tensor,
+/* All n values. */
+static int check_values(const struct source *source, const struct gguf_tensor *tensor, uint64_t n,
 			struct error *err)
 {
 	float values[1024];
 	const uint64_t most = sizeof(values) / sizeof(values[0]);
-	uint64_t n = 0;
 	int rc = 0;
 
-	if ((!ends_with(tensor, SUMS) && !ends_with(tensor, COUNTS)) ||
-	    !shape_elements(tensor->ne, &n) || !holds(source, tensor, n))
-		return 0;
 	for (uint64_t i = 0; rc == 0 && i < n; i += most)
 		rc = read_values(source, tensor, i, n - i < most ? n - i : most, values, err);
-	return rc;
-}
-
-int importance_check(const struct gguf *matrix, const struct source *source, struct error *err)
-{
-	int rc = check_type(matrix, source, err);
-
-	for (uint32_t i = 0; rc == 0 && i < matrix->n_tensors; i++)
-		rc = check_values(source, &matrix->tensors[i], err);
 	return rc;
 }
 
@@ -160,6 +140,18 @@ int importance_fits(const struct gguf *matrix, const struct source *source, cons
 	const struct gguf_tensor *sums, *counts;
 
 	return find_both(matrix, source, name, length, ne, &sums, &counts, err);
+}
+
+int importance_check_tensor(const struct gguf *matrix, const struct source *source,
+			    const char *name, size_t length, const uint64_t ne[GGML_AXES],
+			    struct error *err)
+{
+	const struct gguf_tensor *sums, *counts;
+	int rc = find_both(matrix, source, name, length, ne, &sums, &counts, err);
+
+	if (rc == 0)
+		rc = check_values(source, counts, holds(source, counts, 1) ? 1 : ne[2], err);
+	return rc == 0 ? check_values(source, sums, ne[0] * ne[2], err) : rc;
 }
 
 int importance_read(const struct gguf *matrix, const struct source *source, const char *name,

@@ -17,9 +17,8 @@ struct error;
 struct gguf;
 struct source;
 
-/* Does the file say that it is an importance matrix, and are all its sums and counts finite and not
- * negative? Reads them all. Returns 0, or with err set -EINVAL: it does not, a value is none, or
- * there are no tensors; -EIO. */
+/* Does the file say that it is an importance matrix? Returns 0, or with err set -EINVAL: it does
+ * not, or there are no tensors; -EIO. */
 int importance_check(const struct gguf *matrix, const struct source *source, struct error *err);
 
 /* Does the matrix have sums or counts of the tensor with that name of length bytes? */
@@ -30,10 +29,18 @@ bool importance_has(const struct gguf *matrix, const char *name, size_t length);
 int importance_fits(const struct gguf *matrix, const struct source *source, const char *name,
 		    size_t length, const uint64_t ne[GGML_AXES], struct error *err);
 
+/* As importance_fits(), and are these sums and counts finite and not negative? Reads them all. They
+ * are no more than the values of the tensor, while a hostile matrix may claim a whole sparse disk
+ * for tensors that the model lacks. Returns 0, or with err set -EINVAL, -EIO. */
+int importance_check_tensor(const struct gguf *matrix, const struct source *source,
+			    const char *name, size_t length, const uint64_t ne[GGML_AXES],
+			    struct error *err);
+
 /* The weights of the columns of one matrix of a tensor with that name and shape, number expert of
  * its ne[2], as quant_row() takes them: bit for bit those of llama-quantize, the sum over the
  * rounded count, or 1 if that is 0. There are ne[0] of them. Returns 0, or with err set -EINVAL: as
- * importance_fits(), or a value is negative or not finite, which importance_check() refuses; -EIO.
+ * importance_fits(), or a value is negative or not finite, which
+ * importance_check_tensor() refuses; -EIO.
  */
 int importance_read(const struct gguf *matrix, const struct source *source, const char *name,
 		    size_t length, const uint64_t ne[GGML_AXES], uint64_t expert, float *weights,

@@ -154,7 +154,7 @@ static int check_importance(const struct model *model, const struct gguf *matrix
 		if (!importance_has(matrix, t->name, t->name_length))
 			continue;
 		known++;
-		rc = importance_fits(matrix, source, t->name, t->name_length, t->ne, err);
+		rc = importance_check_tensor(matrix, source, t->name, t->name_length, t->ne, err);
 	}
 	return rc == 0 && !known ? error_set(err, EINVAL, ERROR_NO_OFFSET,
 					     "it has weights of none of the model's tensors")

@@ -85,6 +85,13 @@ static int fits(const struct matrix *matrix, uint64_t row, uint64_t experts, str
 	return importance_fits(matrix->gguf, &matrix->source, NAME, strlen(NAME), ne, err);
 }
 
+static int check(const struct matrix *matrix, uint64_t row, uint64_t experts, struct error *err)
+{
+	const uint64_t ne[GGML_AXES] = { row, 2, experts, 1 };
+
+	return importance_check_tensor(matrix->gguf, &matrix->source, NAME, strlen(NAME), ne, err);
+}
+
 static void entry_fits_by_its_shapes_alone(void **state)
 {
 	struct matrix matrix = stack(EXPERTS, EXPERTS);
@@ -273,34 +280,37 @@ static void value_that_is_no_sum_or_count_is_refused(void **state)
 	for (size_t i = 0; i < 2 * ARRAY_LENGTH(bad); i++) {
 		struct matrix matrix = stack(EXPERTS, EXPERTS);
 
-		assert_int_equal(importance_check(matrix.gguf, &matrix.source, &err), 0);
+		set(&matrix, 2, 0, bad[i / 2]);
+		assert_int_equal(check(&matrix, ROW, EXPERTS, &err), 0);
 		set(&matrix, i % 2 ? SUMS : COUNTS, 0, bad[i / 2]);
-		assert_int_equal(importance_check(matrix.gguf, &matrix.source, &err), -EINVAL);
+		assert_int_equal(check(&matrix, ROW, EXPERTS, &err), -EINVAL);
 		assert_non_null(strstr(err.text, "has a value that is negative or not finite"));
 		expect_refusal(&matrix, ROW, EXPERTS, "has a value that is negative or not finite");
 		release(&matrix);
 	}
 }
 
-static void every_value_of_a_matrix_is_checked(void **state)
+static void every_value_of_a_tensor_is_checked(void **state)
 {
 	const uint64_t row[] = { 5000 };
 	struct error err = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < 5000; i += 1249) {
+		const uint64_t one[] = { 1 };
 		struct mkgguf *m = begin("imatrix");
 		struct matrix matrix;
 
 		mkgguf_tensor(m, NAME ".in_sum2", GGML_F32, 1, row);
-		mkgguf_tensor(m, "other", GGML_F32, 1, row);
+		mkgguf_tensor(m, NAME ".counts", GGML_F32, 1, one);
+		mkgguf_tensor(m, "blk.1.ffn_up.weight.in_sum2", GGML_F32, 1, row);
 		matrix = finish(m);
 		for (uint32_t k = 0; k < 5000; k++)
 			set(&matrix, SUMS, k, 1);
-		set(&matrix, 1, i, NAN);
-		assert_int_equal(importance_check(matrix.gguf, &matrix.source, &err), 0);
+		set(&matrix, 2, i, NAN);
+		assert_int_equal(check(&matrix, 5000, 1, &err), 0);
 		set(&matrix, SUMS, i, NAN);
-		assert_int_equal(importance_check(matrix.gguf, &matrix.source, &err), -EINVAL);
+		assert_int_equal(check(&matrix, 5000, 1, &err), -EINVAL);
 		assert_int_equal(err.offset, matrix.gguf->tensors[SUMS].offset + 4 * i);
 		release(&matrix);
 	}
