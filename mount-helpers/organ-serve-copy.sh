@@ -253,7 +253,14 @@ copy_class() {
 	[ ! -d "$to" ] || find_organs
 }
 
+# The destination is there.
+check_overwrite() {
+	[ "${HTTP_OVERWRITE-}" != F ] ||
+		answer '412 Precondition Failed' 'A condition of the request is not met.'
+}
+
 copy_value() {
+	[ ! -e "$mount$destination" ] || check_overwrite
 	said=$(cp -- "$from" "$mount$destination" 2>&1) ||
 		answer "$(status_of "$said" '422 Unprocessable Content')" "$(reason "$destination")"
 	no_content
@@ -280,8 +287,6 @@ copy() {
 	[ "${#names[@]}" -gt 0 ] || answer '404 Not Found' 'There are no organs in this directory.'
 	lock
 	find_grafts
-	if [ "${HTTP_OVERWRITE-}" = F ] && is_there; then
-		answer '412 Precondition Failed' 'A condition of the request is not met.'
-	fi
+	! is_there || check_overwrite
 	copy_all
 }

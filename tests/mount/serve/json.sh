@@ -98,6 +98,9 @@ status 200 -H "Origin: ${URL%/}" -H "Destination: $URL$up" -X COPY "$URL.base/$u
 equal "$(cat "$MNT/.grafts")" '' 'the base has this'
 key=metadata/llama.context_length
 echo 4096 >"$MNT/$key"
+status 412 -H "Origin: ${URL%/}" -H 'Overwrite: F' -H "Destination: $URL$key" -X COPY \
+	"$URL.base/$key"
+equal "$(cat "$MNT/$key")" 4096
 status 204 -H "Origin: ${URL%/}" -H "Destination: $URL$key" -X COPY "$URL.base/$key"
 equal "$(cat "$MNT/.grafts")" '' 'this is the value of the base'
 error 422 "'/.base/metadata/general.name'" "$key: refused" -X COPY -H "Origin: ${URL%/}" \
