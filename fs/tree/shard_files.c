@@ -10,6 +10,7 @@
 #include "fs/storage/view.h"
 #include "fs/tree/inodes.h"
 #include "fs/util/log.h"
+#include "fs/util/time_order.h"
 #include "gguf/divide.h"
 #include "gguf/error.h"
 #include "gguf/reader.h"
@@ -198,7 +199,7 @@ static struct inode *make_file(struct shard_files *files, struct inode *last, st
 		view_unref(view);
 		return inodes_get(files->inodes, last->ino);
 	}
-	if (last && last->mtime.tv_sec == time.tv_sec && last->mtime.tv_nsec == time.tv_nsec)
+	if (last && !is_earlier(&last->mtime, &time))
 		clock_gettime(CLOCK_REALTIME, &made.mtime);
 	return inodes_add(files->inodes, &made);
 }
@@ -215,7 +216,7 @@ static int make_files(struct shard_files *files, const struct snapshot *snapshot
 		while (k && !is_assembled(files->model, snapshot, order[next]))
 			next++;
 		set->files[k] =
-			make_file(files, last->n == set->n ? last->files[k] : NULL, views[k],
+			make_file(files, k < last->n ? last->files[k] : NULL, views[k],
 				  time_of(files->model, snapshot, k ? (int64_t)order[next++] : -1));
 		views[k] = NULL;
 		all = set->files[k] != NULL;

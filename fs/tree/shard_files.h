@@ -4,7 +4,8 @@
  * --split-max-tensors 1` makes it; without the recipe that -o lineage adds.
  *
  * A file is the same inode as long as its bytes are the same, and has the modification time of the
- * organ in it. A file that replaces another one of its name never has the time of that one. */
+ * organ in it; but one that replaces another has a later time than that one, so that no two states
+ * of a name have one time. */
 #ifndef FS_TREE_SHARD_FILES_H
 #define FS_TREE_SHARD_FILES_H
 

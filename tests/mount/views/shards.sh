@@ -9,15 +9,24 @@ times() {
 	(cd "$shards" && stat -c '%n %s %.9Y' -- *) | sed 's/.*-\([0-9]*-of-[0-9]*\)\.gguf/\1/'
 }
 
+# look WHY: no file has a time that it had with other bytes.
+look() {
+	times >"$TMP/times"
+	(cd "$shards" && sha256sum -- *) >"$TMP/sums"
+	join <(cut -d ' ' -f 1,3 "$TMP/times") \
+		<(sed 's/ .*-\([0-9]*-of-[0-9]*\)\.gguf/ \1/' "$TMP/sums") -2 2 >>"$TMP/seen"
+	equal "$(sort -u "$TMP/seen" | cut -d ' ' -f 1,2 | uniq -d)" '' \
+		"times of two states after $1"
+}
+
 # changed WHY [NUMBER...]: the files with these numbers have other times and bytes than before, and
 # no other has.
 changed() {
 	local why=$1
 	shift
-	times >"$TMP/times"
+	look "$why"
 	equal "$(comm -13 <(sort "$TMP/times.before") <(sort "$TMP/times") | cut -c 1-5 | xargs)" \
 		"$*" "times that are other ones after $why"
-	(cd "$shards" && sha256sum -- *) >"$TMP/sums"
 	equal "$(comm -13 <(sort "$TMP/sums.before") <(sort "$TMP/sums") |
 		sed 's/.*-\([0-9]*\)-of.*/\1/' | sort | xargs)" "$*" "bytes that are after $why"
 	mv "$TMP/times" "$TMP/times.before"
@@ -79,6 +88,10 @@ cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/other.bin"
 touch -r "$MNT/organs/blk_2_ffn_up.bin" "$TMP/other.bin"
 cp -p "$TMP/other.bin" "$MNT/organs/blk_2_ffn_up.bin"
 changed 'a graft with the time of the one before' "$up"
+cp "$TMP/donor/organs/blk_4_ffn_up.bin" "$TMP/other.bin"
+touch -d 2001-01-01 "$TMP/other.bin"
+cp -p "$TMP/other.bin" "$MNT/organs/blk_2_ffn_up.bin"
+changed 'a graft with an earlier time' "$up"
 echo organs/blk_2_ffn_up.bin >"$MNT/.undo"
 changed 'an undo' "$up"
 setfattr -n user.organfs.type -v q8_0 "$MNT/organs/blk_1_ffn_up.bin"
@@ -140,9 +153,11 @@ times >"$TMP/times"
 comm -13 <(sort "$TMP/times.before") <(sort "$TMP/times") | cut -c 1-5 >"$TMP/merged"
 grep -qx "$up" "$TMP/merged" || fail "after a merge: $(cat "$TMP/merged")"
 is_the_model
+mv "$TMP/times" "$TMP/times.before"
 rm "$MNT/.merge"
 times >"$TMP/times"
-same "$TMP/times" "$TMP/times.before"
+comm -13 <(sort "$TMP/times.before") <(sort "$TMP/times") | cut -c 1-5 >"$TMP/unmerged"
+same "$TMP/unmerged" "$TMP/merged"
 
 # Another number of tensors: other names; the first file is of the same time, or not.
 ln "$MNT/norm/blk_4_ffn_norm.bin" "$MNT/norm/blk_9_ffn_norm.bin"
@@ -151,6 +166,16 @@ absent "$shards/stories260K-00001-of-$count.gguf"
 is_the_model
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
+
+# The first file has the type of most tensors.
+mount_model -o noassemble "$(use scribe-Q4_K_M)"
+look 'the mount'
+for type in q8_0 q5_0; do
+	echo "* $type" >"$MNT/.types"
+	look "$type"
+done
+equal "$(cut -d ' ' -f 1,3 "$TMP/seen" | sort -u | grep -c '^00001-of-00058')" 3
+unmount_and_wait
 
 # Shards of a split model, one with an alignment of its own, several models, a name that is too long
 # with numbers.
