@@ -14,7 +14,7 @@ look_counted() {
 	local what=$1
 	shift
 	trace "$MNT"
-	"$@" >"$TMP/listed"
+	"$@" >"$TMP/listed" || fail "$*"
 	done_tracing
 	at_most "$what: requests" "$(calls writev write)"
 	at_most "$what: calls" "$n"

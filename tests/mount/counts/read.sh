@@ -18,7 +18,7 @@ read_counted() {
 	local what=$1 bytes=$2
 	shift 2
 	trace "$MNT"
-	"$@" >/dev/null
+	"$@" >/dev/null || fail "$*"
 	done_tracing
 	at_most "$what: requests" $(($(calls writev write) * (1 << 30) / bytes))
 	at_most "$what: preads" $(($(calls pread64 preadv preadv2) * (1 << 30) / bytes))
