@@ -17,7 +17,7 @@
 
 #define PREFIX "direction."
 
-/* What of blocks writes to the residual stream, and the biases of these. */
+/* Parts of a block that write to the residual stream, and their biases. */
 static const struct {
 	const char *part;
 	bool by_row;

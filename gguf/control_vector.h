@@ -2,7 +2,7 @@
 /* control_vector.h - a control vector as a GGUF, as llama.cpp's cvector-generator and repeng write
  * it: general.architecture is "controlvector", and each tensor is direction.N, F32, which llama.cpp
  * adds to the output of block N. A direction has a value for each channel of the residual stream;
- * here it may have several rows of them, which together span what is meant.
+ * here it may have several rows of them, which together span a subspace.
  *
  * A direction is taken out of the tensors that write to the residual stream: of blocks those in
  * which channels are rows, in their biases and in token embeddings a row has all channels. */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The key that says what a pair's product is divided by its rank with, a number of type F32. */
+/* The key of the alpha, an F32: a pair's product is multiplied by alpha / rank. */
 #define PAIR_ALPHA_KEY "adapter.lora.alpha"
 
 struct error;

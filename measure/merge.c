@@ -171,7 +171,7 @@ static const uint32_t *find_ranks(const struct merge_rule *rule, const float *ba
 	return ranks;
 }
 
-/* What the method has to know of a row before it is cut. */
+/* Figures of a whole row that the method needs before the row is cut into strips. */
 static void prepare_strip(const struct merge_rule *rule, const float *base,
 			  const float *const inputs[], void *scratch, struct merge_strip *strip)
 {

@@ -54,7 +54,7 @@ void merge_changes_add(struct merge *m, const struct merge_strip *strip)
 			}
 }
 
-/* ram.py, ramplus_tl_merge(): what only one input changes is enlarged. */
+/* ram.py, ramplus_tl_merge(): elements that only one input changes are enlarged. */
 void merge_changes_end(struct merge *m)
 {
 	const struct merge_rule *rule = &m->rule;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_sce.c - see merge_internal.h: sce keeps the elements in which the differences from the base
- * vary most from input to input, weighs each input by the squares of what is left of it, and elects
+ * vary most from input to input, weighs each input by the squares of the elements kept, and elects
  * the sign of each element. mergekit, sce.py. */
 #include "merge_internal.h"
 

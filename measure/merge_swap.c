@@ -8,7 +8,7 @@
 /* Smaller differences count as this one. */
 #define LEAST_DIFFERENCE 1e-6
 
-/* Added to what a softmax gives, so that it can be divided by. */
+/* Added to each share of a softmax, so that the share can be divided by. */
 #define LEAST_SHARE 1e-8
 
 /* mergekit, nearswap.py, nearswap_merge(). */
@@ -25,7 +25,7 @@ void merge_nearswap(const struct merge *m, const struct merge_strip *strip,
 	}
 }
 
-/* What a softmax divides by, of the values of a row that are finite in both models. */
+/* The divisor of a softmax over the values of a row that are finite in both models. */
 struct softmax {
 	double largest, sum;
 };

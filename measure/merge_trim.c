@@ -50,7 +50,7 @@ static void find_keys(const struct merge *m, unsigned order, const struct merge_
 	}
 }
 
-/* Is it the values at the cuts that are wanted, not what lies between them? */
+/* Does the method need the values at the cuts, and not the elements between them? */
 static bool seeks_values(const struct merge_rule *rule)
 {
 	return merge_choice(rule->method) == MERGE_CHOOSE_BY_IMPORTANCE;
@@ -229,7 +229,7 @@ static void end_lower(struct merge *m, unsigned order, unsigned which, struct me
 				     &cut->ties);
 }
 
-/* The first bin has the zeros, and what is as good as zero: less than 2^-134. */
+/* The first bin has the zeros and all values below 2^-134, which count as zero. */
 static void set_variance_cut(struct merge *m)
 {
 	const uint64_t values = m->rule.rows * m->rule.columns;

@@ -130,7 +130,7 @@ void split_views_free(struct view **views, uint32_t n)
 	free(views);
 }
 
-/* gguf_read() reads ahead of what it parses. Bytes past the end of the header are zeros, so that no
+/* gguf_read() reads further than it parses. Bytes past the end of the header are zeros, so that no
  * tensor is read or computed. */
 static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
 {

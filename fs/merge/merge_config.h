@@ -101,7 +101,7 @@ struct merge_source {
 
 #define MERGE_CONFIG_NO_SOURCE SIZE_MAX
 
-/* What others are compared with. */
+/* The model that differences are taken from. */
 struct merge_base_model {
 	char *model, *lora;  /* as of a source; model NULL: none is named */
 	size_t line, column; /* from 1 on */

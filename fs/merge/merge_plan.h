@@ -79,12 +79,12 @@ struct merge_plan {
 /* The plan of a configuration, which outlives it. What is learnt is merged; tables of rope factors
  * and of whole numbers stay the form's, or go with the block of a slice that they are in.
  *
- * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; what params->open() said; EINVAL:
- * what merge_settings() refuses, an adapter that does not fit its model, and a model of another
- * architecture, of which a shard is missing,
- * without a tensor that another has or with one that another has not, with one of another shape or
- * of a type that cannot be decoded, with rows longer than MERGE_ROW_MAX, without such a block. All
- * but the first two with the line and column of what is named there. More rows in token_embd or
+ * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; an error of params->open();
+ * EINVAL: a refusal of merge_settings(), an adapter that does not fit its model, and a model of
+ * another architecture, of which a shard is missing, without a tensor that another has or with one
+ * that another has not, with one of another shape or of a type that cannot be decoded, with rows
+ * longer than MERGE_ROW_MAX, without such a block. All but the first two have the line and column
+ * of the name in the configuration. More rows in token_embd or
  * output than the form has are left out where tokenizer_source is base, else refused; fewer are
  * refused. */
 struct merge_plan *merge_plan_new(const struct merge_config *config,

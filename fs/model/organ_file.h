@@ -24,8 +24,8 @@ uint64_t organ_file_size(const struct model *model, uint32_t tensor, const struc
 uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
 			    const struct content *content);
 
-/* Is there in that form, with the importance matrix in force, what a slot holds: the base's for
- * content NULL, else that graft? */
+/* Does the content of a slot, the base's for NULL, exist in that form with the importance matrix
+ * that is in force? */
 bool organ_file_has_view(const struct model *model, uint32_t tensor, const struct content *content,
 			 enum organ_view form);
 

@@ -149,10 +149,10 @@ static int read_values(void *context, float *values)
 	return rc;
 }
 
-/* With the lock held: the link of the matrix that goes next, but for the first one; of each kind
- * the last one. Those that are computed, which takes longer than reading, go after the others,
- * unless they have more than half of the room, and not while they are in use: what a thread
- * computes with them asks for them too. NULL: there is none. */
+/* With the lock held: the link of the matrix that the LRU cache evicts next, never the first one.
+ * Decoded matrices go before computed ones, which cost more, unless the computed ones have more
+ * than half of the room. A computed matrix that is in use stays, because a thread that computes
+ * with it asks for it again. NULL: there is none. */
 static struct matrix **next_to_go(struct matrix_cache *cache)
 {
 	struct matrix **decoded = NULL, **computed = NULL;

@@ -13,9 +13,9 @@ struct backing;
 
 struct matrix_cache; /* counted; any thread may use it */
 
-/* Bytes of floats are kept up to this, and beyond it only what is in use or is the last one, and
- * until another matrix is got, what is computed and was in use. What is computed goes last, unless
- * it has more than half of the room. */
+/* The room of the LRU cache, in bytes of floats. Matrices in use and the newest one are kept beyond
+ * it, and until another matrix is got, computed ones that were in use. Computed matrices are
+ * evicted last, unless they have more than half of the room. */
 #define MATRIX_CACHE_BYTES ((size_t)32 << 20)
 
 struct matrix_cache *matrix_cache_new(void); /* NULL: out of memory */

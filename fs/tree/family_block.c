@@ -51,8 +51,8 @@ static void set_made(const struct tree *tree, uint64_t directory, const char *na
  * listed. */
 #define NEW "/"
 
-/* The directory that is made of that name. NULL: out of memory. What was made in one of the same
- * number, which was removed, is forgotten. */
+/* Enter the directory of that name. Names made in a removed directory of the same number are
+ * forgotten. NULL: out of memory. */
 static struct inode *make(const struct tree *tree, const struct inode *above, const char *name,
 			  uint64_t number)
 {
@@ -202,10 +202,9 @@ static struct inode *block_lookup(const struct tree *tree, const struct inode *d
 	struct inode *klass, *inode = NULL;
 	uint32_t number;
 
-	if (directory->part == 0 && is_number(name, &number) &&
-	    is_made(tree, directory->ino, name))
-		return inodes_get(tree->inodes, inode_of_block(directory->model, directory->index,
-							       number + 1));
+	if (directory->part == 0 && is_number(name, &number) && is_made(tree, directory->ino, name))
+		return inodes_get(tree->inodes,
+				  inode_of_block(directory->model, directory->index, number + 1));
 	if (!tree_place(tree, &place))
 		return NULL;
 	klass = inodes_get(tree->inodes, place.directory);

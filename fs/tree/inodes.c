@@ -151,7 +151,7 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 	}
 }
 
-/* What the number of a directory beside .base says. */
+/* Read the number of a directory beside .base. False: there is no such directory. */
 static bool read_directory_number(uint64_t index, struct inode *inode)
 {
 	const uint32_t mask = (1u << INODE_BLOCK_SHIFT) - 1;
