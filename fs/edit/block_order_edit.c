@@ -20,6 +20,7 @@
 /* An order about to be put in force. */
 struct ordering {
 	struct model *model;
+	const char *line;
 	uint32_t blocks; /* of the base */
 	bool ordered;	 /* an order is in force */
 	struct block_order now, wanted;
@@ -131,7 +132,9 @@ static int read_order(struct ordering *ordering, struct model *model, const char
 {
 	int rc;
 
-	*ordering = (struct ordering){ .model = model, .blocks = block_count_of_base(model) };
+	*ordering = (struct ordering){ .model = model,
+				       .line = line,
+				       .blocks = block_count_of_base(model) };
 	rc = find_order(model, &ordering->now, &ordering->ordered);
 	if (rc < 0)
 		return rc;
@@ -180,7 +183,19 @@ static bool is_as_in_base(const struct ordering *ordering)
 	return same;
 }
 
-static int merge_so(const struct ordering *ordering, uid_t uid, gid_t gid, const atomic_bool *stop)
+/* A graft, or another merge, may have come since the order was read. */
+static int check_again(void *context, struct error *err)
+{
+	const struct ordering *before = context;
+	struct ordering now;
+	const int rc = read_order(&now, before->model, before->line);
+
+	*err = now.err;
+	release(&now);
+	return rc;
+}
+
+static int merge_so(struct ordering *ordering, uid_t uid, gid_t gid, const atomic_bool *stop)
 {
 	struct model *model = ordering->model;
 	const char *name = model->shown ? model->shown : model->name;
@@ -192,7 +207,9 @@ static int merge_so(const struct ordering *ordering, uid_t uid, gid_t gid, const
 					       .n_found = 1,
 					       .uid = uid,
 					       .gid = gid,
-					       .stop = stop };
+					       .stop = stop,
+					       .check = check_again,
+					       .context = ordering };
 	const int rc = config ? merge_edit_write(model, &request) : -ENOMEM;
 
 	free(config);

@@ -146,8 +146,11 @@ static int put(struct merging *merging)
 	struct model *model = merging->lookup.model;
 	struct merge_ready *ready;
 	bool kept;
+	const struct merge_request *request = merging->lookup.request;
 	int rc = merging->lookup.again ? 0 : journal_check(model);
 
+	if (rc == 0 && request && request->check)
+		rc = request->check(request->context, &merging->err);
 	if (rc < 0)
 		return rc;
 	ready = merge_ready_new(model, merging->plan, merging->config.method, &merging->lookup.of,

@@ -35,6 +35,10 @@ struct merge_request {
 	bool report;		 /* on stderr too, for nothing is mounted yet */
 	bool passing;		 /* it is not kept in the layer: the next mount begins without it */
 	const atomic_bool *stop; /* when it becomes true, it is given up; NULL: it never does */
+	/* Called before anything is changed, with the commit lock held: 0, or -errno with err set.
+	 * NULL: there is nothing to check. */
+	int (*check)(void *context, struct error *err);
+	void *context; /* for check() */
 };
 
 /* Returns 0, or -errno, and what was in force stays: EINVAL it is none, or its models do not fit or

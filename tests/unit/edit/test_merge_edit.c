@@ -399,6 +399,30 @@ static void a_merge_that_is_stopped_changes_nothing(void **state)
 	close_scene(scene);
 }
 
+static int refuse_merge(void *context, struct error *err)
+{
+	*(int *)context += 1;
+	return error_set(err, EBUSY, ERROR_NO_OFFSET, "a graft has come");
+}
+
+static void a_merge_that_its_check_refuses_changes_nothing(void **state)
+{
+	struct scene *scene = open_scene(state);
+	int calls = 0;
+	const struct merge_request request = { .text = own,
+					       .size = strlen(own),
+					       .models = scene->models,
+					       .n_models = 1,
+					       .check = refuse_merge,
+					       .context = &calls };
+
+	assert_int_equal(merge_edit_write(scene->o.model, &request), -EINVAL);
+	assert_int_equal(calls, 1);
+	assert_true(log_says(scene->o.log, ".merge: refused: a graft has come"));
+	assert_text(scene->o.model, NULL);
+	close_scene(scene);
+}
+
 /* Whichever allocation or fsync() fails: all of it is in force, or what was before. */
 static void a_failure_merges_all_or_nothing(void **state)
 {
