@@ -22,8 +22,9 @@ import urllib.parse
 
 CLASSES = ("organs", "skeleton", "norm", "embed")
 # What others do meanwhile: a slot that is empty, that is filled and emptied again, or that is a link
-# to a file of .base, which cannot be written to.
-EXPECTED = {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENODATA, errno.EACCES}
+# to a file of .base, which cannot be written to; a file for an empty slot that another thread, which
+# has it open too, has put in force.
+EXPECTED = {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENODATA, errno.EACCES, errno.ESTALE}
 # Of a second name for what another thread is making: the kernel's word where it cannot be.
 ALSO = {"graft_link": {errno.EPERM}}
 

@@ -143,9 +143,20 @@ rm "$TMP/path/$own"
 # Root itself takes the mount away, and umount(8) forgets it.
 says_it_lacks "$([ $own = umount ] && echo 0 || echo 32)" $own
 if [ ${#others[@]} != 0 ]; then
-	cp "$UMOUNT" "$TMP/organfs-umount"
-	ln -sf "$TMP/organfs-umount" "$TMP/path/organfs-umount" # where others may look
-	says_it_lacks 32 fusermount3 "${others[@]}"
+	# Where others may look, of a mount of theirs.
+	cp "$ORGANFS" "$UMOUNT" "$TMP/"
+	ln -sf "$TMP/organfs-umount" "$TMP/path/organfs-umount"
+	chown 65534 "$MNT"
+	"${others[@]}" "$TMP/organfs" -o ro "$base" "$MNT"
+	DAEMON[$MNT]=$(daemon_of "$MNT" "${others[@]}")
+	status=0
+	inside "${others[@]}" organfs-umount "$MNT" >"$TMP/said" 2>&1 || status=$?
+	package=$(package_of organfs-umount fusermount3)
+	equal "$status$(cat "$TMP/said")" \
+		"32organfs-umount: needs fusermount3 (package $package)"
+	fusermount3 -u "$MNT"
+	wait_daemon
+	chown 0 "$MNT"
 fi
 
 # organ-serve, with a server that has not all its modules either.

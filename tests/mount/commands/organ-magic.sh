@@ -49,8 +49,10 @@ equal "$(HOME=$TMP file -b organ.bin)" "$expected"
 # What is no organ: models, what else a mount shows, what is kept of grafts, programs, halves.
 mount_model -o noassemble "$(use stories260K)"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/x.gguf"
-"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.0.ffn_up.weight up.bin
-cp up.bin "$MNT/organs/blk_0_ffn_up.bin"
+# Compressed: one over 64 KiB lies in a file.
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" token_embd.weight embd.bin
+printf x | dd of=embd.bin bs=1 seek=100000 conv=notrunc status=none
+cp embd.bin "$MNT/embed/token_embd.bin"
 head -c 40 organ.bin >short.bin
 cut -c 2- <organ.bin >shifted.bin
 gzip -k organ.bin
@@ -64,5 +66,5 @@ printf '\x05\0\0\0hello\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' >padded
 file -N -m "$magic" -f others >said
 grep -a 'organ file' said && fail 'they are none'
 [ "$(wc -l <said)" -gt 150 ] || fail "$(wc -l <said) files"
-find "$XDG_STATE_HOME" -name '*.zst' | grep -q . || fail 'nothing is compressed'
+find "$XDG_STATE_HOME" -path '*/blobs/*' -type f | grep -q . || fail 'no blob is a file'
 unmount_and_wait
