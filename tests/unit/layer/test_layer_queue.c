@@ -153,7 +153,7 @@ static void file_that_a_failed_change_dropped_stays(void **state)
 	struct layer_change changes[2] = { { .apply = drop_and_fail },
 					   { .apply = apply_step, .context = &step } };
 	char *large = calloc(1, 100000);
-	struct backing *file;
+	struct backing *file = NULL;
 
 	must(large && keep_bytes(scene.layer, CLASS_ORGANS, "up", NULL, large, 100000, &file) == 0);
 	backing_unref(file);
@@ -316,7 +316,7 @@ static void commit_whose_sync_fails_is_not_found_later(void **state)
 static void commit_is_not_found_when_the_disk_fails_for_a_while_from_its_sync_on(void **state)
 {
 	struct scene scene = open_scene(state);
-	struct backing *file;
+	struct backing *file = NULL;
 	char *large = calloc(1, 100000);
 
 	assert_int_equal(apply_one(scene.layer, &(struct step){ .number = 1 }), 0);
