@@ -2,7 +2,7 @@
 /* merge_force.h - a merge of models put in force: it lies beneath the grafts of a model (slots.h).
  *
  * 1. It is prepared with all that can fail, made durable by the caller, and published in one step.
- * 2. What it has for a slot is a content of its own, a new one whenever a merge is published or the
+ * 2. A merged slot has a content of its own, a new one whenever a merge is published or the
  *    importance matrix changes.
  * 3. Where its models cannot be opened, its tensors are known from a note, and broken: they are
  *    never the base's instead.
