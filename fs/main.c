@@ -5,7 +5,7 @@
  *	11	fuse/		FUSE requests: dispatched to a family of files, answered;
  *				the loop; the session
  *	11	commands/	the commands that need no mount: --report, --picture,
- *				--show, --diff, --recipe, --pack, --quantise
+ *				--show, --diff, --recipe, --pack, --quantise, --why
  *	10	mount/		one mount: options, models, threads, shards that come and
  *				go, unmount
  *	9	tree/		the name space: inodes, the table of families of files, open
@@ -47,6 +47,7 @@
 #include "fs/commands/recipe_command.h"
 #include "fs/commands/report_command.h"
 #include "fs/commands/show_command.h"
+#include "fs/commands/why_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
 #include "fs/mount/models.h"
@@ -151,12 +152,14 @@ static int mount_models(const struct options *options)
 /* The commands that write nothing. */
 static int print_what_is_asked(const struct options *options)
 {
-	sandbox_enter_command(options, options->report ? SANDBOX_TABLES
-				       : options->show ? SANDBOX_ANYTHING
-						       : SANDBOX_MODELS);
+	sandbox_enter_command(options, options->report		       ? SANDBOX_TABLES
+				       : options->show || options->why ? SANDBOX_ANYTHING
+								       : SANDBOX_MODELS);
 	if (options->report)
 		return report_command((const char *const *)options->models, options->n_models,
 				      options->report_model, options->json);
+	if (options->why)
+		return why_command(options->models[0]);
 	if (options->picture)
 		return picture_command(options);
 	if (options->diff)
@@ -188,7 +191,7 @@ int main(int argc, char **argv)
 	else if (options.pack)
 		rc = pack_command(&options);
 	else if (options.report || options.picture || options.print_recipe || options.show ||
-		 options.diff)
+		 options.why || options.diff)
 		rc = print_what_is_asked(&options);
 	else
 		rc = mount_models(&options);

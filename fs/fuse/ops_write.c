@@ -110,11 +110,11 @@ static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *by
 			   uint64_t offset)
 {
 	const int rc = stage_write(inode->stage, bytes, size, offset);
-	char name[STAGED_NAME_MAX];
+	char name[TITLE_MAX];
 
 	if (rc == 0)
 		return 0;
-	family_of(inode)->staged_name(&fs->tree, inode, name);
+	family_of(inode)->title(&fs->tree, inode, name);
 	log_add(inode->model->log, "%s: cannot be staged in %s: %s", name,
 		layer_path(inode->model->layer), strerror(-rc));
 	return rc;
@@ -149,11 +149,11 @@ static void write_first_async(fuse_req_t req, struct open_file *handle, const ch
 
 bool ops_can_write(struct mount *fs, const struct inode *inode)
 {
-	char name[STAGED_NAME_MAX];
+	char name[TITLE_MAX];
 
 	if (!inode->stage || !stage_is_over(inode->stage))
 		return true;
-	family_of(inode)->staged_name(&fs->tree, inode, name);
+	family_of(inode)->title(&fs->tree, inode, name);
 	log_add(inode->model->log,
 		"%s: refused: a write after the file was put in force by close() or rename(); open "
 		"it again by its name. The slot or key is unchanged.",
@@ -175,10 +175,10 @@ static bool place_nameless(fuse_req_t req, struct open_file *handle,
 {
 	struct mount *fs = mount_of(req);
 	struct inode *inode = handle->inode;
-	char name[STAGED_NAME_MAX];
+	char name[TITLE_MAX];
 
 	if (!open_files_may_write_to(fs->handles, handle, (uint64_t)*offset + size)) {
-		family_of(inode)->staged_name(&fs->tree, inode, name);
+		family_of(inode)->title(&fs->tree, inode, name);
 		if (!stage_failed(inode->stage))
 			log_add(inode->model->log,
 				"%s: refused: opened without its name (through /proc/self/fd, as "

@@ -19,6 +19,7 @@
 #include "fs/mount/unmount_status.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tree/family.h"
+#include "fs/tree/generated.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/util/log.h"
 
@@ -27,6 +28,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PREFIX "user.organfs."
@@ -67,6 +69,37 @@ static int count_value(struct mount *fs, const struct inode *inode, bool hashes,
 	return snprintf(text, n, "%" PRIu64, count);
 }
 
+/* The path by which messages name the file; of a directory the beginning of such paths. */
+static bool find_title(struct mount *fs, const struct inode *inode, char title[TITLE_MAX])
+{
+	const struct family *family = family_of(inode);
+
+	*title = '\0';
+	if (family->root)
+		return true;
+	if (family->title)
+		family->title(&fs->tree, inode, title);
+	else if (family->grafts)
+		snprintf(title, TITLE_MAX, "%s", tree_title(inode->ino));
+	else if (family->write == WRITE_OBEYED || family->write == WRITE_ASSEMBLES)
+		snprintf(title, TITLE_MAX, "%s", generated_name(inode->index));
+	return *title != '\0';
+}
+
+/* The newest message on the file: cp prints no more of a refusal than "Invalid argument". */
+static int message_value(struct mount *fs, const struct inode *inode, char *text, size_t n)
+{
+	char title[TITLE_MAX], *message = NULL;
+	int length = -ENODATA;
+
+	if (find_title(fs, inode, title))
+		message = log_last(inode->model ? inode->model->log : fs->log, title);
+	if (message)
+		length = snprintf(text, n, "%.*s", (int)n - 1, message);
+	free(message);
+	return length;
+}
+
 /* The attribute user.organfs.NAME. */
 static int find_value(struct mount *fs, const struct inode *inode, const char *name, char *text,
 		      size_t n)
@@ -77,6 +110,8 @@ static int find_value(struct mount *fs, const struct inode *inode, const char *n
 		return count_value(fs, inode, strcmp(name, "hashed") == 0, text, n);
 	if (strcmp(name, "daemon") == 0)
 		return family->root ? unmount_status_text(fs->status, text, n) : -ENODATA;
+	if (strcmp(name, "error") == 0)
+		return message_value(fs, inode, text, n);
 	return family->attribute ? family->attribute(inode, name, text, n) : -ENODATA;
 }
 
@@ -291,13 +326,15 @@ static void choose_organ_type(fuse_req_t req, struct inode *inode, uint32_t type
 
 static void set_organ_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
 {
+	char title[TITLE_MAX];
 	uint32_t type;
 
 	if (type_by_name(value, n, &type)) {
 		choose_organ_type(req, inode, type);
 		return;
 	}
-	log_add(inode->model->log, "user.organfs.type: \"%.*s\" is no type of ggml",
+	find_title(mount_of(req), inode, title);
+	log_add(inode->model->log, "%s: user.organfs.type: \"%.*s\" is no type of ggml", title,
 		(int)(n < 60 ? n : 60), value);
 	inodes_put(mount_of(req)->inodes, inode);
 	fuse_reply_err(req, EINVAL);

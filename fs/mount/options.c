@@ -98,6 +98,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--diff", diff, 1),
 	OPTION("--diff=%s", diff_form, 0),
 	OPTION("--show", show, 1),
+	OPTION("--why", why, 1),
 	OPTION("--pack", pack, 1),
 	OPTION("--quantise", quantise, 1),
 	OPTION("--imatrix=%s", imatrix, 0),
@@ -340,6 +341,7 @@ static int check_picture(struct parsed *parsed)
 	return complain(parsed, "%s; see organfs --help",
 			parsed->options.picture ? "--picture needs one MODEL, or two"
 			: parsed->options.show	? "--show needs one MODEL or MOUNTPOINT"
+			: parsed->options.why	? "--why needs one PATH in a mount"
 						: "--recipe needs one FILE");
 }
 
@@ -408,6 +410,8 @@ static int check(struct parsed *parsed)
 		return 0;
 	if (options->report || options->report_model)
 		return check_report(parsed);
+	if (options->why)
+		return check_picture(parsed);
 	if (options->json)
 		return complain(parsed, "--json goes with --report; see organfs --help");
 	if (check_operands(parsed) < 0)

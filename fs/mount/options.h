@@ -20,34 +20,35 @@ struct options {
 	int picture;	    /* print that of the one model, or of two; nothing is mounted */
 	int diff;	    /* print what differs between two models; nothing is mounted */
 	char *diff_form;    /* "tsv", as a table; NULL: for people */
+	int why;	    /* print the messages of a mount on the file that models names */
 	int show;	    /* the same in a terminal, of one model or mount */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
-	int quantise; /* the same, in the types that a file names; pack is set too */
-	char *imatrix; /* absolute, of the matrix that weighs then; NULL: none */
-	char *types;  /* that file as given, "-" for standard input; NULL: none are chosen */
-	int fresh;	    /* a private layer that an earlier mount left is not taken up */
-	int nonempty;	    /* the mount point may be a directory that is not empty */
-	int auto_unmount;   /* the mount goes with the daemon, however that ends */
-	int no_execution;   /* not even of what is no program */
-	int confine;	    /* write in the layers and where the unmount writes, nowhere else */
+	int quantise;	  /* the same, in the types that a file names; pack is set too */
+	char *imatrix;	  /* absolute, of the matrix that weighs then; NULL: none */
+	char *types;	  /* that file as given, "-" for standard input; NULL: none are chosen */
+	int fresh;	  /* a private layer that an earlier mount left is not taken up */
+	int nonempty;	  /* the mount point may be a directory that is not empty */
+	int auto_unmount; /* the mount goes with the daemon, however that ends */
+	int no_execution; /* not even of what is no program */
+	int confine;	  /* write in the layers and where the unmount writes, nowhere else */
 	enum allow allow;
 	bool no_assembly;
 	int any_shape, keep_blocks, list_views;
-	int no_passthrough; /* the daemon reads for all, as if the kernel could not */
-	int no_snapshot;    /* no file is made for the kernel to read */
-	int lineage;	   /* an assembled model says how it was made */
-	int print_recipe;  /* that which the one model carries; nothing is mounted */
-	int keep_types;  /* grafts are shown in the types of the base */
-	unsigned merged; /* enum encode_choice, of results of adapters and merges */
+	int no_passthrough;	    /* the daemon reads for all, as if the kernel could not */
+	int no_snapshot;	    /* no file is made for the kernel to read */
+	int lineage;		    /* an assembled model says how it was made */
+	int print_recipe;	    /* that which the one model carries; nothing is mounted */
+	int keep_types;		    /* grafts are shown in the types of the base */
+	unsigned merged;	    /* enum encode_choice, of results of adapters and merges */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
-	char *output; /* absolute; NULL: beside the base */
-	char *layer;  /* absolute; NULL: a private one */
-	char *recipe; /* absolute; NULL: none is done at the mount */
-	char *donors; /* absolute directories with ':' between them; NULL: none */
+	char *output;  /* absolute; NULL: beside the base */
+	char *layer;   /* absolute; NULL: a private one */
+	char *recipe;  /* absolute; NULL: none is done at the mount */
+	char *donors;  /* absolute directories with ':' between them; NULL: none */
 	char *pidfile; /* absolute; NULL: none */
-	char *header; /* absolute; NULL: that which a directory of organ files has */
-	int compress; /* zstd level for organs in the layer; 0: none */
+	char *header;  /* absolute; NULL: that which a directory of organ files has */
+	int compress;  /* zstd level for organs in the layer; 0: none */
 	uid_t uid;
 	gid_t gid;
 	mode_t umask;

@@ -16,6 +16,7 @@ const char *options_help(void)
 	       "  -h, --help, -V, --version  this text, the version\n"
 	       "  --report[=NAME] [--json]  report on models, or one, from their .table files\n"
 	       "  --picture, --diff[=tsv]  print theta.svg of one model or two; how two differ\n"
+	       "  --why PATH       why a file in a mount was refused, by the messages of its .log\n"
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack; --recipe  write a MODEL or organ files as a GGUF; print its recipe\n"
 	       "  --quantise [--imatrix=FILE]  write it in types by lines of a file TYPES, or -\n"

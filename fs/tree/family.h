@@ -61,7 +61,7 @@ struct family_words {
 	const atomic_bool *stop; /* when it becomes true, nothing more is begun */
 };
 
-#define STAGED_NAME_MAX (NAME_MAX + 32)
+#define TITLE_MAX (NAME_MAX + 32)
 
 struct family {
 	mode_t mode;	      /* with type; is_fixed and is_private may take some away */
@@ -103,12 +103,13 @@ struct family {
 	struct inode *(*stage)(const struct tree *tree, const struct inode *inode);
 	int (*truncate)(struct inode *inode, uint64_t size); /* without: as family_truncate() */
 
-	/* Of a stage or scratch file: put it in force, if its name says where: 0 or -errno. Its
-	 * name for messages. Does closing it, emptied and not written to, make it an empty string?
+	/* Path below the root of its model, by which messages name the file. */
+	void (*title)(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX]);
+
+	/* Of a stage or scratch file: put it in force, if its name says where: 0 or -errno. Does
+	 * closing it, emptied and not written to, make it an empty string?
 	 * What the log is told when the last writer has released it. */
 	int (*commit)(const struct tree *tree, struct inode *inode);
-	void (*staged_name)(const struct tree *tree, const struct inode *inode,
-			    char text[STAGED_NAME_MAX]);
 	bool (*is_emptied)(const struct inode *inode);
 	void (*released)(const struct inode *inode);
 
@@ -179,8 +180,7 @@ uint64_t family_shown_number(const struct inode *inode); /* st_ino */
 int family_truncate(struct inode *inode, uint64_t size);
 
 /* What several families share. */
-void family_organ_name(const struct tree *tree, const struct inode *inode,
-		       char text[STAGED_NAME_MAX]);
+void family_organ_name(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX]);
 int family_view_attribute(const struct inode *inode, const char *name, char *text, size_t n);
 extern const char *const family_organ_attributes[];
 

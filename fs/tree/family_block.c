@@ -315,8 +315,16 @@ static int order_judge(const struct inode *inode, const char *lines, size_t n)
 	return rc;
 }
 
+static void order_title(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX])
+{
+	(void)tree;
+	(void)inode;
+	snprintf(text, TITLE_MAX, BLOCK_ORDER_NAME);
+}
+
 const struct family family_order = {
 	.mode = S_IFREG | 0666,
+	.title = order_title,
 	.write = WRITE_OBEYED,
 	.lines = true,
 	.most = MERGE_CONFIG_MAX,

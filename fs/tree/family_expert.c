@@ -141,5 +141,5 @@ const struct family family_expert_stage = {
 	.mode = S_IFREG | 0666,
 	.number = expert_number,
 	.commit = expert_commit,
-	.staged_name = family_organ_name,
+	.title = family_organ_name,
 };

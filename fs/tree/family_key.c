@@ -117,11 +117,10 @@ static int key_stage_commit(const struct tree *tree, struct inode *inode)
 				  inode->stage);
 }
 
-static void key_stage_name(const struct tree *tree, const struct inode *inode,
-			   char text[STAGED_NAME_MAX])
+static void key_title(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX])
 {
 	(void)tree;
-	snprintf(text, STAGED_NAME_MAX, METADATA_DIRECTORY "%s",
+	snprintf(text, TITLE_MAX, METADATA_DIRECTORY "%s",
 		 metadata_key(inode->model->metadata, inode->index).name);
 }
 
@@ -150,6 +149,7 @@ static int key_attribute(const struct inode *inode, const char *name, char *text
 static const char *const attributes[] = { "type", "key", NULL };
 
 const struct family family_key = {
+	.title = key_title,
 	.mode = S_IFREG | 0666,
 	.shows_slot = true,
 	.attributes = attributes,
@@ -176,13 +176,13 @@ const struct family family_base_key = {
 };
 
 const struct family family_key_stage = {
+	.title = key_title,
 	.mode = S_IFREG | 0666,
 	.shows_slot = true,
 	.attributes = attributes,
 	.number = key_number,
 	.judge = key_stage_judge,
 	.commit = key_stage_commit,
-	.staged_name = key_stage_name,
 	.is_emptied = key_stage_is_emptied,
 	.attribute = key_attribute,
 	.type = key_stage_type,

@@ -42,13 +42,12 @@ static uint64_t organ_number(const struct inode *inode)
 	return inode_of(inode->model->number, INODE_ORGAN, inode->index);
 }
 
-void family_organ_name(const struct tree *tree, const struct inode *inode,
-		       char text[STAGED_NAME_MAX])
+void family_organ_name(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX])
 {
 	char path[ORGAN_PATH_MAX];
 
 	(void)tree;
-	snprintf(text, STAGED_NAME_MAX, "%s", model_organ_path(inode->model, inode->index, path));
+	snprintf(text, TITLE_MAX, "%s", model_organ_path(inode->model, inode->index, path));
 }
 
 /* The attributes user.organfs.NAME of what is an organ, or made of one. Each writes its value into
@@ -184,6 +183,7 @@ static void stage_released(const struct inode *inode)
 }
 
 const struct family family_organ = {
+	.title = family_organ_name,
 	.mode = S_IFREG | 0666,
 	.slot = true,
 	.in_block = true,
@@ -200,6 +200,7 @@ const struct family family_organ = {
 };
 
 const struct family family_link = {
+	.title = family_organ_name,
 	.mode = S_IFLNK | 0777,
 	.slot = true,
 	.in_block = true,
@@ -222,7 +223,7 @@ const struct family family_stage = {
 	.attributes = family_organ_attributes,
 	.number = organ_number,
 	.commit = organ_commit,
-	.staged_name = family_organ_name,
+	.title = family_organ_name,
 	.released = stage_released,
 	.attribute = organ_attribute,
 	.organ = organ_of,

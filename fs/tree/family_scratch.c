@@ -242,16 +242,15 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 	return rc;
 }
 
-static void scratch_name(const struct tree *tree, const struct inode *inode,
-			 char text[STAGED_NAME_MAX])
+static void scratch_name(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX])
 {
 	char name[NAME_MAX + 1];
 	uint64_t directory;
 
 	if (scratch_files_name(tree->scratches, inode, &directory, name))
-		snprintf(text, STAGED_NAME_MAX, "%s/%s", tree_title(directory), name);
+		snprintf(text, TITLE_MAX, "%s/%s", tree_title(directory), name);
 	else
-		snprintf(text, STAGED_NAME_MAX, "a file without a name");
+		snprintf(text, TITLE_MAX, "a file without a name");
 }
 
 static bool scratch_type(const struct inode *inode, struct value_type *type)
@@ -279,7 +278,7 @@ const struct family family_scratch = {
 	.scratch = true,
 	.attributes = attributes,
 	.commit = scratch_commit,
-	.staged_name = scratch_name,
+	.title = scratch_name,
 	.attribute = scratch_attribute,
 	.type = scratch_type,
 };

@@ -51,14 +51,13 @@ static int setting_commit(const struct tree *tree, struct inode *inode)
 	return adapter_edit_write(inode->model, name, inode->stage);
 }
 
-static void setting_name(const struct tree *tree, const struct inode *inode,
-			 char text[STAGED_NAME_MAX])
+static void setting_title(const struct tree *tree, const struct inode *inode, char text[TITLE_MAX])
 {
 	char name[NAME_MAX + 1];
 
 	(void)tree;
 	adapters_name(inode->model, inode->index, name);
-	snprintf(text, STAGED_NAME_MAX, "adapters/%s", name);
+	snprintf(text, TITLE_MAX, "adapters/%s", name);
 }
 
 const struct family family_adapter = {
@@ -68,6 +67,7 @@ const struct family family_adapter = {
 };
 
 const struct family family_setting = {
+	.title = setting_title,
 	.mode = S_IFREG | 0666,
 	.copied = true,
 	.shows_slot = true,
@@ -78,10 +78,10 @@ const struct family family_setting = {
 };
 
 const struct family family_setting_stage = {
+	.title = setting_title,
 	.mode = S_IFREG | 0666,
 	.shows_slot = true,
 	.number = setting_number,
 	.judge = setting_judge,
 	.commit = setting_commit,
-	.staged_name = setting_name,
 };

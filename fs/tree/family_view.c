@@ -181,7 +181,7 @@ const struct family family_formed_stage = {
 	.mode = S_IFREG | 0666,
 	.number = formed_number,
 	.commit = formed_commit,
-	.staged_name = family_organ_name,
+	.title = family_organ_name,
 };
 
 static struct shard_files *shards_of(const struct tree *tree, const struct inode *directory)

@@ -175,6 +175,33 @@ uint64_t log_count(struct log *log)
 	return count;
 }
 
+bool log_line_is_on(const char *line, const char *title)
+{
+	const size_t n = strlen(title);
+	const char *message = line + STAMP;
+
+	if (strlen(line) < STAMP)
+		return false;
+	return !n || (strncmp(message, title, n) == 0 &&
+		      (message[n] == '/' || strncmp(message + n, ": ", 2) == 0));
+}
+
+char *log_last(struct log *log, const char *title)
+{
+	const char *line = NULL;
+	char *copy;
+	uint64_t oldest, i;
+
+	pthread_mutex_lock(&log->lock);
+	oldest = log->count > KEPT ? log->count - KEPT : 0;
+	for (i = log->count; i > oldest && !line; i--)
+		if (log_line_is_on(log->lines[(i - 1) % KEPT], title))
+			line = log->lines[(i - 1) % KEPT];
+	copy = line ? strndup(line + STAMP, strcspn(line + STAMP, "\n")) : NULL;
+	pthread_mutex_unlock(&log->lock);
+	return copy;
+}
+
 char *log_text(struct log *log, size_t *size)
 {
 	char *text = NULL;

@@ -47,6 +47,14 @@ void log_resume(struct log *log);
 /* How many messages there have been: the text changes when this does. */
 uint64_t log_count(struct log *log);
 
+/* The newest message on a file, which begins with its title and ": ", or on any file below a
+ * directory, which begins with the title and "/"; of all for the title "". To free. NULL: the log
+ * has none, or out of memory. */
+char *log_last(struct log *log, const char *title);
+
+/* Is a line of log_text() such a message? */
+bool log_line_is_on(const char *line, const char *title);
+
 /* The messages that are kept, oldest first, one a line with its local time. Returns *size bytes to
  * free, NULL: out of memory. */
 char *log_text(struct log *log, size_t *size);

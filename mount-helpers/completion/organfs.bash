@@ -84,13 +84,13 @@ _organfs_break_at_equals() {
 
 _organfs_program() {
 	local any=
-	[[ " ${words[*]} " != *' --'@(quantise|report)[\ =]* ]] || any=yes
+	[[ " ${words[*]} " != *' --'@(quantise|report|why)[\ =]* ]] || any=yes
 	case $prev,$cur,$any in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
 	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break_at_equals "--imatrix=" ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --pack --quantise --imatrix= --recipe -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --quantise --imatrix= --recipe -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF yml yaml ;;
 	esac

@@ -113,6 +113,7 @@ complete -c organfs -l imatrix -r -F -d 'with --quantise, weigh by an importance
 complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
 complete -c organfs -l diff -d 'print what differs between two models'
 complete -c organfs -l show -d 'show it in the terminal'
+complete -c organfs -l why -r -d 'print why a file in a mount was refused'
 complete -c organfs -l recipe -d 'print the recipe that a GGUF carries'
 complete -c organfs -l report -d 'report on models by their tables'
 complete -c organfs -l json -d 'with --report, as JSON'

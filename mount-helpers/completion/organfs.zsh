@@ -77,6 +77,7 @@ _organfs_program() {
 		'--picture[print theta.svg of a model, or of two]' \
 		'--diff=-[print what differs between two models]::form:(tsv)' \
 		'--show[show it in the terminal]' \
+		'--why[print why a file in a mount was refused]:path:_files' \
 		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \
 		'--json[with --report, as JSON]' \

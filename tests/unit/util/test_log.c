@@ -169,6 +169,33 @@ static void a_listener_hears_of_messages_of_children_too(void **state)
 	log_free(log);
 }
 
+static void the_last_message_is_found_by_its_title(void **state)
+{
+	struct log *log = log_new(true);
+	char *last;
+
+	(void)state;
+	assert_null(log_last(log, ""));
+	log_add(log, "organs/blk_1.bin: first");
+	log_add(log, "organs/blk_1.bin: second");
+	log_add(log, "organs/blk_10.bin: third");
+	log_add(log, "norm/x.bin: fourth");
+	last = log_last(log, "organs/blk_1.bin");
+	assert_string_equal(last, "organs/blk_1.bin: second");
+	free(last);
+	last = log_last(log, "organs");
+	assert_string_equal(last, "organs/blk_10.bin: third");
+	free(last);
+	last = log_last(log, "");
+	assert_string_equal(last, "norm/x.bin: fourth");
+	free(last);
+	assert_null(log_last(log, "organ"));
+	for (int i = 0; i < 1000; i++)
+		log_add(log, "message");
+	assert_null(log_last(log, "organs"));
+	log_free(log);
+}
+
 static void *add_many(void *argument)
 {
 	for (int i = 0; i < 400; i++)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* why_command.h - organfs --why: the messages that a mount has kept on a file in it. */
+#ifndef FS_COMMANDS_WHY_COMMAND_H
+#define FS_COMMANDS_WHY_COMMAND_H
+
+/* Print the lines of .log on the file at path, which need not exist, or on all files below it. The
+ * exit status is 0 if there is a line, else 1, after a line on stderr. */
+int why_command(const char *path);
+
+#endif
