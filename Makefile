@@ -499,6 +499,7 @@ INSTALLED := \
 	644:mount-helpers/organfs-thumbnailer.1:$(MANDIR)/man1/organfs-thumbnailer.1 \
 	644:mount-helpers/organfs-umount.1:$(MANDIR)/man1/organfs-umount.1 \
 	644:mount-helpers/organfs.5:$(MANDIR)/man5/organfs.5 \
+	644:mount-helpers/organfs-faq.7:$(MANDIR)/man7/organfs-faq.7 \
 	644:mount-helpers/organfs-recipes.7:$(MANDIR)/man7/organfs-recipes.7 \
 	644:mount-helpers/umount.fuse.organfs.8:$(MANDIR)/man8/umount.fuse.organfs.8 \
 	644:mount-helpers/mount.organfs.8:$(MANDIR)/man8/mount.organfs.8 \
