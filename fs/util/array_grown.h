@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* array_grown.h - arrays that grow as things are added. */
+/* array_grown.h - growth of arrays to which elements are appended. */
 #ifndef FS_UTIL_ARRAY_GROWN_H
 #define FS_UTIL_ARRAY_GROWN_H
 
 #include <stdlib.h>
 
-/* The array with room for one more thing of that size behind its n: things itself, or where that
- * had only *room a new one in its place. NULL: out of memory, and things is as it was. */
+/* Return an array with room for one more element of size bytes after its n: things itself, or a
+ * reallocated array if all of its *room is used. NULL: out of memory; things is unchanged. */
 static inline void *array_grown(void *things, size_t n, size_t *room, size_t size)
 {
 	const size_t more = *room * 2 + 8;

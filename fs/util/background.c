@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* background.c - see background.h. fuse_daemonize() lets the command return at once, before the
- * process has given its rights away. */
+/* background.c - see background.h. fuse_daemonize() would let the command return at once, before
+ * the process has given up its rights. */
 #include "fs/util/background.h"
 
 #include <errno.h>
@@ -11,8 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What would end this process, but that it is blocked, so that no mount is left without a daemon. A
- * descriptor that is readable when one comes, or -1. */
+/* Descriptor from which SIGINT and SIGTERM are read, or -1. The caller has blocked both, so that a
+ * signal cannot end this process and leave a mount without a daemon. Ignored signals are left
+ * out. */
 static int catch_signals(sigset_t *signals)
 {
 	static const int ends[] = { SIGINT, SIGTERM };
@@ -25,7 +26,7 @@ static int catch_signals(sigset_t *signals)
 	return signalfd(-1, signals, SFD_CLOEXEC);
 }
 
-/* From now on the end of the child is one of them. Where SIGCHLD is ignored, none is sent. */
+/* Add SIGCHLD to the signals of fd. The kernel sends none while SIGCHLD is ignored. */
 static void catch_end(int fd, sigset_t *signals)
 {
 	sigset_t end;
@@ -38,8 +39,8 @@ static void catch_end(int fd, sigset_t *signals)
 	signalfd(fd, signals, 0);
 }
 
-/* The command was told to end: so is the child, which has the mount by then. What more comes goes
- * to it too. The command ends as it would have, when the child has ended. */
+/* Pass the signal that arrived, and all later ones, to the child, which may have mounted already.
+ * Exit with the status of the first signal when the child has ended. */
 __attribute__((noreturn)) static void end_child(pid_t child, int fd, sigset_t *signals)
 {
 	struct signalfd_siginfo told;
@@ -101,7 +102,8 @@ void background_ready(int waiting)
 		dup2(null, fd);
 	if (null > STDERR_FILENO)
 		close(null);
-	/* The process that waits may have been killed: SIGPIPE is ignored only later. */
+	/* If the waiting parent was killed, SIGPIPE is raised, which session_loop() ignores
+	 * later. */
 	if (write(waiting, "", 1) < 0)
 		errno = 0;
 	close(waiting);

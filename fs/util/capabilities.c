@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* capabilities.c - see capabilities.h. The system calls are made directly, as libcap would be one
- * more library for two of them. */
+/* capabilities.c - see capabilities.h. The two system calls are made directly, which saves a
+ * dependency on libcap. */
 #include "fs/util/capabilities.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ bool capabilities_have(unsigned number)
 	return capabilities_get(sets) == 0 && (sets[number / 32].effective & (1u << number % 32));
 }
 
-/* A number that the kernel does not know ends the set. */
+/* The first number that the kernel does not know ends the loop. */
 static void limit_bounding_set(uint64_t keep)
 {
 	for (unsigned number = 0; number < 64; number++) {
@@ -49,9 +49,9 @@ int capabilities_keep(uint64_t keep)
 
 	if (rc < 0)
 		return rc;
-	/* While CAP_SETPCAP is there. */
+	/* PR_CAPBSET_DROP needs CAP_SETPCAP, which is dropped below. */
 	limit_bounding_set(keep);
-	/* A kernel without ambient capabilities has none to clear. */
+	/* An older kernel without ambient capabilities returns an error, which is harmless. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	for (unsigned i = 0; i < CAPABILITY_WORDS; i++) {
 		const uint32_t word = (uint32_t)(keep >> (32 * i));

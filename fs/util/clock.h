@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h - the time of CLOCK_MONOTONIC, which no administrator sets. */
+/* clock.h - the time of CLOCK_MONOTONIC, which cannot be set. */
 #ifndef FS_UTIL_CLOCK_H
 #define FS_UTIL_CLOCK_H
 
@@ -14,7 +14,7 @@ static inline int64_t clock_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The time so many milliseconds from now, as pthread_cond_timedwait() takes it. */
+/* The time so many milliseconds from now, for pthread_cond_timedwait(). */
 static inline struct timespec clock_in(int64_t milliseconds)
 {
 	struct timespec until;

@@ -3,7 +3,7 @@
 #include "fs/util/cond_poll.h"
 #include "fs/util/clock.h"
 
-/* How soon an interrupt is noticed. */
+/* longest delay until an interrupt is noticed */
 #define POLL_MS 20
 
 void cond_poll_init(pthread_cond_t *condition)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* credentials.c - see credentials.h. The system calls are made directly: the C library's
- * setgroups() changes all threads. A thread that assumed a user's rights is one that acts for
- * requests and nothing else, so that its groups need not come back: root needs none. */
+/* credentials.c - see credentials.h. The system calls are made directly, because the C library's
+ * setgroups() changes all threads. credentials_restore() does not restore the supplementary groups:
+ * only threads that serve requests assume rights, and root needs no groups. */
 #include "fs/util/credentials.h"
 #include "fs/util/capabilities.h"
 
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Make those effective of the permitted ones; NULL: all. Returns 0 or -errno. */
+/* Make these permitted capabilities effective; NULL: all permitted ones. Returns 0 or -errno. */
 static int set_effective(const uint32_t *effective)
 {
 	struct __user_cap_data_struct sets[CAPABILITY_WORDS];
@@ -32,9 +32,9 @@ bool credentials_can_assume(void)
 	       (sets[0].effective & needed) == needed;
 }
 
-/* These calls tell no failure but by the value that is then in force. Where the user is no longer
- * root, the kernel takes the capabilities that are about files from the effective ones; the others
- * stay. */
+/* setfsuid() and setfsgid() return no error; a second call shows the value in force. When the user
+ * ceases to be root, the kernel removes the capabilities about files from the effective set;
+ * become() removes the others. */
 static int set_files(uid_t uid, gid_t gid)
 {
 	setfsgid(gid);
@@ -42,7 +42,7 @@ static int set_files(uid_t uid, gid_t gid)
 	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid ? 0 : -EPERM;
 }
 
-/* Needs the capabilities for it. */
+/* Needs CAP_SETUID and CAP_SETGID in effect. */
 static int become(uid_t uid, gid_t gid)
 {
 	static const uint32_t none[CAPABILITY_WORDS];

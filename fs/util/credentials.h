@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* credentials.h - acting with the rights of the process that asked. A daemon of root must not write
- * where the user it does so for may not.
+/* credentials.h - acting with the rights of the process that sent a request, so that a daemon of
+ * root cannot be used to write where the user may not.
  *
- * 1. A thread that acts for a user has that user's file rights and no effective capability: what
- *    root's threads could do beside files, such as looking into any process by way of /proc, it
- *    cannot. The daemon's other threads keep theirs.
- * 2. Its permitted capabilities stay, so that it can have its rights back. */
+ * 1. A thread that acts for a user has that user's file rights and no effective capabilities: it
+ *    can neither write root's files nor inspect other processes through /proc. The daemon's other
+ *    threads keep their capabilities.
+ * 2. The thread keeps its permitted capabilities, so that it can restore its rights. */
 #ifndef FS_UTIL_CREDENTIALS_H
 #define FS_UTIL_CREDENTIALS_H
 
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a thread was before it assumed a user's rights. */
+/* Rights that a thread had before credentials_assume(). */
 struct credentials {
 	bool assumed; /* false: there is nothing to restore */
 	uid_t uid;
@@ -21,15 +21,15 @@ struct credentials {
 	uint32_t effective[2];
 };
 
-/* Can this process act with the rights of any user? It has to be root's, with the capabilities to
- * change user and groups. */
+/* Can this process assume any user's rights? It has to be root with CAP_SETUID and CAP_SETGID. */
 bool credentials_can_assume(void);
 
-/* Let this thread, and no other, access files as that user, without further groups and without
- * capabilities; as root, with all that it is permitted. Only root's process can: another's stays
- * what it is, which is less than root, and is refused the rights of any other user. The thread may
- * act for another user already, as does one that such a thread has started. Returns 0 or -errno;
- * then nothing has changed, and there is nothing to restore. */
+/* Give this thread the file rights of that user, without supplementary groups and capabilities; if
+ * uid is 0, with all permitted capabilities. Other threads keep their rights. The thread may act
+ * for another user already, or have inherited such rights from the thread that started it. A
+ * process that does not run as root keeps its own rights: the call succeeds for uid 0 and for its
+ * own user, and fails with -EPERM for all others. Returns 0 or -errno; after an error the rights
+ * are unchanged and there is nothing to restore. */
 int credentials_assume(uid_t uid, gid_t gid, struct credentials *before);
 void credentials_restore(const struct credentials *before);
 

@@ -8,17 +8,17 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* XFS that has shut down, as where its log cannot be written, lets fsync() of a directory succeed:
- * the changes were given up, so that nothing is left to be written. fstat() says EIO there.
+/* After a shutdown of XFS (its log cannot be written, say), fsync() of a directory still succeeds,
+ * because XFS has discarded the changes and nothing is left to write. fstat() then fails with EIO.
  *
- * Asked after fsync() that is a proof. XFS marks itself as shut down before it gives up a change,
- * and keeps the mark until it is unmounted. So where fsync() had nothing to write for that reason,
- * fstat() finds the mark. A shutdown between the two calls makes an error of changes that are on
- * the disk: the caller then knows too little, and not something wrong.
+ * The order fsync(), fstat() is sufficient: XFS marks the filesystem as shut down before it
+ * discards a change, and keeps the mark until it is unmounted. If the shutdown happens between the
+ * two calls, an error is returned for changes that are durable; the caller is never told the
+ * opposite.
  *
- * No other call proves as much. fsync() of the file that was renamed looks for the mark before the
- * log is written, not after, and syncfs() waits for what all processes have written to that
- * filesystem. ext4, btrfs and f2fs need none of it: their fsync() of a directory fails. */
+ * No other call is as reliable: fsync() of the renamed file checks the mark before the log is
+ * written, not after, and syncfs() waits for the writes of all processes on that filesystem. ext4,
+ * btrfs and f2fs need only fsync(), which fails there. */
 int disk_sync_directory(int dir)
 {
 	struct stat stat;

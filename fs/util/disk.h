@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* disk.h - the disk under an open file: where it is, and what of a directory it has. */
+/* disk.h - the disk under an open file: its place, and the durability of directories. */
 #ifndef FS_UTIL_DISK_H
 #define FS_UTIL_DISK_H
 
-/* What was changed in an open directory before the call is on the disk: 0, or -errno. It may be
- * there also after -errno. */
+/* Make all earlier changes of an open directory durable. Returns 0 or -errno; after an error they
+ * may be durable all the same. */
 int disk_sync_directory(int dir);
 
-/* Where the filesystem of an open file has its bytes. */
+/* Place of the bytes of an open file's filesystem. */
 enum disk_place {
-	DISK_ELSEWHERE, /* also where that is not known */
+	DISK_ELSEWHERE, /* or unknown */
 	DISK_HERE,	/* a disk of this machine */
 	DISK_IN_MEMORY,
 };

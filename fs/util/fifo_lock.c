@@ -12,7 +12,7 @@ struct waiter {
 };
 
 struct fifo_lock {
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t moved;
 	struct waiter *first;
 	bool taken;

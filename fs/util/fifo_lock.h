@@ -12,8 +12,8 @@ struct fifo_lock; /* any thread may use it */
 struct fifo_lock *fifo_lock_new(void); /* NULL: out of memory */
 void fifo_lock_free(struct fifo_lock *fifo_lock);
 
-/* Wait for the turn, which fifo_lock_release() ends. Returns 0, or soon -EINTR when *cancel, which
- * may be NULL, becomes true before. */
+/* Wait for the lock, to be released with fifo_lock_release(). Returns 0, or -EINTR soon after
+ * *cancel became true; cancel may be NULL. */
 int fifo_lock_acquire(struct fifo_lock *fifo_lock, const atomic_bool *cancel);
 void fifo_lock_release(struct fifo_lock *fifo_lock);
 

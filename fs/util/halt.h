@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* halt.h - how a long job that a read waits for is ended. */
+/* halt.h - the two flags that end a long job for which a read waits. */
 #ifndef FS_UTIL_HALT_H
 #define FS_UTIL_HALT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The job gives up with -EINTR when one of them becomes true: the reader was interrupted, or the
- * mount ends. Both may be NULL. */
+/* The job returns -EINTR if a flag is true: reader interrupted, or mount ends. Both may be NULL. */
 struct halt {
 	const atomic_bool *reader, *mount;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* helper_process.c - see helper_process.h. The parent sends the number of a job, a byte, and the
- * helper sends it back when the job is done. A parent that ends as it should says so before it
- * closes the socket: a socket that is closed without that is a parent that was killed. */
+/* helper_process.c - see helper_process.h. The parent sends one byte, the number of a job; the
+ * helper sends the byte back when the job is done. helper_process_free() sends END before it closes
+ * the socket: a socket that is closed without END tells that the parent was killed. */
 #include "fs/util/helper_process.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What it sends when it begins, and what it gets in the end; no job has these numbers. */
+/* Sent by the helper when it is ready, and by the parent at the end. No job has these numbers. */
 #define READY 255
 #define END   254
 
@@ -26,7 +26,7 @@ struct helper_process {
 	pid_t pid;
 };
 
-/* The bytes of the command line, which begin with argv[0]: 0 where that cannot be told. */
+/* Length of the command line, which begins at argv[0], in bytes; 0: unknown. */
 static size_t room_for_title(void)
 {
 	const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ static size_t room_for_title(void)
 	return n < 0 ? 0 : room;
 }
 
-/* Who looks for the parent by its command line is not to find this one. */
+/* Rename the process, so that a search for the parent's command line does not find the helper. */
 static void set_title(const char *title)
 {
 	const size_t room = room_for_title(), n = strlen(title);
@@ -54,10 +54,10 @@ static void set_title(const char *title)
 	memcpy(program_invocation_name, title, n < room ? n : room - 1);
 }
 
-/* All but that one, which keeps its number: a job may close those of others, which it knows. The
- * standard ones lead nowhere: a shell may wait for the last process that can print. Returns 0, or
- * -1: the kernel or a container does not allow that. With the parent's end of the socket open this
- * process would not see the parent's end. */
+/* Close all descriptors but the socket, which keeps its number, because a job may close descriptors
+ * by the numbers that the parent had. The standard ones become /dev/null: a shell may wait until
+ * its last writer is gone. Returns 0, or -1 if the kernel or a container denies it. The copy of the
+ * parent's end of the socket has to be closed, else recv() would never report the parent's end. */
 static int close_descriptors(int socket)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -70,8 +70,8 @@ static int close_descriptors(int socket)
 	return close_range((unsigned)socket + 1, UINT_MAX, 0);
 }
 
-/* Do what the parent asks for. Returns whether the parent has gone without a word; a number that is
- * not a job's ends it too. */
+/* Do jobs until the parent ends. Returns true if the parent ended without sending END. A number
+ * that is no job ends the helper too. */
 static bool do_jobs(int socket, const struct helper_jobs *jobs, void *context)
 {
 	uint8_t job;
@@ -97,7 +97,7 @@ __attribute__((noreturn)) static void serve(int socket, const struct helper_jobs
 	if (close_descriptors(socket) < 0)
 		_exit(1);
 	set_title(title);
-	/* It keeps no directory in use. */
+	/* A working directory elsewhere would keep a filesystem busy. */
 	if (chdir("/") < 0 || send(socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
 		_exit(1);
 	if (do_jobs(socket, jobs, context) && jobs->orphaned)
@@ -105,7 +105,7 @@ __attribute__((noreturn)) static void serve(int socket, const struct helper_jobs
 	_exit(0);
 }
 
-/* The byte that it sends, or -1: it is gone. */
+/* The next byte from the helper, or -1 if the helper is gone. */
 static int receive(const struct helper_process *helper)
 {
 	uint8_t answer;
@@ -134,7 +134,7 @@ struct helper_process *helper_process_new(const struct helper_jobs *jobs, void *
 	if (helper->pid == 0)
 		serve(ends[1], jobs, context, title);
 	close(ends[1]);
-	/* From here on it has a name of its own, and holds nothing. */
+	/* READY tells that the helper has closed its descriptors and set its title. */
 	if (helper->pid > 0 && receive(helper) == READY)
 		return helper;
 	close(helper->socket);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* helper_process.h - a child that does for its parent what the parent has given up the rights to.
+/* helper_process.h - a child that keeps rights which its parent gives up, and uses them for fixed
+ * jobs.
  *
- * 1. It is forked while the parent still has these rights. What it can be asked for is decided
- *    then, and a parent that has been taken over has no more of it than that.
- * 2. It holds nothing of the parent's open: no lock of the parent's, no connection to the kernel
- *    and no pipe lives on because the helper does.
- * 3. It ends when the parent does, however that ends, and takes no signal but SIGKILL before. Where
- *    the parent was killed, it does a last thing that was decided too when it was forked. */
+ * 1. It is forked while the parent still has the rights. The jobs are fixed at that time, so that a
+ *    compromised parent cannot ask for anything else.
+ * 2. It keeps none of the parent's descriptors open, so that no lock, no connection to the kernel
+ *    and no pipe of the parent outlives the parent through it.
+ * 3. It ends when the parent ends, and blocks all signals but SIGKILL until then. If the parent was
+ *    killed, it calls `orphaned`. */
 #ifndef FS_UTIL_HELPER_PROCESS_H
 #define FS_UTIL_HELPER_PROCESS_H
 
@@ -17,18 +18,18 @@ struct helper_process; /* one thread uses it */
 struct helper_jobs {
 	void (*const *jobs)(void *context);
 	size_t n;			 /* at most 254 */
-	void (*orphaned)(void *context); /* where the parent ends without helper_process_free() */
+	void (*orphaned)(void *context); /* NULL, or called if the parent was killed */
 };
 
-/* Begin one that can do these jobs with that context: all is as it is now. Its orphaned may be
- * NULL. In lists of processes it is called title. NULL: it cannot be made, with errno set. */
+/* Fork a helper that can do these jobs, each called with context, on a copy of the parent's present
+ * memory. Lists of processes show the helper as title. NULL: failed, with errno set. */
 struct helper_process *helper_process_new(const struct helper_jobs *jobs, void *context,
 					  const char *title);
 
-/* Have it do job i, and wait for that. Returns 0, or -EIO: it is gone. */
+/* Have the helper do job i, and wait until it is done. Returns 0, or -EIO if the helper is gone. */
 int helper_process_run(struct helper_process *helper, size_t i);
 
-/* Let it end, and wait for that. NULL is fine. */
+/* End the helper and wait for its end. NULL is fine. */
 void helper_process_free(struct helper_process *helper);
 
 #endif

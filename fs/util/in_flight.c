@@ -9,9 +9,9 @@
 
 struct in_flight {
 	atomic_uint any;      /* begun + expected; changed with the lock held */
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	unsigned begun, expected;
-	struct timespec until; /* so long a release is waited for, of CLOCK_MONOTONIC */
+	struct timespec until; /* end of the wait for an expected release, CLOCK_MONOTONIC */
 	pthread_cond_t changed;
 };
 

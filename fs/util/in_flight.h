@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* in_flight.h - changes whose program has been answered before they are in force: a file that was
- * emptied and closed. The kernel tells of each close of a descriptor, and that it was the last one
- * only with the release, which no process waits for. A lookup that comes afterwards waits for such
- * changes, so that it finds them in force. */
+/* in_flight.h - changes that come into force only after their program has been answered: a file
+ * that was emptied and closed. The kernel reports each close(), but the last one is known only by
+ * the release, for which no process waits. A later lookup waits for such changes, so that it sees
+ * their result. */
 #ifndef FS_UTIL_IN_FLIGHT_H
 #define FS_UTIL_IN_FLIGHT_H
 
@@ -13,22 +13,21 @@ struct in_flight; /* any thread may use it */
 struct in_flight *in_flight_new(void); /* NULL: out of memory */
 void in_flight_free(struct in_flight *in_flight);
 
-/* A descriptor of an emptied file was closed: the release may be on its way. It is waited for no
- * longer than IN_FLIGHT_EXPECT_SECONDS seconds, since another descriptor of the file may stay open
- * for as long as its process likes. in_flight_unexpect(): the release has come, or the file was
- * written to. */
+/* A descriptor of an emptied file was closed, so a release may follow. Waiters stop after
+ * IN_FLIGHT_EXPECT_SECONDS, because a process may keep another descriptor of the file open for
+ * long. Call in_flight_unexpect() when the release has come or the file was written to. */
 #define IN_FLIGHT_EXPECT_SECONDS 1
 void in_flight_expect(struct in_flight *in_flight);
 void in_flight_unexpect(struct in_flight *in_flight);
 
-/* One more change is on its way; it is in force, or refused. */
+/* A change is on its way; it is in force, or refused. */
 void in_flight_begin(struct in_flight *in_flight);
 void in_flight_end(struct in_flight *in_flight);
 
-/* Has in_flight_wait() anything to wait for? */
+/* Is there a change for which in_flight_wait() would wait? */
 bool in_flight_any(struct in_flight *in_flight);
 
-/* Until there is none. */
+/* Wait until no change is on its way. */
 void in_flight_wait(struct in_flight *in_flight);
 
 #endif

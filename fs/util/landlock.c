@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Since versions 2, 3 and 5; not yet in every <linux/landlock.h>. */
+/* Added by versions 2, 3 and 5; older <linux/landlock.h> lack them. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif
@@ -23,11 +23,11 @@
 #endif
 
 #define READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-/* Those that a file can be allowed by itself. */
+/* Rights that a rule for a single file may contain. */
 #define OF_FILES                                                        \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
 	 LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_TRUNCATE | LANDLOCK_ACCESS_FS_IOCTL_DEV)
-/* Devices and sockets are made nowhere. */
+/* Creation of devices, sockets and pipes is denied everywhere (NOWHERE). */
 #define WRITES                                                                                     \
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
 	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |                          \
@@ -46,7 +46,7 @@ int landlock_version(void)
 	return version > 0 ? (int)version : 0;
 }
 
-/* What that version of the kernel knows. */
+/* The access rights that this version of Landlock knows. */
 static uint64_t known(int version)
 {
 	uint64_t all = READS | WRITES | NOWHERE;
@@ -94,7 +94,7 @@ int landlock_allow(struct landlock *landlock, const char *path, bool write)
 		rc = -errno;
 	else if (!S_ISDIR(stat.st_mode))
 		rule.allowed_access &= OF_FILES;
-	/* A rule that allows nothing is not accepted. */
+	/* The kernel rejects a rule without access rights. */
 	if (rc == 0 && rule.allowed_access &&
 	    syscall(SYS_landlock_add_rule, landlock->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
 		rc = -errno;

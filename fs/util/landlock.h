@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* landlock.h - files that a process can reach no more (landlock(7)), whatever its user may. A
- * ruleset names the directories and files that are left. What is open already stays open. */
+/* landlock.h - file access limited to a list of directories and files (landlock(7)), independent of
+ * the user's rights. Descriptors that are open already are not limited. */
 #ifndef FS_UTIL_LANDLOCK_H
 #define FS_UTIL_LANDLOCK_H
 
@@ -8,26 +8,27 @@
 #include <stdint.h>
 
 struct landlock {
-	int fd; /* of the ruleset; -1: there is none */
+	int fd; /* the ruleset; -1: none */
 	uint64_t handled;
 };
 
-/* The version of Landlock that the kernel has, 0: none. Files are moved between directories since
- * version 2 (Linux 5.19). */
+/* The kernel's version of Landlock (its ABI); 0: none. Since version 2 (Linux 5.19) files can be
+ * moved between directories. */
 int landlock_version(void);
 
-/* Nothing can be written or made any more, nor, with reads, read or executed, but for what
- * landlock_allow() adds. Returns 0, or -errno: the kernel has no Landlock, or has it off. Release
- * with landlock_release() either way. */
+/* Begin a ruleset that denies all writing and creation of files, and with reads also reading and
+ * execution. landlock_allow() adds exceptions. Returns 0, or -errno if the kernel has no Landlock
+ * or it is disabled. Call landlock_release() in both cases. */
 int landlock_init(struct landlock *landlock, bool reads);
 
-/* What lies at path, and below it, can be read, and with write be written, made and removed. Links
- * are followed. Returns 0 or -errno, ENOENT too. */
+/* Allow reading of the file path, or of all files below the directory path; with write also
+ * writing, creation and removal. Symbolic links are followed. Returns 0 or -errno, -ENOENT
+ * included. */
 int landlock_allow(struct landlock *landlock, const char *path, bool write);
 
-/* Put it in force for this thread, and those that it starts, for good. They gain no privileges by
- * execve() afterwards, do not mount or unmount, and look into no process that is not under the same
- * rules, in /proc either. Returns 0 or -errno. */
+/* Put the ruleset in force for this thread and the threads it starts, for good. They then gain no
+ * privileges by execve(), cannot mount or unmount, and can inspect only processes under the same
+ * ruleset, through /proc too. Returns 0 or -errno. */
 int landlock_enter(const struct landlock *landlock);
 
 void landlock_release(struct landlock *landlock);

@@ -15,19 +15,19 @@
 
 #define KEPT 1000
 
-/* Bytes of a line before its message. */
+/* length of a line's time stamp */
 #define STAMP strlen("2000-01-01 00:00:00 ")
 
 struct log {
-	pthread_mutex_t lock; /* protects what follows */
-	char *lines[KEPT];    /* a ring; NULL: not there yet */
+	pthread_mutex_t lock; /* protects the members below */
+	char *lines[KEPT];    /* a ring; NULL: not used yet */
 	uint64_t count;
-	uint64_t resumed; /* from that message on they wait */
+	uint64_t resumed; /* number of the first message held back */
 	bool to_stderr, to_syslog, paused;
-	void (*added)(void *context); /* NULL: no function listens */
+	void (*added)(void *context); /* the listener; or NULL */
 	void *context;
-	struct log *whole; /* NULL, or where messages go too, */
-	const char *name;  /* after this */
+	struct log *whole; /* the parent, or NULL, */
+	const char *name;  /* and this log's name in it */
 };
 
 struct log *log_new(bool to_stderr)
@@ -38,8 +38,8 @@ struct log *log_new(bool to_stderr)
 		return NULL;
 	pthread_mutex_init(&log->lock, NULL);
 	log->to_stderr = to_stderr;
-	/* Where no service listens, each syslog() would look for one by a new socket, which the
-	 * daemon has given away (syscall_filter.h). */
+	/* If no service listens, each syslog() would try to open a new socket, which the system
+	 * call filter denies (syscall_filter.h). */
 	log->to_syslog = !to_stderr && access(_PATH_LOG, F_OK) == 0;
 	return log;
 }

@@ -23,7 +23,7 @@ static void decode(char *text)
 	*out = '\0';
 }
 
-/* None of these asks a disk, let alone a server, for the attributes of a file that is open. */
+/* Filesystems that answer fstat() of an open file from memory, without asking a disk or server. */
 static bool is_local(const char *type)
 {
 	static const char *const types[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* parallel.c - see parallel.h. A job of the pool that comes late finds nothing to do: it is never
- * waited for before it runs, so that no thread of the pool can wait for one behind it. */
+/* parallel.c - see parallel.h. A helper job that the pool starts late finds no work left. The
+ * calling thread waits only for helpers that are running, never for queued ones, so that a pool's
+ * thread may call parallel_run() without deadlock. */
 #include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 
@@ -19,12 +20,12 @@ unsigned parallel_threads(void)
 struct parallel {
 	atomic_uint refs;
 	int (*run)(void *context, size_t i);
-	void *context; /* gone when the thread that asked has returned */
+	void *context; /* invalid when the calling thread has returned */
 	size_t n;
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t idle;  /* no helper runs */
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t idle;  /* signalled when no helper runs */
 	size_t next;
-	unsigned running; /* helpers at this moment */
+	unsigned running; /* helpers within work() */
 	int rc;
 };
 
@@ -37,7 +38,7 @@ static void unref(struct parallel *parallel)
 	free(parallel);
 }
 
-/* With the lock held, which is released meanwhile. */
+/* Called with the lock held, which is released during each call of run(). */
 static void work(struct parallel *parallel)
 {
 	while (parallel->next < parallel->n) {
@@ -78,7 +79,7 @@ static void call_helpers(struct parallel *parallel, struct pool *pool, unsigned 
 	}
 }
 
-/* Without helpers there is no need for memory. */
+/* The loop on this thread alone, which needs no memory. */
 static int run_alone(size_t n, int (*run)(void *context, size_t i), void *context)
 {
 	int rc = 0;

@@ -37,7 +37,7 @@ int paths_fsync_directory(const char *path)
 	return rc;
 }
 
-/* Make the entry of a directory that was just made durable; a failure shows when the layer is. */
+/* Make the entry of a new directory durable. The sync of the layer meets an error again. */
 static void sync_parent(const char *path)
 {
 	char parent[PATH_MAX];
@@ -127,7 +127,6 @@ char *paths_stem(const char *path)
 
 size_t paths_shard_prefix(const char *name)
 {
-	/* -NNNNN-of-NNNNN.gguf */
 	static const char form[] = "-00000-of-00000.gguf";
 	const size_t n = strlen(name), m = sizeof(form) - 1;
 

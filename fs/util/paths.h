@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h - paths that users give, opened; directories: made with their parents, made durable,
- * emptied; names of models, and names in a line of text. */
+/* paths.h - opening paths of users; making, syncing and removing directories; names of models, and
+ * names in a line of text. */
 #ifndef FS_UTIL_PATHS_H
 #define FS_UTIL_PATHS_H
 
@@ -9,38 +9,37 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* As openat(2), where a path that a user gave is opened for him: magic links, as those in /proc/PID
- * are, which lead where no path does, are not followed. A descriptor, or -errno: ELOOP for one. */
+/* openat(2) for a path that a user gave, with O_CLOEXEC. Magic links, such as those in /proc/PID,
+ * are not followed, because they bypass path resolution. Returns a descriptor or -errno, -ELOOP for
+ * a magic link. */
 int paths_open(int dir, const char *path, int flags);
 
-/* Make a directory, private to the user, and the parents it lacks. Returns 0 or -errno. */
+/* Make a directory and its missing parents, with mode 0700. Returns 0 or -errno. */
 int paths_mkdir(const char *path);
 
 /* Make the entries of a directory durable. Returns 0 or -errno. */
 int paths_fsync_directory(const char *path);
 
-/* Remove the directory name in the directory dir, with the files in it; what cannot be removed
- * stays. */
+/* Remove the directory name in dir, and the files in it. Entries that cannot be removed stay. */
 void paths_remove_directory(int dir, const char *name);
 
-/* Is it the same file, not written to in between, as far as its size and time tell? */
+/* Do size and mtime say that both are the same file, unchanged? */
 bool paths_same_file(const struct stat *a, const struct stat *b);
 
-/* The directory in which the name stands, as given: what it may link to lies in some cache that
- * no user looks into. Of a URL, the working directory. Absolute, to free. NULL with errno set:
- * there is none, or no memory. */
+/* Absolute path of the directory that contains path, to free. A symbolic link path is not followed:
+ * its target may lie in a cache that no user looks into. If path is a URL, the working directory.
+ * NULL with errno set. */
 char *paths_directory(const char *path);
 
-/* The name of a file, also at a URL, without directories and ".gguf", and of a shard without its
- * number, to free. NULL: out of memory. */
+/* File name of a model's path or URL, without directories, ".gguf" and the number of a shard; to
+ * free. NULL: out of memory. */
 char *paths_stem(const char *path);
 
-/* The length of what comes before -NNNNN-of-NNNNN.gguf in the name of a shard; 0 for other
- * names. */
+/* Length of the part before -NNNNN-of-NNNNN.gguf in a shard's name; 0: not a shard's name. */
 size_t paths_shard_prefix(const char *name);
 
-/* Print n bytes of a path or name so that they have no blank and are one line: those and '%', and
- * bytes that are not ASCII, stand percent-encoded: text_unescape() has them back. */
+/* Print n bytes of a path or name as one word: blanks, control characters, '%' and bytes that are
+ * not ASCII are percent-encoded. text_unescape() decodes the word. */
 void paths_print(const char *bytes, size_t n, FILE *out);
 
 #endif

@@ -17,7 +17,7 @@ struct job {
 };
 
 struct pool {
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t wake;
 	struct job *first, **last;
 	bool closing;
@@ -43,7 +43,7 @@ static void *work(void *argument)
 	struct pool *pool = argument;
 	struct credentials submitter;
 
-	/* The thread that submitted the first job may act for a user; this one does not. */
+	/* A thread inherits the rights of the submitter, perhaps a user's: drop them. */
 	credentials_assume(geteuid(), getegid(), &submitter);
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
@@ -77,7 +77,7 @@ void pool_free(struct pool *pool)
 	pthread_mutex_lock(&pool->lock);
 	pool->closing = true;
 	pthread_cond_broadcast(&pool->wake);
-	/* A job that still runs may submit another, and that start a thread. */
+	/* A running job may submit another one, which may start a thread. */
 	for (unsigned i = 0; i < pool->started; i++) {
 		pthread_mutex_unlock(&pool->lock);
 		pthread_join(pool->threads[i], NULL);
@@ -89,7 +89,8 @@ void pool_free(struct pool *pool)
 	free(pool);
 }
 
-/* Signals are the main thread's: here they would only interrupt reads and writes. */
+/* Block all signals in the pool's threads: the main thread handles them, and here they would only
+ * interrupt reads and writes. */
 static void start_thread(struct pool *pool)
 {
 	sigset_t all, before;
@@ -114,15 +115,15 @@ int pool_submit(struct pool *pool, void (*run)(void *argument), void *argument)
 	if (pool->started == 0) {
 		pthread_mutex_unlock(&pool->lock);
 		free(job);
-		/* Not EAGAIN, as pthread_create() has it: read() with that tells programs to
-		 * wait for a pipe, and Python takes what it has as the whole. */
+		/* pthread_create() fails with EAGAIN, but programs that get EAGAIN from read() wait
+		 * as for a pipe, and Python returns the partial data as the whole. */
 		return -ENOMEM;
 	}
 	*pool->last = job;
 	pool->last = &job->next;
 	pool->queued++;
 	pthread_mutex_unlock(&pool->lock);
-	/* Not before: the thread that wakes would sleep again for the lock. */
+	/* Signal after the unlock, else the woken thread would block on the lock. */
 	pthread_cond_signal(&pool->wake);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - see process.h. /proc/N is there for every thread. */
+/* process.c - see process.h. /proc/N exists for every thread, though it is listed for processes
+ * only. */
 #include "fs/util/process.h"
 
 #include <fcntl.h>
@@ -10,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As /proc writes a set of signals: the first is bit 0. */
+/* Bit of a signal in the sets of /proc/N/status: signal 1 is bit 0. */
 #define BIT(number) (UINT64_C(1) << ((number)-1))
 #define ONLY_STOP   (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGCONT))
 #define ONLY_NEWS   (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH))
 
-/* /proc/N/status, with a NUL after it. It has fewer bytes, unless the thread is in very many
- * groups: then what is behind these is cut off. */
+/* Room for /proc/N/status with a NUL. Only a thread with very many supplementary groups has a
+ * longer one, whose last lines are then cut off. */
 #define STATUS_MAX 16384
 
 static int open_status(pid_t thread)
@@ -45,7 +46,7 @@ pid_t process_of(pid_t thread)
 {
 	static const char name[] = "\nTgid:\t";
 	const int fd = open_status(thread);
-	char status[256]; /* it is one of the first lines */
+	char status[256]; /* Tgid is one of the first lines */
 	const char *line;
 	ssize_t n;
 
@@ -58,7 +59,7 @@ pid_t process_of(pid_t thread)
 	return line ? (pid_t)strtol(line + sizeof(name) - 1, NULL, 10) : 0;
 }
 
-/* A line of hexadecimal digits behind that name. False: there is none. */
+/* Parse the hexadecimal set after that name. False: there is no such line. */
 static bool find_set(const char *status, const char *name, uint64_t *set)
 {
 	const char *line = strstr(status, name);

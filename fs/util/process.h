@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - what threads of other programs belong to, and what they are about to do. */
+/* process.h - the process of a thread of another program, and its pending signals. */
 #ifndef FS_UTIL_PROCESS_H
 #define FS_UTIL_PROCESS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The process of a thread; 0: it cannot be known, as of numbers below 1, which are threads that
- * this process cannot see. */
+/* The process ID of a thread; 0: unknown. Numbers below 1, by which FUSE reports threads of other
+ * PID namespaces, are unknown. */
 pid_t process_of(pid_t thread);
 
-/* Is there a signal for the thread that ends it or calls a handler? Not where it is only to stop
- * (Ctrl-Z, SIGSTOP), is frozen, or a debugger came, nor one that a process without a handler
- * ignores: that a child of a shell has ended is no reason to end what the shell does. True also
- * where that cannot be known. */
+/* Does the thread have a pending signal that ends it or calls a handler? Stops (Ctrl-Z, SIGSTOP),
+ * the freezer and debuggers do not count, nor do signals that a process without a handler ignores:
+ * SIGCHLD of a shell's child, for example, does not interrupt the shell. True if the state is
+ * unknown. */
 bool process_is_signalled(pid_t thread);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress.h - how far a long job is, and how to stop it. */
+/* progress.h - progress of a long job in bytes, and the flags that cancel it. */
 #ifndef FS_UTIL_PROGRESS_H
 #define FS_UTIL_PROGRESS_H
 
@@ -7,13 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Another thread may read it. In bytes. */
+/* Other threads may read the counters. */
 struct progress {
 	atomic_uint_fast64_t done, total;
-	/* Either stops it; NULL: that one does not. */
+	/* the job ends when either is true; NULL: not used */
 	const atomic_bool *cancel, *ending;
-	/* How those that are done came: by sharing them with another file, copied by the kernel, or
-	 * written from memory. */
+	/* bytes by method: shared with another file, copied by the kernel, written from memory */
 	atomic_uint_fast64_t shared, copied, written;
 };
 
@@ -32,7 +31,7 @@ static inline void progress_begin(struct progress *progress, uint64_t total)
 	atomic_store(&progress->written, 0);
 }
 
-/* n more, that came in one of the three ways. */
+/* Count n more bytes, done by the method whose counter is `way`. */
 static inline void progress_add(struct progress *progress, atomic_uint_fast64_t *way, uint64_t n)
 {
 	atomic_fetch_add(way, n);

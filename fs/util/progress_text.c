@@ -4,11 +4,11 @@
 
 #include <inttypes.h>
 
-/* Before that long nothing is known of the rate, or of the rest. */
+/* seconds before which rate and time left are unknown */
 #define RATE_S 0.3
 #define LEFT_S 1.0
 
-/* A byte more or less says nothing of the rest. */
+/* bytes that have to be done before the time left can be estimated */
 #define LEFT_BYTES 1e6
 
 void progress_text(FILE *out, uint64_t done, uint64_t total, double seconds, const char *noun)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct stop_flags {
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	bool set;
 	struct stop_flag *first;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stop_flags.h - the flags by which jobs are told to give up, each by its own event, in a list:
- * so that one event, the end of the mount, tells all of them. */
+/* stop_flags.h - a list of the stop flags of running jobs. Each flag has its own event; the end of
+ * the mount sets all of them. */
 #ifndef FS_UTIL_STOP_FLAGS_H
 #define FS_UTIL_STOP_FLAGS_H
 
@@ -9,7 +9,7 @@
 
 struct stop_flags; /* any thread may use it */
 
-/* A job's; it does not move while it is in the list. */
+/* One job's entry. It must not move while it is in the list. */
 struct stop_flag {
 	atomic_bool *stop; /* borrowed */
 	struct stop_flag *next, **link;
@@ -18,11 +18,11 @@ struct stop_flag {
 struct stop_flags *stop_flags_new(void);	/* NULL: out of memory */
 void stop_flags_free(struct stop_flags *flags); /* none is in the list; NULL is fine */
 
-/* The job begins, and ends. */
+/* Call at the begin and at the end of a job. */
 void stop_flags_add(struct stop_flags *flags, struct stop_flag *flag, atomic_bool *stop);
 void stop_flags_remove(struct stop_flags *flags, struct stop_flag *flag);
 
-/* All of them become true, and each that is added later at once. */
+/* Set all flags of the list, and every flag that is added later. */
 void stop_flags_set(struct stop_flags *flags);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_filter.c - see syscall_filter.h. Calls are named and not numbered: libseccomp knows the
- * numbers, which differ by machine, and passes over names that a machine does not have. The lists
- * are wide, as a C library of tomorrow opens a file by another call than that of today; what is not
- * in them is what matters.
+/* syscall_filter.c - see syscall_filter.h. The lists hold names of calls: libseccomp knows their
+ * numbers, which differ by architecture, and skips names that an architecture lacks. The lists also
+ * contain calls that today's C library does not use, because a later one may open a file by another
+ * call. Security depends on the calls that are absent.
  *
- * There are two filters. The first allows what is in the lists, and logs all else. The second one
- * answers ENOSYS, silently, to what the C library tries before it falls back on a call of the
- * lists. The kernel lets the one that was loaded last decide between two errors. */
+ * There are two filters. The first allows the lists and logs everything else. The second fails
+ * silently with ENOSYS for the new calls that the C library tries before it falls back to a listed
+ * one. If both deny a call, the kernel returns the error of the filter that was loaded last. */
 #include "fs/util/syscall_filter.h"
 
 #include <errno.h>
@@ -32,22 +32,22 @@
 #define WITH_SANITIZER false
 #endif
 
-/* So many calls after the last one that libseccomp knows may be the C library's. */
+/* number of calls after libseccomp's last known one that the C library may try */
 #define NEWER 64
-/* No machine has had a number so high without an offset. */
+/* architectures with higher numbers add an offset to them */
 #define HIGHEST 1024
 
-/* CLONE_THREAD without any namespace. The C library has clone(2) begin threads in this way where
- * it has no clone3(2), whose flags no filter sees. */
+/* Flags of clone(2) that the filter checks: CLONE_THREAD has to be set, and no new namespace. The C
+ * library starts threads by clone(2) if clone3(2) fails, whose flags a filter cannot see. */
 #define CLONE_LOOKED_AT                                                               \
 	((scmp_datum_t)(CLONE_THREAD | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | \
 			CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET))
 
-/* Names of calls are shorter, and stand in lists with a blank between two. */
+/* longest name in the lists, which separate names by blanks */
 #define NAME_LENGTH 39
 #define FIRST_NAME  "%39s%n"
 
-/* Where the flags of clone(2) are. */
+/* argument of clone(2) that has the flags */
 #if defined(__s390__)
 #define CLONE_FLAGS 1
 #else
@@ -79,7 +79,7 @@ static const char on_memory[] =
 	"brk madvise map_shadow_stack membarrier mincore mlock mlock2 mlockall mmap mmap2 "
 	"mprotect mremap mseal msync munlock munlockall munmap remap_file_pages";
 
-/* clone(), kill() and tgkill() come with conditions. */
+/* clone(), kill() and tgkill() are allowed under conditions, below. */
 static const char on_threads[] =
 	"arch_prctl cacheflush exit exit_group futex futex_requeue futex_time64 futex_wait "
 	"futex_waitv futex_wake get_robust_list get_thread_area get_tls getcpu getpgid "
@@ -101,7 +101,7 @@ static const char on_time[] =
 	"clock_nanosleep_time64 getitimer getpriority getrandom getrlimit getrusage "
 	"gettimeofday nanosleep sysinfo time times ugetrlimit uname";
 
-/* Those that are open already: the one of syslog(3), and the one to the process that unmounts. */
+/* Calls on sockets that are open already: syslog(3)'s, and the one to the process that unmounts. */
 static const char on_open_sockets[] = "recv recvfrom recvmsg send sendmsg sendto shutdown";
 
 static const char on_network[] =
@@ -116,19 +116,19 @@ static int allow(scmp_filter_ctx filter, const char *names)
 	for (; rc == 0 && sscanf(names, FIRST_NAME, name, &read) == 1; names += read) {
 		const int number = seccomp_syscall_resolve_name(name);
 
-		/* An older libseccomp does not know it. */
+		/* An older libseccomp may not know the name. */
 		if (number != __NR_SCMP_ERROR)
 			rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
 	}
 	return rc;
 }
 
-/* What newer C libraries ask whether a descriptor is a terminal, in all but direction and size: the
- * header that has its name does not go together with theirs. */
+/* Newer C libraries test for a terminal with TCGETS2. Direction and size are added to this value;
+ * the header that defines it conflicts with the C library's. */
 #define TCGETS2_LOW 0x542a
 
-/* Requests about blocks that files share, and about terminals and pipes; and all that the kernel
- * takes on the connection of a FUSE filesystem (229, its type in <linux/fuse.h>). */
+/* Allow requests about shared blocks (reflinks), terminals and pipes, and every request of the type
+ * 229 (<linux/fuse.h>), which a FUSE connection takes. */
 static int allow_ioctl(scmp_filter_ctx filter)
 {
 	static const unsigned long requests[] = { FICLONE,    FICLONERANGE, TCGETS,
@@ -140,7 +140,7 @@ static int allow_ioctl(scmp_filter_ctx filter)
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, terminal);
 	for (size_t i = 0; rc == 0 && i < sizeof(requests) / sizeof(requests[0]); i++) {
-		/* The kernel looks at 32 bits. */
+		/* The kernel uses only the lower 32 bits. */
 		const struct scmp_arg_cmp is =
 			SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint32_t)requests[i]);
 
@@ -159,7 +159,7 @@ static int allow_with_conditions(scmp_filter_ctx filter)
 
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, is_thread);
-	/* What the second filter is for. */
+	/* See the second filter in the comment at the top. */
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone3), 0);
 	if (rc == 0)
@@ -183,7 +183,7 @@ static int allow_all(scmp_filter_ctx filter, bool network)
 	return rc;
 }
 
-/* The highest number of a call that libseccomp knows. */
+/* Highest number of a call that libseccomp knows. */
 static int last_known(void)
 {
 	int last = 0;
@@ -208,10 +208,10 @@ static int refuse_new(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Put it in force for all threads. It is used up. */
+/* Load the filter into all threads, and release it. */
 static int load(scmp_filter_ctx filter, bool log, int rc)
 {
-	/* What an older libseccomp or kernel does not have, the filter is well without. */
+	/* Not essential: older versions of libseccomp or the kernel lack these attributes. */
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, log);
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
@@ -242,7 +242,7 @@ int syscall_filter_enter(bool network)
 	return filter ? load(filter, false, refuse_new(filter)) : -ENOMEM;
 }
 
-/* The kernel knows of no call that tells. Where there is no IPv4 the error is another one. */
+/* No call lists the filters, so try one. Without IPv4 the error is not EPERM. */
 bool syscall_filter_ends_network(void)
 {
 	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

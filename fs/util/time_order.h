@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* time_order.h - which of two times comes first. */
+/* time_order.h - comparison of two times. */
 #ifndef FS_UTIL_TIME_ORDER_H
 #define FS_UTIL_TIME_ORDER_H
 

@@ -28,13 +28,13 @@ bool url_is_file(const char *text)
 	return begins(text, "file:");
 }
 
-/* Behind the "//" of a URL that has one. */
+/* The part after "//", if the URL has one. */
 static const char *authority_of(const char *url)
 {
 	return strstr(url, "//") + 2;
 }
 
-/* The path, the query or the fragment, whichever comes first, or the end. */
+/* End of the authority: the begin of path, query or fragment, or the end of the text. */
 static const char *authority_end(const char *url)
 {
 	const char *authority = authority_of(url);
@@ -42,7 +42,7 @@ static const char *authority_end(const char *url)
 	return authority + strcspn(authority, "/?#");
 }
 
-/* Where the host begins: behind the last '@' of the authority. */
+/* Begin of the host: the part after the last '@' of the authority. */
 static const char *host_of(const char *url)
 {
 	const char *end = authority_end(url), *host = authority_of(url);
@@ -65,7 +65,7 @@ const char *url_name_end(const char *url)
 	return end + strcspn(end, "?#");
 }
 
-/* Where the last part of the path begins. */
+/* Begin of the last part of the path. */
 static const char *name_begin(const char *url)
 {
 	const char *path = authority_end(url), *end = url_name_end(url), *begin = path;
@@ -89,7 +89,7 @@ char *url_shown(const char *url)
 	return shown;
 }
 
-/* Can that name no file, or would it lead out of a directory? */
+/* Is it invalid as a file name, or does it lead out of a directory? */
 static bool is_no_name(const char *name)
 {
 	return !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;

@@ -51,8 +51,8 @@ size_t utf8_encode(uint32_t point, char out[4])
 	return n;
 }
 
-/* The code point at the start of s, which ends with a NUL, and its bytes. What is no UTF-8 is one
- * byte and U+FFFD. */
+/* Decode the code point at the start of s, which ends with a NUL. Returns its length; an invalid
+ * byte has length 1 and gives U+FFFD. */
 static size_t decode(const char *s, uint32_t *code)
 {
 	const size_t length = utf8_length(s, strnlen(s, 4));
@@ -64,7 +64,7 @@ static size_t decode(const char *s, uint32_t *code)
 	return length ? length : 1;
 }
 
-/* What XML forbids, what has no width, and what ends lines. */
+/* Characters that XML forbids, that have no width, or that end a line. */
 static bool is_unprintable(uint32_t code)
 {
 	return (code & 0xfffe) == 0xfffe || (code >= 0x200b && code <= 0x200d) || code == 0x2028 ||

@@ -51,7 +51,7 @@ int yaml_reader_out_of_memory(struct yaml_reader *reader)
 	return error_errno(reader->err, ENOMEM);
 }
 
-/* What libyaml says is wrong with the text. */
+/* Set the error that libyaml reports. */
 static int refuse_yaml(struct yaml_reader *reader)
 {
 	const yaml_parser_t *parser = &reader->parser;
@@ -61,7 +61,7 @@ static int refuse_yaml(struct yaml_reader *reader)
 	if (parser->error == YAML_MEMORY_ERROR)
 		return yaml_reader_out_of_memory(reader);
 	return yaml_reader_refuse_at(reader, mark, "%s",
-				     parser->problem ? parser->problem : "this is no YAML");
+				     parser->problem ? parser->problem : "not valid YAML");
 }
 
 static bool has_decoration(const yaml_event_t *event)
