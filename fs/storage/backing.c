@@ -18,13 +18,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define NOT_REGULAR "this is not a regular file"
+#define NOT_REGULAR "not a regular file"
 
 static const char changed[] = "the file was changed since it was opened";
 
 int backing_fail(struct backing *backing, const char *why)
 {
-	/* A change and a disk that cannot read are two causes, each logged once. The failures that
+	/* A change and a read error of the disk are two causes, each logged once. Errors that
 	 * follow from a change are not logged. */
 	const bool first = why == changed ? !atomic_exchange(&backing->changed, true)
 					  : !atomic_exchange(&backing->failed, true) &&
@@ -35,7 +35,7 @@ int backing_fail(struct backing *backing, const char *why)
 	return -EIO;
 }
 
-/* Is it the file that it was when it was opened? */
+/* Are size and mtime those of the opening? */
 static bool is_unchanged(const struct backing *backing, const struct stat *now)
 {
 	return now->st_size == backing->stat.st_size &&
@@ -116,7 +116,7 @@ struct backing *backing_fdopen_zstd(int fd, const char *path, struct zstd_cache 
 	return backing;
 }
 
-/* A piece of fewer bytes is fetched alone, without the block of the cache around it. */
+/* Shorter pieces are fetched alone, without the cache block around them. */
 #define REMOTE_PIECE ((size_t)16384)
 
 /* Note and log the failure of a remote read. Returns rc. */
@@ -191,16 +191,15 @@ struct backing *backing_open_seen(const char *path, const struct stat *seen, boo
 	char *real = NULL;
 	int fd = -ELOOP;
 
-	/* A device may do something when it is opened, and a layer that another user made may name
-	 * one. */
+	/* Opening a device may have side effects, and a layer made by another user may name one. */
 	if (seen && !S_ISREG(seen->st_mode)) {
 		error_set(err, EINVAL, ERROR_NO_OFFSET, NOT_REGULAR);
 		return NULL;
 	}
-	/* realpath() asks for every directory on the way. */
+	/* The caller has resolved the path, which saves realpath(), a call per directory. */
 	if (resolved)
 		fd = backing_open_file(path, O_NOFOLLOW);
-	/* Without seen it is not known where a link leads. */
+	/* The path is a link, which is followed only if the caller has called stat(). */
 	if (fd == -ELOOP && seen) {
 		fd = backing_open_file(path, 0);
 		real = fd < 0 ? NULL : realpath(path, NULL);
@@ -232,7 +231,7 @@ void backing_set_passing(struct backing *backing)
 
 void backing_announce(struct backing *backing, enum file_use use)
 {
-	/* Each content of a donor asks for it. */
+	/* Called for each content of the same donor, so announce once. */
 	if (!backing->set && backing->file.fd >= 0 &&
 	    !(atomic_fetch_or(&backing->announced, use) & use))
 		file_use_announce(backing->file.fd, use);
@@ -328,7 +327,7 @@ bool backing_is_computed(const struct backing *backing)
 	return backing->ops.computed;
 }
 
-/* The backing whose file has the byte at *at, which moves on to what comes after it there. */
+/* The backing of the file with the byte at *at. *at moves to the end of that file's part. */
 static struct backing *next_part(struct backing *backing, uint64_t *at)
 {
 	uint64_t offset = *at, length = backing->size - *at;
@@ -343,7 +342,7 @@ void backing_set_log(struct backing *backing, struct log *log)
 	for (uint64_t at = 0; backing->ops.part && at < backing->size;) {
 		struct backing *part = next_part(backing, &at);
 
-		/* What is shared with an older set of shards was told before. */
+		/* A file shared with an older set of shards has a log already. */
 		if (part && !part->log)
 			part->log = log;
 	}
@@ -372,15 +371,14 @@ struct backing *backing_first_readable(struct backing *backing)
 	return part;
 }
 
-/* Asked after the bytes were read: what was read before a change is good. */
+/* Called after a read: bytes that were read before the change are valid. */
 int backing_check(struct backing *backing)
 {
 	struct stat now;
 	bool same;
 	int fd;
 
-	/* Each read of the backings that it is made of has asked, and each answer of a server has
-	 * said. */
+	/* Reads of the parts have checked themselves, and each answer of a server was checked. */
 	if (backing->composed || backing->remote)
 		return 0;
 	fd = backing_get_fd(backing, 0);
@@ -391,8 +389,8 @@ int backing_check(struct backing *backing)
 	return same ? 0 : backing_fail(backing, changed);
 }
 
-/* Is the page that holds the byte in memory? The map is not read from. Where this process may not
- * know, the kernel says yes. */
+/* Is the page of the byte in memory? The map is not accessed. The kernel answers yes if this
+ * process may not know. */
 static bool is_in_memory(int fd, uint64_t offset)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -407,7 +405,7 @@ static bool is_in_memory(int fd, uint64_t offset)
 	return resident & 1;
 }
 
-/* Filesystems in memory, and some on a network, do not know reads that must not wait. */
+/* tmpfs and some network filesystems do not support RWF_NOWAIT. */
 bool backing_is_uncached(struct backing *backing, uint64_t offset)
 {
 	char byte;
@@ -439,8 +437,8 @@ void backing_readahead(struct backing *backing, size_t n, uint64_t offset)
 	backing_put_fd(backing, BACKING_SPANS);
 }
 
-/* Are pages that come with a read to go with it? The byte that other daemons lock is looked at by
- * the descriptor that has this one's lock. */
+/* Should pages that come with a read be dropped? page_cache_look() needs the descriptor on which
+ * this daemon holds its own lock. */
 static bool passes(struct backing *backing)
 {
 
@@ -499,7 +497,7 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 		return -EIO;
 	if (at_once && !page_cache_is_local(&backing->pages))
 		return -EAGAIN;
-	/* Where pages are kept the kernel reads ahead as it likes. */
+	/* If pages stay, reads may use the kernel's read-ahead. */
 	if (flags & BACKING_PASSING && !passing)
 		flags &= ~(unsigned)BACKING_SPANS;
 	fd = backing_get_fd(backing, flags);
@@ -518,12 +516,11 @@ static int read_file(struct backing *backing, unsigned flags, void *bytes, size_
 		return 0;
 	if (at_once && got == -EAGAIN)
 		return -EAGAIN;
-	/* It was as long as that when it was opened. */
+	/* A short read means that the file has been truncated. */
 	return backing_fail(backing, got < 0 ? strerror((int)-got) : changed);
 }
 
-/* A plain file is read without a call through the table of operations: most reads are of a plain
- * file, and short. */
+/* Plain files bypass the table of operations, because most reads are short reads of plain files. */
 int backing_read_raw(struct backing *backing, unsigned flags, void *bytes, size_t n,
 		     uint64_t offset, const atomic_bool *stop)
 {
@@ -531,10 +528,10 @@ int backing_read_raw(struct backing *backing, unsigned flags, void *bytes, size_
 		return read_file(backing, flags, bytes, n, offset);
 	if (flags & BACKING_AT_ONCE && !backing->ops.part)
 		return -EAGAIN;
-	/* What is computed asks for a page more than once, and a server keeps no pages here. */
+	/* Computed rows read a page several times, and a server's file has no pages here. */
 	if (flags & BACKING_PASSING && !backing->ops.part)
 		flags &= ~(unsigned)(BACKING_PASSING | BACKING_SPANS | BACKING_NOTED);
-	/* Other backings are checked read by read. */
+	/* Parts verify their own hashes. */
 	if (backing->composed)
 		flags &= BACKING_PASSING | BACKING_SPANS | BACKING_NOTED | BACKING_AT_ONCE;
 	return backing->ops.read(backing->ops.context, flags, bytes, n, offset, stop);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Without O_NONBLOCK the open() of a FIFO would wait for a writer. */
+/* O_NONBLOCK: open() of a FIFO would wait for a writer. */
 int backing_open_file(const char *path, int flags)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
@@ -32,8 +32,8 @@ static int open_again(int fd)
 	return again;
 }
 
-/* Open a file of a set again. Returns a descriptor, or -ESTALE if its path leads to another file or
- * the file was written to. */
+/* Reopen a file of a set. Returns a descriptor, or -ESTALE if the path leads to another file or the
+ * file was changed. */
 static int reopen(const struct backing *backing)
 {
 	const int fd = backing_open_file(backing->path, 0);
@@ -58,7 +58,7 @@ static int reopen_file(struct fd_cache_entry *descriptor)
 	return fd;
 }
 
-/* Prefer the open file to its path, which may lead to another file by now. The set is locked. */
+/* Reopen by the open descriptor, as the path may lead elsewhere. Called with the set locked. */
 static int reopen_spans(struct fd_cache_entry *descriptor)
 {
 	const struct backing *backing = (const struct backing *)((const char *)descriptor -
@@ -110,8 +110,8 @@ void backing_close_files(struct backing *backing)
 		close(backing->file.fd);
 }
 
-/* Read-ahead is a property of an open file, so that small pieces need one of their own. If the file
- * cannot be opened again, they are read from the first one. */
+/* Read-ahead is a property of the open file description, so small pieces need their own. If the
+ * file cannot be opened again, the first descriptor serves both. */
 static int open_spans(struct backing *backing)
 {
 	pthread_mutex_lock(&backing->lock);
@@ -126,10 +126,10 @@ static int open_spans(struct backing *backing)
 const char *backing_fd_error(const struct backing *backing, int rc)
 {
 	if (!backing->set)
-		return "there is no file";
+		return "the file is missing";
 	if (rc == -ESTALE)
-		return "another file has its name now, or it was written to";
-	return backing_is_revoked(backing) ? "nothing leads to it any more" : strerror(-rc);
+		return "the file was replaced or written to";
+	return backing_is_revoked(backing) ? "its file or link was removed" : strerror(-rc);
 }
 
 int backing_get_fd(struct backing *backing, unsigned flags)

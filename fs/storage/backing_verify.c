@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Bytes that are hashed at once. */
+/* bytes read and hashed at a time */
 #define HASH_CHUNK ((size_t)1 << 16)
 
 void backing_expect_hash(struct backing *backing, const char xxh128[XXH128_TEXT])
@@ -43,8 +43,7 @@ static int hash_all(struct backing *backing, XXH3_state_t *hash, const atomic_bo
 	return rc < 0 ? rc : backing_check(backing);
 }
 
-/* Compare the hash of all bytes with the expected one. After an error of a read the result is still
- * open. */
+/* Compare the hash of all bytes with the expected one. A read error leaves it to be verified. */
 static int verify(struct backing *backing, const atomic_bool *stop)
 {
 	XXH3_state_t *hash = XXH3_createState();
@@ -62,9 +61,8 @@ static int verify(struct backing *backing, const atomic_bool *stop)
 		} else {
 			atomic_store(&backing->trust, CORRUPT);
 			snprintf(why, sizeof(why),
-				 "it is corrupt: its XXH128 is %s, and %s was recorded when it was "
-				 "put in force",
-				 has, backing->expected);
+				 "corrupt: its XXH128 is %s, but the layer has recorded %s", has,
+				 backing->expected);
 			rc = backing_fail(backing, why);
 		}
 	}

@@ -9,23 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many rows of which only a part was asked for are cached; a row has one place among them. */
+/* Rows cached because a read requested only a part. Row i has the place i % CACHED_ROWS. */
 #define CACHED_ROWS 4u
 
-/* So often a thread that was interrupted looks again whether its row is there, which is about a
- * second: most rows take moments, and most signals are to end nothing. */
+/* An interrupted thread polls so often for its row, for about a second, because most rows take
+ * moments and most signals do not end the program. */
 #define GRACE_POLLS 50u
 
 #define NO_ROW UINT64_MAX
 
-/* A row may take long to make, and a thread that waits for it may be interrupted meanwhile: so the
- * lock is not held while it is made. */
+/* The lock is released during a computation, so that waiting threads can be interrupted. */
 struct cached_row {
-	pthread_mutex_t lock; /* protects what follows, but the bytes while busy */
-	pthread_cond_t idle;  /* busy became false */
-	bool busy;	      /* a thread makes a row: another one that wants it waits */
+	pthread_mutex_t lock; /* protects the members below, except bytes while busy */
+	pthread_cond_t idle;  /* signalled when busy becomes false */
+	bool busy;	      /* a thread computes a row; others wait */
 	uint64_t row;
-	uint8_t *bytes; /* NULL: there was none yet */
+	uint8_t *bytes; /* NULL: not allocated yet */
 };
 
 struct computed_rows {
@@ -51,7 +50,7 @@ static bool is_stopped(const atomic_bool *stop)
 	return stop && atomic_load(stop);
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* Called with the lock held, which is released during the computation. */
 static int compute_cached(const struct computed_rows *rows, struct cached_row *cached,
 			  unsigned flags, uint64_t row, const atomic_bool *stop)
 {
@@ -74,7 +73,7 @@ static int compute_cached(const struct computed_rows *rows, struct cached_row *c
 	return rc;
 }
 
-/* n bytes of one row, of which skip precede them. */
+/* Read n bytes of one row, after its first `skip` bytes. */
 static int read_part(struct computed_rows *rows, unsigned flags, uint64_t row, size_t skip,
 		     size_t n, uint8_t *bytes, const atomic_bool *stop)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* computed_rows.h - a backing whose bytes are made when they are read: rows of one length, each
- * made by itself. A read makes the rows that it touches; what reads beside each other have in
- * common is made once, as long as it is the same moment. */
+/* computed_rows.h - a backing whose bytes are computed by each read: rows of equal length, each
+ * computable alone. A read computes the rows that it touches. A row that concurrent reads have in
+ * common is computed once. */
 #ifndef FS_STORAGE_COMPUTED_ROWS_H
 #define FS_STORAGE_COMPUTED_ROWS_H
 
@@ -13,20 +13,19 @@ struct backing;
 
 struct computed_rows_source {
 	uint64_t n;    /* rows */
-	size_t length; /* bytes of one, at least 1 */
-	/* All bytes of the n rows from first on, always the same ones. What they are
-	 * made of is read with the flags. Any thread may call it, also several at once. Errors are
-	 * -errno, as of backing_read(). When *stop becomes true, which may be NULL, one that takes
-	 * long soon returns -EINTR. */
+	size_t length; /* bytes of one row, at least 1 */
+	/* Compute all bytes of the n rows from first on. Results are deterministic. Source data is
+	 * read with the flags. Threads call it concurrently. Returns 0, an error of backing_read(),
+	 * or -EINTR soon after *stop became true; stop may be NULL. */
 	int (*make)(void *context, unsigned flags, uint64_t first, size_t n, void *bytes,
 		    const atomic_bool *stop);
 	void (*release)(void *context);
 	void *context;
 };
 
-/* A backing of these rows, with the path and the time of the file that they are made of, which is
- * borrowed; the source's context becomes the backing's, also on failure. NULL: out of memory, or
- * the rows together have more than 2^63 - 1 bytes. */
+/* A backing of these rows, with the path and times of the file from which they are computed, which
+ * is borrowed. The backing owns source->context, also on failure. NULL: out of memory, or the rows
+ * have more than 2^63 - 1 bytes together. */
 struct backing *computed_rows_new(const struct computed_rows_source *source,
 				  const struct backing *of);
 

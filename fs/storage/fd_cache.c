@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fd_cache.c - see fd_cache.h. Those that are open and that no thread holds are in a ring, in
- * which the one after the head was used last and the one before it is the next to be closed. */
+/* fd_cache.c - see fd_cache.h. Files that are open and not held form a ring: the first entry after
+ * the head was used last, the entry before the head is closed first. */
 #include "fs/storage/fd_cache.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 struct fd_cache {
 	atomic_uint refs;
 	unsigned most;
-	pthread_mutex_t lock; /* protects what follows, and the set's part of each descriptor */
+	pthread_mutex_t lock; /* protects the members below, and each entry's private members */
 	unsigned open;
 	struct fd_cache_entry idle;
 };

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* fd_cache.h - files of which only so many are open at a time: a model may have more shards than
- * a process may have descriptors. Those that were not used for longest are closed, and opened again
- * when they are needed. */
+/* fd_cache.h - an LRU cache of descriptors, because a model may have more shards than a process may
+ * have descriptors. The least recently used file is closed and reopened when it is needed. */
 #ifndef FS_STORAGE_FD_CACHE_H
 #define FS_STORAGE_FD_CACHE_H
 
 #include <stdbool.h>
 
-struct fd_cache; /* counted; any thread may use it */
+struct fd_cache; /* reference-counted; any thread may use it */
 
-/* One file. To be zeroed but for fd and open, and not moved while it is used. */
+/* One file. Zero all members but fd and open. The entry must not move while it is in use. */
 struct fd_cache_entry {
-	int fd; /* -1: it is not open */
-	/* Opens the file anew. Returns a descriptor or -errno. */
+	int fd; /* -1: closed */
+	/* Reopens the file. Returns a descriptor or -errno. */
 	int (*open)(struct fd_cache_entry *descriptor);
-	/* The set's. */
+	/* Private to the cache. */
 	unsigned holders;
-	bool removed; /* it is not opened any more */
+	bool removed; /* the file must not be opened again */
 	struct fd_cache_entry *before, *after;
 };
 
-/* At most so many are open, unless more are held at once. NULL: out of memory. */
+/* A cache of at most `most` open files, or more while more are held. NULL: out of memory. */
 struct fd_cache *fd_cache_new(unsigned most);
 struct fd_cache *fd_cache_ref(struct fd_cache *set);
 void fd_cache_unref(struct fd_cache *set); /* NULL is fine */
 
-/* Its fd, which is open, is the set's from now on. */
+/* Add a file; its fd is open and belongs to the cache from now on. */
 void fd_cache_add(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
-/* The file's descriptor, which stays open until it is let go. Returns it, or what open said, or
- * -ENOENT after fd_cache_remove(). */
+/* Hold the file open until fd_cache_put(). Returns the descriptor, an error of descriptor->open(),
+ * or -ENOENT after fd_cache_remove(). */
 int fd_cache_get(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
-/* The same of one that is open, without waiting for a thread that opens another: -EAGAIN. */
+/* fd_cache_get() if the file is open; -EAGAIN if not, or while another thread opens a file. */
 int fd_cache_get_open(struct fd_cache *set, struct fd_cache_entry *descriptor);
 void fd_cache_put(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
-/* Close it as soon as no thread holds it. Before the struct goes, none may. */
+/* Close the file when no thread holds it. The entry may be freed only when no thread holds it. */
 void fd_cache_remove(struct fd_cache *set, struct fd_cache_entry *descriptor);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The byte of the first use; that of the next lies before it. No file has a byte there. */
+/* the byte locked for FILE_USE_BASE; the next use locks the byte before. No file reaches there. */
 #define FIRST_BYTE (INT64_MAX - 1)
 
 static struct flock lock_of(enum file_use use, short type)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* free_space.c - see free_space.h. The thread that asks and the owner hold it together; the last
- * one to leave frees it. */
+/* free_space.c - see free_space.h. The owner and the querying thread each hold a reference. */
 #include "fs/storage/free_space.h"
 #include "fs/storage/backing.h"
 #include "fs/util/clock.h"
@@ -16,10 +15,10 @@ struct free_space {
 	struct backing *base;
 	char *directory;
 	atomic_uint holders;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t answered;
 	bool asking;
-	bool silent; /* a thread has waited in vain for the answer that is being waited for */
+	bool silent; /* a call timed out on this query, so others do not wait for it */
 	int rc;
 	struct statvfs room;
 };
@@ -80,7 +79,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* With the lock held. Without a thread what was said last has to do. */
+/* Start a query, with the lock held. If no thread can be started, the last answer stays. */
 static void start(struct free_space *space)
 {
 	pthread_attr_t detached;

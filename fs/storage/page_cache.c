@@ -19,15 +19,15 @@
 #define RWF_DONTCACHE 0x80
 #endif
 
-/* New calls have one order on every architecture. */
+/* Numbers of new system calls have the same distance on all architectures. */
 #ifndef SYS_cachestat
 #define SYS_cachestat (SYS_pidfd_open + 17)
 #endif
 
-/* So long after a look for other daemons the answer still holds. */
+/* how long the result of page_cache_look() is valid */
 #define LOOK_MS 200
 
-/* Absent pages of one read that lie in more pieces than that are not dropped. */
+/* number of ranges per read that are dropped; further absent pages stay */
 #define RANGES_MOST 8
 
 void page_cache_init(struct page_cache *pages, int fd)
@@ -53,7 +53,7 @@ bool page_cache_is_due(const struct page_cache *pages)
 void page_cache_look(struct page_cache *pages, int fd)
 {
 	atomic_store(&pages->looked, now_ms());
-	/* Where there are no locks, another daemon cannot be seen: then pages are kept. */
+	/* Without locks other daemons cannot be detected: let pages stay. */
 	atomic_store(&pages->shared, file_use_is_announced(fd, FILE_USE_BASE) != 0);
 }
 
@@ -78,8 +78,8 @@ ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n,
 	return got;
 }
 
-/* The kernel begins to read what is absent: of a read that is alone that goes with it, or is not
- * begun. */
+/* RWF_NOWAIT makes the kernel start to read absent pages. With RWF_DONTCACHE these are dropped
+ * after the read; a read that needs RWF_DONTCACHE is not begun without it. */
 ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
 				uint64_t offset, bool alone)
 {
@@ -92,7 +92,7 @@ ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, s
 	return got == -EOPNOTSUPP || got == -EINVAL ? -EAGAIN : got;
 }
 
-/* How many of these pages are in memory. -1: the kernel does not say. Source: cachestat(2). */
+/* Number of these pages in memory; -1: unknown. Source: cachestat(2). */
 static int64_t count_present(int fd, const struct page_range *range)
 {
 	const uint64_t asked[2] = { range->offset, range->n };
@@ -103,7 +103,7 @@ static int64_t count_present(int fd, const struct page_range *range)
 	return syscall(SYS_cachestat, fd, asked, &counts, 0) == 0 ? (int64_t)counts.present : -1;
 }
 
-/* mincore(2) says that all is there of a file that this process may not know of. */
+/* For a file of another user mincore(2) reports all pages as present. */
 static bool may_ask_mincore(int fd)
 {
 	struct stat stat;
@@ -111,7 +111,7 @@ static bool may_ask_mincore(int fd)
 	return geteuid() == 0 || (fstat(fd, &stat) == 0 && stat.st_uid == geteuid());
 }
 
-/* The ranges of the pages that the bytes of the vector, one for each, say to be absent. */
+/* Convert mincore's vector, a byte per page, to ranges of absent pages. */
 static size_t ranges_of(const unsigned char *resident, const struct page_range *all, uint64_t page,
 			struct page_range *ranges, size_t most)
 {
@@ -133,7 +133,7 @@ static size_t ranges_of(const unsigned char *resident, const struct page_range *
 	return n;
 }
 
-/* Page by page. The map is not read from. */
+/* Absent pages by mincore(2). The map is not accessed. */
 static size_t absent_by_page(int fd, const struct page_range *all, uint64_t page,
 			     struct page_range *ranges, size_t most)
 {
@@ -181,6 +181,6 @@ size_t page_cache_absent(struct page_cache *pages, int fd, uint64_t offset, uint
 bool page_cache_drop(int fd, const struct page_range *range)
 {
 	posix_fadvise(fd, (off_t)range->offset, (off_t)range->n, POSIX_FADV_DONTNEED);
-	/* mincore(2) would say that a page is not there yet. */
+	/* cachestat(2) also counts pages that are still being read, mincore(2) does not. */
 	return count_present(fd, range) <= 0;
 }

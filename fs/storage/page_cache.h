@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* page_cache.h - what reading a file leaves of it in the kernel's page cache: nothing that was not
- * there before, so that of a base that is mounted there is one copy in memory, that of the mount.
+/* page_cache.h - the policy that reads of a base leave no new pages in the kernel's page cache, so
+ * that a mounted base is in memory once, as the mount's pages.
  *
- * 1. Of a reader that reads on, it is found out first which pages are not there (cachestat(2):
- *    Linux 6.5; else mincore(2)), and these are dropped behind it (page_trail.h). The kernel tells
- *    it of a file that the process owns or may write to, and root of every one. A page that another
- *    process has read meanwhile goes too, one that it maps does not.
- * 2. Of other reads, and where the kernel does not tell, pages go with the read where it can do
- *    that (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs); else as in 1, read by read. It is not
- *    used for 1, for of two reads that share a page the second would go to the disk again.
- * 3. Neither is done while another daemon has the base mounted (file_use.h), which would have to
- *    read from the disk what this one drops.
- * 4. Nor on filesystems of other machines, whose pages come at a price, nor in memory.
- * 5. Of files that are no base, as those of a layer, and donors, pages stay for the kernel to drop:
- *    there may be many, and each would have a second descriptor (backing_set_passing()). */
+ * 1. For a sequential reader, absent pages are listed before the read (cachestat(2) since Linux
+ *    6.5, else mincore(2)) and dropped behind the reader (page_trail.h). The kernel answers for
+ *    files that the process owns or may write to, and for root always. A page that another process
+ *    has read meanwhile is dropped too; a mapped page is not.
+ * 2. For other reads, and if the kernel does not list pages, the read itself drops its pages
+ *    (RWF_DONTCACHE: Linux 6.14; ext4, XFS, btrfs). Without RWF_DONTCACHE, pages are listed and
+ *    dropped as in 1, for each read. RWF_DONTCACHE is not used for 1, because of two reads that
+ *    share a page the second would go to the disk again.
+ * 3. Pages stay while another daemon has mounted the base (file_use.h), since that daemon would
+ *    have to read dropped pages again.
+ * 4. Pages of network filesystems stay, because they are expensive to fetch, as do those of
+ *    filesystems in memory.
+ * 5. Pages of other files, such as those of a layer, and of donors, stay: there may be many, and
+ *    each would need a second descriptor (backing_set_passing()). */
 #ifndef FS_STORAGE_PAGE_CACHE_H
 #define FS_STORAGE_PAGE_CACHE_H
 
@@ -23,40 +25,41 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Of one file, open as often as may be. To be zeroed; then any thread may use it. */
+/* State of one file, shared by all its descriptors. Zero it; then any thread may use it. */
 struct page_cache {
 	bool local;		    /* on a disk of this machine */
-	atomic_bool no_uncached;    /* RWF_DONTCACHE was refused */
-	atomic_bool blind;	    /* the kernel does not tell which pages are there */
-	atomic_bool shared;	    /* another daemon had it mounted at the last look */
-	atomic_int_fast64_t looked; /* when that was, in ms */
+	atomic_bool no_uncached;    /* the filesystem rejects RWF_DONTCACHE */
+	atomic_bool blind;	    /* the kernel does not list this file's pages */
+	atomic_bool shared;	    /* another daemon had mounted the file at the last check */
+	atomic_int_fast64_t looked; /* time of that check, in ms */
 };
 
-/* Once, before other threads know the file. */
+/* Call once, before other threads know the file. */
 void page_cache_init(struct page_cache *pages, int fd);
 
-/* Is it time for page_cache_look()? Nearly always no. */
+/* Is page_cache_look() due? Cheap, and mostly false. */
 bool page_cache_is_due(const struct page_cache *pages);
 
-/* Has another daemon announced the file as its base? fd is the descriptor that this one announced
- * it by. */
+/* Check whether another daemon has announced the file as its base. fd is the descriptor with this
+ * daemon's own announcement. */
 void page_cache_look(struct page_cache *pages, int fd);
 
-/* Is reading it to leave no pages? */
+/* Should reads leave no pages? */
 static inline bool page_cache_passes(const struct page_cache *pages)
 {
 	return pages->local && !atomic_load(&pages->shared);
 }
 
-/* As io_read(), for a file of which page_cache_passes(). alone: nothing is read ahead for fd, and
- * pages that come with the read go with it. Otherwise the reader drops them, who has asked
- * page_cache_absent(); but where the kernel does not tell, they go with the read if it can. */
+/* io_read() for a file for which page_cache_passes() is true. alone: fd has no read-ahead, and the
+ * read drops its own pages. Otherwise the caller has called page_cache_absent() and drops the
+ * pages; if the kernel does not list pages, the read uses RWF_DONTCACHE if possible. */
 ssize_t page_cache_read(struct page_cache *pages, int fd, void *bytes, size_t n, uint64_t offset,
 			bool alone);
 
-/* The same of what is in memory, on disks of this machine: -EAGAIN where some of it is not, or the
- * filesystem cannot tell. It waits for no bytes; where some are absent the kernel begins to read
- * them, for which it may wait for the map of the file, or for room in the disk's queue. */
+/* page_cache_read() from the page cache alone, on local disks. Returns -EAGAIN if bytes are absent
+ * or the filesystem does not support RWF_NOWAIT. The call waits for no data, but if bytes are
+ * absent the kernel starts to read them, and may wait for the file's extent map or for room in the
+ * disk's queue. */
 ssize_t page_cache_read_present(struct page_cache *pages, int fd, void *bytes, size_t n,
 				uint64_t offset, bool alone);
 
@@ -65,18 +68,19 @@ static inline bool page_cache_is_local(const struct page_cache *pages)
 	return pages->local;
 }
 
-/* Whole pages. */
+/* Offset and length in bytes, whole pages. */
 struct page_range {
 	uint64_t offset, n;
 };
 
-/* The pages of n bytes at offset that are not in memory, as up to most ranges in their order. What
- * comes after that many counts as being there, and so do all where the kernel does not tell. */
+/* List the absent pages of n bytes at offset, as up to most ranges in ascending order. Returns the
+ * number of ranges. Pages beyond these ranges count as present; all do if the kernel does not
+ * tell. */
 size_t page_cache_absent(struct page_cache *pages, int fd, uint64_t offset, uint64_t n,
 			 struct page_range *ranges, size_t most);
 
-/* Are they gone, as far as the kernel counts them? Pages that another process maps, and those that
- * are still being read, stay. */
+/* Drop the pages. Returns false if some stay, as far as the kernel counts: pages that another
+ * process maps or that are still being read. */
 bool page_cache_drop(int fd, const struct page_range *range);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* page_trail.c - see page_trail.h.
  *
- * Pages are noted window by window: one that threads may still be reading from, the one that the
- * reader is in, and what is ahead. The first one is closed, and its pages dropped, once the reader
- * is SLACK behind it. */
+ * A ring of windows covers the range from SLACK behind the reader to beyond the kernel's
+ * read-ahead. Opening a window lists its absent pages. Closing the first window drops its pages,
+ * once the reader and all concurrent reads are SLACK beyond it. */
 #include "fs/storage/page_trail.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/page_cache.h"
@@ -13,50 +13,50 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Views of less are read with two requests. */
+/* smaller views are read by two requests, which are not worth a trail */
 #define SIZE_LEAST ((uint64_t)128 << 10)
 
-/* Near the end of a view the kernel would read ahead beyond it, what is to be dropped and the
- * reader of the next organ wants. So there it is told what to read ahead: this many times what was
- * read, and at least so much at once. */
+/* Near the end of a view the kernel would read ahead beyond it, into pages of the next organ, which
+ * a reader of that organ may need. There the trail requests read-ahead itself: AHEAD_TIMES the
+ * bytes read so far, and at least ASKED_LEAST at a time. */
 #define AHEAD_TIMES 4
 #define ASKED_LEAST ((uint64_t)1 << 20)
 
-/* The kernel reads ahead by at most twice as much as read_ahead_kb of the disk says: 128 KiB, and 8
- * MiB are seen. */
+/* distance of the list ahead of the reader. The kernel reads ahead at most twice read_ahead_kb,
+ * which is 128 KiB to 8 MiB on the disks seen. */
 #define AHEAD ((uint64_t)16 << 20)
 
-/* What is noted at once. */
+/* bytes of a window */
 #define WINDOW ((uint64_t)8 << 20)
 
-/* So far from their order may requests be taken: some of the largest, by threads of which one is
- * held up. */
+/* Greatest distance of a request from the sequential order: some of the largest requests, when one
+ * of their threads is delayed. */
 #define SLACK ((uint64_t)8 << 20)
 
-/* So much of it at the beginning, when few were asked for yet. */
+/* the same for the first requests of a sequential read */
 #define SKIPPED_MOST ((uint64_t)2 << 20)
 
 #define WINDOWS_MOST 8
 
-/* Of more reads at a time, each drops its own pages. */
+/* further concurrent reads drop their own pages */
 #define READS_MOST 16
 
-/* A model of tiny tensors has many extents in a window; pages of those after so many stay. */
+/* extents per window; with tiny tensors, pages of further extents stay */
 #define EXTENTS_MOST 256
 
-/* So many runs of pages of a window are dropped. Where more of them lie between pages that were
- * there, or in more files, nothing is read ahead, and pages go with the read. */
+/* Ranges of pages per window. If there are more (between present pages, or in many files), reads
+ * are made without read-ahead and drop their own pages. */
 #define RUNS_MOST 16
 
-/* The kernel drops many pages that it has as one folio only together, and where a window ends
- * within one, that is left for the next. */
+/* Largest folio. The kernel drops a folio's pages only together, so a folio across the end of a
+ * window is dropped with the next window. */
 #define FOLIO_MOST ((uint64_t)2 << 20)
 
-/* The last reference waits so long, in all, for pages that are still being read. */
+/* the last reference waits at most TRIES * TRY_US for pages that are still being read */
 #define TRIES  20
 #define TRY_US 5000
 
-/* Pages that were absent. */
+/* Pages that were absent when listed. */
 struct trail_run {
 	struct backing *file; /* borrowed from the view */
 	struct page_range pages;
@@ -71,21 +71,21 @@ struct trail_window {
 struct page_trail {
 	atomic_uint refs;
 	struct view *view;
-	pthread_mutex_t lock; /* protects what follows; held for moments */
-	bool busy;	      /* a thread, with the lock or without, opens and closes windows */
-	bool running;	      /* the reader reads on */
-	uint64_t next;	      /* where it goes on */
-	uint64_t noted;	      /* where the next window begins */
-	uint64_t asked;	      /* up to where the kernel was told to read ahead */
-	uint64_t filled;      /* so far, windows have no room for what the kernel would read */
-	/* Where reads begin that may have the kernel read ahead: windows behind them stay open. */
+	pthread_mutex_t lock; /* protects the members below; held for moments */
+	bool busy;	      /* a thread opens or closes windows, without the lock */
+	bool running;	      /* the reader is sequential */
+	uint64_t next;	      /* end of the furthest read */
+	uint64_t noted;	      /* begin of the next window to open */
+	uint64_t asked;	      /* end of the read-ahead requested so far */
+	uint64_t filled;      /* end of the last window without room for all ranges */
+	/* Offsets of reads in progress that may cause read-ahead; windows behind them stay open. */
 	size_t n_reads;
 	uint64_t reads[READS_MOST];
-	/* Of the thread that is busy. */
+	/* Owned by the busy thread. */
 	size_t first, n;
 	struct trail_window windows[WINDOWS_MOST]; /* a ring */
-	struct trail_run last;			   /* that was noted */
-	uint64_t full;				   /* as filled */
+	struct trail_run last;			   /* listed last */
+	uint64_t full;				   /* next value of filled */
 };
 
 struct page_trail *page_trail_new(struct view *view)
@@ -110,7 +110,7 @@ struct page_trail *page_trail_ref(struct page_trail *trail)
 	return trail;
 }
 
-/* The first one. As often as *more says, which becomes less, what is not gone is tried again. */
+/* Close the first window. Each retry of a range that cannot be dropped yet decrements *more. */
 static void close_window(struct page_trail *trail, unsigned *more)
 {
 	const struct trail_window *window = &trail->windows[trail->first];
@@ -137,7 +137,7 @@ void page_trail_unref(struct page_trail *trail)
 	free(trail);
 }
 
-/* What begins where the last run ends has the folio that may lie in both. */
+/* If the run continues the last one, extend it backwards to the folio that both may share. */
 static void join(struct trail_run *run, const struct trail_run *last)
 {
 	const uint64_t begin = run->pages.offset, before = last->pages.offset;
@@ -164,7 +164,7 @@ static void note(struct page_trail *trail, struct trail_window *window, const st
 	}
 }
 
-/* So much may the kernel read ahead in the file beyond the extent, the last one of the view. */
+/* Bytes beyond the extent, the last one of the view, that the kernel may read ahead. */
 static uint64_t beyond(const struct extent *extent)
 {
 	const uint64_t end = extent->offset + extent->length, size = backing_size(extent->backing);
@@ -172,7 +172,7 @@ static uint64_t beyond(const struct extent *extent)
 	return size - end < AHEAD ? size - end : AHEAD;
 }
 
-/* Returns where the next one begins. */
+/* Open the next window, which begins at `at`. Returns its end. */
 static uint64_t open_window(struct page_trail *trail, uint64_t at)
 {
 	struct trail_window *window = &trail->windows[(trail->first + trail->n) % WINDOWS_MOST];
@@ -187,7 +187,8 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 		if (extent.length > window->end - at)
 			extent.length = window->end - at;
 		at += extent.length;
-		/* Of less, all is read as what is near the end is. */
+		/* A smaller view is read as near its end throughout, without the kernel's
+		 * read-ahead. */
 		if (extent.backing && at == size && size > AHEAD)
 			extent.length += beyond(&extent);
 		if (extent.backing)
@@ -199,7 +200,7 @@ static uint64_t open_window(struct page_trail *trail, uint64_t at)
 	return window->end;
 }
 
-/* The kernel begins to read that. */
+/* Start to read the bytes from `at` to `end`. */
 static void ask(const struct view *view, uint64_t at, uint64_t end)
 {
 	struct extent extent;
@@ -213,7 +214,7 @@ static void ask(const struct view *view, uint64_t at, uint64_t end)
 	}
 }
 
-/* With the lock held, of a read near the end: where to ask from, and in *end up to where. */
+/* Begin of the read-ahead to request for a read near the end, and in *end its end. Lock held. */
 static uint64_t to_ask(struct page_trail *trail, size_t n, uint64_t offset, uint64_t *end)
 {
 	const uint64_t size = view_size(trail->view), read = offset + n;
@@ -229,8 +230,8 @@ static uint64_t to_ask(struct page_trail *trail, size_t n, uint64_t offset, uint
 	return from;
 }
 
-/* With the lock held, which is not while windows are moved: close those behind the reader, and open
- * what it needs. */
+/* Close the windows behind the reader and open those ahead. Called with the lock held, which is
+ * released meanwhile. */
 static void move(struct page_trail *trail)
 {
 	const uint64_t next = trail->next, size = view_size(trail->view);
@@ -255,7 +256,7 @@ static void move(struct page_trail *trail)
 	trail->busy = false;
 }
 
-/* With the lock held. While another thread notes, it may. */
+/* With the lock held: is there a page to drop? True also while another thread opens windows. */
 static bool has_absent(const struct page_trail *trail)
 {
 	for (size_t i = 0; !trail->busy && i < trail->n; i++)
@@ -269,10 +270,10 @@ static bool is_near(uint64_t offset, uint64_t next)
 	return offset <= next + SLACK && offset + SLACK >= next;
 }
 
-/* With the lock held, and no other thread busy or reading: the reader goes on from elsewhere, and
- * may read on from there. It does where this read goes on from the one before, or so that requests
- * in between are about to be taken; of jumps to any place few look like that. Windows stay open:
- * the kernel may still be reading ahead in them. */
+/* Restart the trail at another offset, with the lock held, no thread busy and no read in progress.
+ * The read counts as sequential if it continues the last one, or leaves a gap that concurrent
+ * requests may fill; few random reads look like that. Windows stay open, as the kernel may still
+ * read ahead in them. */
 static void begin(struct page_trail *trail, size_t n, uint64_t offset)
 {
 	trail->running = offset >= trail->next && offset - trail->next <= SKIPPED_MOST;
@@ -298,7 +299,7 @@ unsigned page_trail_begin(struct page_trail *trail, size_t n, uint64_t offset, b
 	} else if (!trail->busy && !trail->n_reads) {
 		begin(trail, n, offset);
 	}
-	/* A thread that notes may be slower than those that read. */
+	/* The thread that opens windows may be slower than the reading ones. */
 	needed = size - offset - n > AHEAD ? offset + n + AHEAD : size;
 	if (trail->running && !trail->busy && trail->noted < needed)
 		move(trail);

@@ -7,15 +7,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* So many filesystems have threads of their own; all others share those of the last one. */
+/* number of filesystems with a pool of their own; others share the last pool */
 #define DEVICES_MAX 16
 
 struct read_threads {
 	unsigned most;
-	atomic_uint inside; /* threads of the session that are reading */
+	atomic_uint inside; /* threads of the session within a read */
 	atomic_bool alone;
 	struct pool *answering;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	unsigned n;
 	struct device_pool {
 		dev_t device;

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* More is no count of bytes of a file. */
+/* greatest size of a file */
 #define COUNT_MAX ((uint64_t)INT64_MAX)
 
-/* The digits at *at, which moves behind them. False: there are none, or too many. */
+/* Parse the digits at *at, which moves to their end. False: none, or too many. */
 static bool take_number(const char **at, uint64_t *number)
 {
 	const char *start = *at;
@@ -64,7 +64,7 @@ static void take_status(struct remote_answer *answer, const char *line)
 		answer->status = (unsigned)strtoul(blank + 1, NULL, 10);
 }
 
-/* The last line of a header may have been cut. */
+/* curl may cut the last line of a header. */
 void remote_answer_line(struct remote_answer *answer, const char *bytes, size_t n)
 {
 	char line[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_cache.c - see remote_cache.h. Blocks that are there are in a ring each, in which the one
- * after the head was read last; those that are kept have a ring of their own. */
+/* remote_cache.c - see remote_cache.h. Present blocks form two rings, one of them for pinned
+ * blocks. The first block after the head was read last. */
 #include "fs/storage/remote_cache.h"
 #include "fs/util/cond_poll.h"
 
@@ -14,9 +14,9 @@
 struct remote_block {
 	uint64_t file, block;
 	enum { FETCHING, THERE, FAILED } state;
-	int rc;		  /* FAILED: why; it is not found any more, and its last waiter frees it */
-	unsigned waiting; /* threads */
-	unsigned holders; /* THERE: threads that copy from it */
+	int rc;		  /* FAILED: the error; the last waiter frees the block */
+	unsigned waiting; /* number of threads */
+	unsigned holders; /* THERE: number of threads that copy from the block */
 	bool kept;
 	size_t length;
 	uint8_t *bytes;
@@ -28,9 +28,9 @@ struct remote_cache {
 	atomic_uint refs;
 	atomic_bool interrupted;
 	atomic_uint_fast64_t files;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t fetched;
-	size_t used, kept; /* bytes of blocks that are there; of these, of those that are kept */
+	size_t used, kept;		    /* bytes of all present blocks; of the pinned ones */
 	struct remote_block recent, pinned; /* heads of the rings */
 	struct remote_block *buckets[BUCKETS];
 };
@@ -72,7 +72,7 @@ uint64_t remote_cache_add_file(struct remote_cache *cache)
 
 /* ## with the lock held */
 
-/* Where the pointer to it is, or would be. */
+/* The pointer to the block in its bucket, or the place for one. */
 static struct remote_block **place_of(struct remote_cache *cache, uint64_t file, uint64_t block)
 {
 	const uint64_t mixed = (file * 0x9e3779b97f4a7c15u) ^ (block * 0xff51afd7ed558ccdu);
@@ -131,7 +131,7 @@ static void make_room(struct remote_cache *cache)
 	}
 }
 
-/* It could not be fetched. */
+/* Mark the block, which could not be fetched, as failed. */
 static void give_up(struct remote_cache *cache, struct remote_block *block, int rc)
 {
 	forget(cache, block);
@@ -141,7 +141,7 @@ static void give_up(struct remote_cache *cache, struct remote_block *block, int 
 		free(block);
 }
 
-/* It is to be fetched. False: out of memory. */
+/* Add a block that is to be fetched. False: out of memory. */
 static bool enter(struct remote_cache *cache, uint64_t file, uint64_t number)
 {
 	struct remote_block *block = calloc(1, sizeof(*block));

@@ -13,38 +13,37 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Blocks that are fetched by one request at most. */
+/* most blocks per request */
 #define WINDOW_MAX (((size_t)4 << 20) / REMOTE_BLOCK)
 
-/* So many readers in sequence are told from each other. */
+/* number of sequential readers that are tracked */
 #define STREAMS 8u
 
-/* A gap between two pieces that is fetched with them, as a request costs as much. */
+/* gap between two pieces that is fetched with them, because a further request costs as much */
 #define GAP_MAX ((uint64_t)4096)
 
-/* What is fetched of such pieces by one request at most. */
+/* most bytes per request of joined pieces */
 #define JOINED_MAX ((uint64_t)1 << 20)
 
-/* Bytes of a place that is looked at, and how many of these there are. */
+/* bytes of a witness, a place that is compared to identify the file; number of witnesses */
 #define WITNESS	  ((size_t)4096)
 #define WITNESSES 2
 
-/* 1 January 1980, for a server that names no time. */
+/* 1 January 1980, if the server names no time */
 #define NO_TIME 315532800
 
-/* One that read up to a block, all of which was fetched. */
+/* A sequential reader. */
 struct stream {
-	uint64_t next, run; /* block; how many of them in sequence */
+	uint64_t next, run; /* the next block; blocks read in sequence so far */
 };
 
 struct remote_file {
 	struct remote_http *http;
 	struct remote_cache *cache;
-	uint64_t number; /* in the cache */
-	uint8_t *
-		witnesses; /* WITNESSES places as they were at first; NULL: answers name the file */
+	uint64_t number;    /* of the file in the cache */
+	uint8_t *witnesses; /* first content of the witnesses; NULL: answers identify the file */
 	struct stat stat;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	unsigned oldest;
 	struct stream streams[STREAMS];
 };
@@ -54,7 +53,7 @@ static uint64_t size_of(const struct remote_file *file)
 	return (uint64_t)file->stat.st_size;
 }
 
-/* Of a text, with a bit that no device of a disk has. */
+/* Hash of a text, with a bit that no disk's device number has. */
 static uint64_t hash_of(const char *text, size_t n)
 {
 	return XXH3_64bits(text, n) | (uint64_t)1 << 63;
@@ -94,7 +93,7 @@ static struct remote_file *new_file(struct remote_cache *cache)
 	return file;
 }
 
-/* What came with the first answer is its first block. */
+/* The first answer contains the first block. */
 static void cache_head(struct remote_file *file, const uint8_t *head, size_t n)
 {
 	struct remote_block *block;
@@ -104,7 +103,7 @@ static void cache_head(struct remote_file *file, const uint8_t *head, size_t n)
 		remote_cache_fill(file->cache, file->number, 0, 1, head, n);
 }
 
-/* Read the places that tell one file from another: in the middle, and at the end. */
+/* Read the witnesses: places in the middle and at the end of the file. */
 static int read_witnesses(struct remote_file *file, uint8_t *bytes, const atomic_bool *stop,
 			  struct error *err)
 {
@@ -117,8 +116,8 @@ static int read_witnesses(struct remote_file *file, uint8_t *bytes, const atomic
 	return remote_http_get(file->http, places, WITNESSES, stop, err);
 }
 
-/* Are the answers that came before this call of the file that was opened? Returns as
- * remote_file_read(). */
+/* Compare the witnesses with their first content, so that earlier answers are known to be of the
+ * file that was opened. Returns as remote_file_read(). */
 static int check_witnesses(struct remote_file *file, const atomic_bool *stop, struct error *err)
 {
 	uint8_t *now = calloc(WITNESSES, WITNESS);
@@ -133,7 +132,7 @@ static int check_witnesses(struct remote_file *file, const atomic_bool *stop, st
 	return rc;
 }
 
-/* All bytes of the ranges, which are of the file that was opened. As remote_http_get(). */
+/* remote_http_get() for bytes that are certainly of the file that was opened. */
 static int get(struct remote_file *file, const struct remote_range *ranges, size_t n,
 	       const atomic_bool *stop, struct error *err)
 {
@@ -142,7 +141,7 @@ static int get(struct remote_file *file, const struct remote_range *ranges, size
 	return rc == 0 && file->witnesses ? check_witnesses(file, stop, err) : rc;
 }
 
-/* Where answers do not name the file: what is to tell it from others. */
+/* If answers do not identify the file, record the witnesses. */
 static int note_witnesses(struct remote_file *file, struct error *err)
 {
 	const struct remote_answer *answer = remote_http_identity(file->http);
@@ -197,7 +196,7 @@ const struct stat *remote_file_stat(const struct remote_file *file)
 	return &file->stat;
 }
 
-/* Bytes of n blocks from one on: the last of the file may be short. */
+/* Number of bytes of n blocks; the last block of the file may be short. */
 static size_t length_of(const struct remote_file *file, uint64_t block, size_t n)
 {
 	const uint64_t left = size_of(file) - block * REMOTE_BLOCK;
@@ -205,8 +204,8 @@ static size_t length_of(const struct remote_file *file, uint64_t block, size_t n
 	return left < n * REMOTE_BLOCK ? (size_t)left : n * REMOTE_BLOCK;
 }
 
-/* How many blocks are to be fetched from an absent one on, of which so many are wanted now: half as
- * many as this reader has read in sequence, if that is more. */
+/* Number of blocks to fetch from an absent one on: the wanted ones, or half as many as this reader
+ * has read in sequence, whichever is more. */
 static size_t window(struct remote_file *file, uint64_t block, size_t wanted)
 {
 	const uint64_t blocks = (size_of(file) - 1) / REMOTE_BLOCK + 1;
@@ -233,7 +232,8 @@ static size_t window(struct remote_file *file, uint64_t block, size_t wanted)
 	return (size_t)n;
 }
 
-/* Fetch n blocks, which are this thread's to fetch. Returns as remote_file_read(). */
+/* Fetch n blocks that remote_cache_get() has assigned to this thread. Returns as
+ * remote_file_read(). */
 static int fetch(struct remote_file *file, uint64_t block, size_t n, const atomic_bool *stop,
 		 struct error *err)
 {
@@ -250,7 +250,8 @@ static int fetch(struct remote_file *file, uint64_t block, size_t n, const atomi
 	return rc;
 }
 
-/* The block, to put back, of which so many are wanted. Returns as remote_file_read(). */
+/* Get the block, of a read that needs `wanted` blocks; release it with remote_cache_put(). Returns
+ * as remote_file_read(). */
 static int get_block(struct remote_file *file, uint64_t number, size_t wanted,
 		     struct remote_block **block, const atomic_bool *stop, struct error *err)
 {
@@ -270,7 +271,7 @@ static int get_block(struct remote_file *file, uint64_t number, size_t wanted,
 			rc = remote_cache_wait(file->cache, file->number, number);
 			if (rc < 0)
 				error_set(err, -rc, ERROR_NO_OFFSET,
-					  "another reader's request for it has failed");
+					  "another reader's request for these bytes failed");
 			break;
 		case REMOTE_ABSENT:
 			rc = n ? fetch(file, number, n, stop, err) : error_errno(err, ENOMEM);
@@ -308,7 +309,7 @@ int remote_file_read(struct remote_file *file, void *bytes, size_t n, uint64_t o
 
 /* ## pieces */
 
-/* How many of n pieces, at least the first, are fetched by one request; they take *length bytes. */
+/* Number of the n pieces, at least 1, to fetch by one request of *length bytes. */
 static size_t join(const struct remote_piece *pieces, size_t n, size_t *length)
 {
 	const uint64_t start = pieces[0].offset;
@@ -327,8 +328,7 @@ static size_t join(const struct remote_piece *pieces, size_t n, size_t *length)
 	return joined;
 }
 
-/* The ranges that n pieces are fetched by, into memory to free with the ranges. NULL: out of
- * memory. */
+/* Ranges to fetch for n pieces; memory is freed with the ranges. NULL: out of memory. */
 static struct remote_range *plan(const struct remote_piece *pieces, size_t n, size_t *n_ranges,
 				 uint8_t **memory)
 {
@@ -356,7 +356,7 @@ static struct remote_range *plan(const struct remote_piece *pieces, size_t n, si
 	return ranges;
 }
 
-/* Fetch pieces, of which none is empty. */
+/* Fetch pieces, none of which is empty. */
 static int fetch_pieces(struct remote_file *file, const struct remote_piece *pieces, size_t n,
 			const atomic_bool *stop, struct error *err)
 {
@@ -382,7 +382,7 @@ static int fetch_pieces(struct remote_file *file, const struct remote_piece *pie
 	return rc;
 }
 
-/* Are all blocks of the piece there? */
+/* Are all blocks of the piece cached? */
 static bool is_cached(struct remote_file *file, const struct remote_piece *piece)
 {
 	const uint64_t last = (piece->offset + piece->length - 1) / REMOTE_BLOCK;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_file.h - a file that an HTTP server has, read in any ranges: by blocks that are cached,
- * with more of them at once the longer it is read in sequence, or by pieces that are no more than
- * was asked for.
+/* remote_file.h - random access to a file on an HTTP server: by cached blocks, with a read-ahead
+ * that grows for sequential reads, or by pieces of just the requested size.
  *
- * Where the server's answers do not name the file that they are of (no ETag, no Last-Modified),
- * bytes count once a look after them has shown two places of the file as they were at first. */
+ * If the answers do not identify their file (no ETag, no Last-Modified), two places of the file are
+ * compared with their first content after each read; the bytes are valid only if both are equal. */
 #ifndef FS_STORAGE_REMOTE_FILE_H
 #define FS_STORAGE_REMOTE_FILE_H
 
@@ -18,36 +17,35 @@ struct remote_cache;
 
 struct remote_file; /* any thread may use it */
 
-/* Bytes that are wanted, and where they go. */
+/* A range of bytes, and the buffer for it. */
 struct remote_piece {
 	uint64_t offset;
 	size_t length;
 	void *bytes;
 };
 
-/* The file at a URL. cache, of which it takes a reference, may be NULL for one of its own. NULL
- * with err set: as remote_http_open(). */
+/* Open the file at a URL. The file takes a reference of cache; if cache is NULL, it gets one of its
+ * own. NULL with err set: errors of remote_http_open(). */
 struct remote_file *remote_file_open(const char *url, struct remote_cache *cache,
 				     struct error *err);
 void remote_file_close(struct remote_file *file); /* NULL is fine */
 
-/* A status for it: its size, the time that the server names or else the first second of 1980, and
- * for device and number what differs for another server and another file, as far as can be told:
- * no disk has such a device. */
+/* A synthetic status: size; mtime, or 1 January 1980 if the server names none; device and inode are
+ * hashes of the server and of the URL with its ETag. No disk has such a device number. */
 const struct stat *remote_file_stat(const struct remote_file *file);
 
-/* All n bytes at offset, which may be any. Returns 0; -EINTR soon after *stop, which may be NULL,
- * became true; or -EIO or -ENOMEM with err set, ESTALE in err->code: the file on the server is
- * another one. */
+/* Read all n bytes at any offset. Returns 0; -EINTR soon after *stop became true, which may be
+ * NULL; or -EIO or -ENOMEM with err set. err->code is ESTALE if the file on the server has
+ * changed. */
 int remote_file_read(struct remote_file *file, void *bytes, size_t n, uint64_t offset,
 		     const atomic_bool *stop, struct error *err);
 
-/* The same of n pieces in the order of their offsets, which are asked for at once, and little
- * beside them is fetched. What is fetched is not cached. */
+/* remote_file_read() of n pieces in ascending order of offset, requested together and fetched with
+ * little data between them. The bytes are not cached. */
 int remote_file_read_pieces(struct remote_file *file, const struct remote_piece *pieces, size_t n,
 			    const atomic_bool *stop, struct error *err);
 
-/* The first n bytes, as far as they are cached, stay so. */
+/* Pin the blocks of the first n bytes that are cached. */
 void remote_file_keep(struct remote_file *file, uint64_t n);
 
 #endif

@@ -17,15 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request is given up after so many tries, or REMOTE_PATIENCE_MS without a byte of the file. */
+/* Tries of a request, which also ends after REMOTE_PATIENCE_MS without a byte of the file. */
 #define TRIES	   6
 #define OPEN_TRIES 3
 
-/* The first pause before another try, which doubles, and the longest. */
+/* first pause before another try, doubled each time (back-off); longest pause */
 #define PAUSE_MS     250
 #define PAUSE_MAX_MS 10000
 
-/* How soon a call that is to end does. */
+/* longest delay until a stopped call ends */
 #define TICK_MS 100
 
 #define IDLE_SESSIONS 4u
@@ -52,9 +52,9 @@ bool remote_http_is_stopped(const struct remote_http *http, const atomic_bool *s
 	return (stop && atomic_load(stop)) || (http->interrupted && atomic_load(http->interrupted));
 }
 
-/* ## where to ask */
+/* ## redirects */
 
-/* Keep where the redirects of a good answer led. */
+/* Keep the URL to which the redirects of a good answer led. */
 static void keep_direct(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
@@ -82,7 +82,7 @@ static void forget_direct(struct remote_http *http)
 	pthread_mutex_unlock(&http->lock);
 }
 
-/* Give curl the address of the next try. */
+/* Set the URL of the next try. */
 static CURLcode set_url(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
@@ -119,7 +119,7 @@ static struct session *new_session(void)
 	return NULL;
 }
 
-/* One for a call. Calls for many ranges wait for their turn. Returns 0, -EINTR or -ENOMEM. */
+/* Take a session. Calls for many ranges wait for their turn. Returns 0, -EINTR or -ENOMEM. */
 static int take_session(struct remote_http *http, bool many, const atomic_bool *stop,
 			struct session **session)
 {
@@ -144,7 +144,7 @@ static int take_session(struct remote_http *http, bool many, const atomic_bool *
 	return *session ? 0 : -ENOMEM;
 }
 
-/* The session may be NULL. */
+/* Return a session, which may be NULL. */
 static void put_session(struct remote_http *http, bool many, struct session *session)
 {
 	pthread_mutex_lock(&http->lock);
@@ -173,7 +173,7 @@ struct call {
 	struct error *err;
 };
 
-/* Hand the request to curl. */
+/* Start the request. */
 static CURLcode start(struct call *call, struct remote_transfer *transfer)
 {
 	const struct remote_range *range = transfer->range;
@@ -197,7 +197,7 @@ static CURLcode start(struct call *call, struct remote_transfer *transfer)
 	return code;
 }
 
-/* The next range is this one's. */
+/* Assign the next range to the transfer. */
 static CURLcode assign(struct call *call, struct remote_transfer *transfer)
 {
 	const CURLcode code =
@@ -222,7 +222,7 @@ static void stop_transfer(struct call *call, struct remote_transfer *transfer)
 	transfer->range = NULL;
 }
 
-/* When the next try is to be made. False: there is none. */
+/* Set the time of the next try. False: no further try. */
 static bool plan_again(const struct call *call, struct remote_transfer *transfer)
 {
 	const int64_t now = clock_ms(), asked = (int64_t)transfer->answer.retry_after * 1000;
@@ -242,7 +242,7 @@ static bool plan_again(const struct call *call, struct remote_transfer *transfer
 	return true;
 }
 
-/* Fill err with what has become of a request that has failed for good. Returns -errno. */
+/* Set err for a request that has finally failed. Returns -errno. */
 static int fail(struct call *call, const struct remote_transfer *transfer)
 {
 	if (transfer->outcome == REMOTE_NO_MEMORY) {
@@ -255,7 +255,7 @@ static int fail(struct call *call, const struct remote_transfer *transfer)
 	return -EIO;
 }
 
-/* curl has ended one. Returns 0 or -errno. */
+/* Handle the end of a transfer. Returns 0 or -errno. */
 static int settle(struct call *call, struct remote_transfer *transfer, CURLcode code)
 {
 	curl_multi_remove_handle(call->session->multi, transfer->easy);
@@ -268,8 +268,9 @@ static int settle(struct call *call, struct remote_transfer *transfer, CURLcode 
 		call->done++;
 		return 0;
 	}
-	/* What a redirect once led to may hold for a while only. It is no try that counts, and so
-	 * made once: another transfer may have been led there again meanwhile. */
+	/* A redirect's target may be valid for a limited time. Ask the original URL again, without
+	 * counting a try, but only once: another transfer may have stored the same target
+	 * meanwhile. */
 	if (transfer->direct && transfer->outcome != REMOTE_NO_MEMORY) {
 		forget_direct(call->http);
 		transfer->astray = true;
@@ -297,7 +298,7 @@ static int settle_ended(struct call *call)
 	return rc;
 }
 
-/* Begin what can be begun. Returns 0 or -errno. */
+/* Start all transfers that are due. Returns 0 or -errno. */
 static int start_waiting(struct call *call)
 {
 	const int64_t now = clock_ms();
@@ -313,13 +314,13 @@ static int start_waiting(struct call *call)
 	}
 	if (code == CURLE_OUT_OF_MEMORY)
 		return error_errno(call->err, ENOMEM);
-	/* A curl that lacks what is needed. */
+	/* This curl lacks a required option. */
 	return code == CURLE_OK ? 0
 				: error_set(call->err, EIO, ERROR_NO_OFFSET, "curl: %s",
 					    curl_easy_strerror(code));
 }
 
-/* How long there may be nothing to do unless bytes come, in milliseconds. */
+/* Longest sleep if no bytes arrive, in milliseconds. */
 static int idle_time(const struct call *call)
 {
 	const int64_t now = clock_ms();
@@ -426,8 +427,8 @@ struct remote_http *remote_http_open(const char *url, const atomic_bool *interru
 
 	if (syscall_filter_ends_network()) {
 		error_set(err, EACCES, ERROR_NO_OFFSET,
-			  "a URL is opened only by a mount that had something from one when it "
-			  "began");
+			  "this mount has no network access, because nothing in it came from a URL "
+			  "when it began");
 		return NULL;
 	}
 	http = new_http(url, interrupted);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_http.h - parts of a file that an HTTP server has.
+/* remote_http.h - requests for parts of a file on an HTTP server.
  *
- * 1. The first answer says how long the file is and which it is (ETag, else Last-Modified). Every
- *    later one has to say the same, or none of its bytes count. Some servers name neither.
- * 2. An answer that does not come, breaks off or is a 408, 429 or 5xx is asked for again, from
- *    where it broke off, a few times and with pauses. After that the server counts as gone: until
- *    it answers again, each request is made once.
- * 3. Redirects lead to http and https, and from https to https alone. Where they led is kept, until
- *    that does not answer any more. */
+ * 1. The first answer gives the size of the file and its identity (ETag, else Last-Modified). Every
+ *    later answer has to give the same, or its bytes are invalid. Some servers give no identity.
+ * 2. A request is repeated a few times, with pauses, if the answer does not come, breaks off or is
+ *    a 408, 429 or 5xx; a broken answer is continued. Then the server counts as gone, and until it
+ *    answers again, each request is made once.
+ * 3. Redirects lead to http and https, and from https to https alone. The target is kept until it
+ *    does not answer any more. */
 #ifndef FS_STORAGE_REMOTE_HTTP_H
 #define FS_STORAGE_REMOTE_HTTP_H
 
@@ -19,41 +19,41 @@
 struct error;
 struct remote_answer;
 
-/* So many requests of one call are under way at a time, and so many such calls. */
+/* Requests of one call, and calls for many ranges, that may be in progress at a time. */
 #define REMOTE_PARALLEL 8
 #define REMOTE_BATCHES	4
 
 struct remote_http; /* any thread may use it */
 
-/* Bytes that are wanted, at least one, and where they go. */
+/* A range of at least one byte, and the buffer for it. */
 struct remote_range {
 	uint64_t offset;
 	size_t length;
 	uint8_t *bytes;
 };
 
-/* Once, before there is another thread, and after the last. */
+/* Call once before other threads are started, and after the last has ended. */
 void remote_http_global_init(void);
 void remote_http_global_cleanup(void);
 
-/* The file at a URL with http or https. What is there of its first *n bytes comes into head, and
- * *n becomes how many these are. interrupted, which may be NULL, is borrowed: while it is true,
- * every call soon returns -EINTR. NULL with err set: EIO, EINVAL what organfs needs the server does
- * not do, EINTR, ENOMEM, EACCES syscall_filter_ends_network(). */
+/* Open the file at an http or https URL. head receives up to *n first bytes, and *n becomes their
+ * number. interrupted, which may be NULL, is borrowed: while it is true, all calls soon return
+ * -EINTR. NULL with err set: EIO; EINVAL if the server lacks a feature that organfs needs; EINTR;
+ * ENOMEM; EACCES if syscall_filter_ends_network(). */
 struct remote_http *remote_http_open(const char *url, const atomic_bool *interrupted, uint8_t *head,
 				     size_t *n, struct error *err);
 void remote_http_close(struct remote_http *http); /* NULL is fine */
 
-/* The first answer. */
+/* The first answer, which identifies the file. */
 const struct remote_answer *remote_http_identity(const struct remote_http *http);
 
-/* All bytes of n ranges, which lie in the file. Returns 0; -EINTR soon after *stop, which may be
- * NULL, became true; or -EIO or -ENOMEM with err set, ESTALE in err->code for a file that is not
- * the one of the first answer any more. */
+/* Fetch all bytes of n ranges, which lie within the file. Returns 0; -EINTR soon after *stop became
+ * true, which may be NULL; or -EIO or -ENOMEM with err set. err->code is ESTALE if the server has
+ * another file now. */
 int remote_http_get(struct remote_http *http, const struct remote_range *ranges, size_t n,
 		    const atomic_bool *stop, struct error *err);
 
-/* Is a call to end, whose stop may be NULL? */
+/* Should a call end? stop may be NULL. */
 bool remote_http_is_stopped(const struct remote_http *http, const atomic_bool *stop);
 
 #endif

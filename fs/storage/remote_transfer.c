@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a transfer may bring less than REMOTE_PROGRESS. */
+/* period over which REMOTE_PROGRESS is required */
 #define MINUTE_MS 60000
 
-#define CONNECT_S 15L /* a connection has to be made in that time */
-#define SILENCE_S 20L /* after so long without a byte an answer counts as broken off */
+#define CONNECT_S 15L /* longest time for a connection to be made */
+#define SILENCE_S 20L /* after so long without a byte the answer counts as broken off */
 
 #define REDIRECTS_MAX  8L
 #define HEADER_MAX     ((size_t)1 << 17)
@@ -35,8 +35,7 @@ __attribute__((format(printf, 3, 4))) static bool conclude(struct remote_transfe
 	return false;
 }
 
-/* Is the part in the answer the one that was asked for? Only the first request of a file may ask
- * for more than the file has. */
+/* Is it the requested part? Only a file's first request may exceed the end of the file. */
 static bool is_asked_for(const struct remote_transfer *transfer)
 {
 	const struct remote_answer *answer = &transfer->answer;
@@ -47,33 +46,32 @@ static bool is_asked_for(const struct remote_transfer *transfer)
 	       answer->last == (last < answer->total ? last : answer->total - 1);
 }
 
-/* Have all bytes come? begin() knows that those of the answer are all that were asked for. */
+/* Have all bytes arrived? begin() has checked that the answer has all requested bytes. */
 static bool is_whole(const struct remote_transfer *transfer)
 {
 	return transfer->begun &&
 	       transfer->got == transfer->answer.last - transfer->range->offset + 1;
 }
 
-/* Check the header of the answer, once, when its first byte comes. False: the bytes do not
- * count. */
+/* Check the answer's header when its first byte arrives. False: the bytes are invalid. */
 static bool begin(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
 	const struct remote_answer *answer = &transfer->answer;
 
 	if (answer->status != 206)
-		return false; /* remote_transfer_end() says why */
+		return false; /* remote_transfer_end() sets the reason */
 	if (answer->encoded)
 		return conclude(transfer, REMOTE_FAILED,
-				"the server sends the file in another coding");
+				"the server sends the file compressed (Content-Encoding)");
 	if (!answer->has_range)
 		return conclude(transfer, REMOTE_FAILED,
-				"the server does not say which bytes of how many it sends");
+				"the server's answer has no valid Content-Range");
 	if (http->is_known && !remote_answer_is_of(answer, &http->identity))
 		return conclude(transfer, REMOTE_CHANGED, changed);
 	if (!is_asked_for(transfer))
 		return conclude(transfer, REMOTE_FAILED,
-				"the server sends bytes %" PRIu64 "-%" PRIu64 ", asked for %" PRIu64
+				"the server sends bytes %" PRIu64 "-%" PRIu64 " instead of %" PRIu64
 				"-%" PRIu64,
 				answer->first, answer->last,
 				transfer->range->offset + transfer->got,
@@ -92,12 +90,12 @@ static size_t on_header(char *line, size_t one, size_t n, void *context)
 	struct remote_transfer *transfer = context;
 
 	(void)one;
-	/* Trailers say nothing about the bytes. */
+	/* Ignore trailers, which come after the bytes. */
 	if (!transfer->begun)
 		remote_answer_line(&transfer->answer, line, n);
 	if (transfer->answer.bytes <= HEADER_MAX)
 		return n;
-	conclude(transfer, REMOTE_FAILED, "the server's answer has a header without end");
+	conclude(transfer, REMOTE_FAILED, "the header of the server's answer is too long");
 	return 0;
 }
 
@@ -109,7 +107,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *context)
 	if (!transfer->begun && !begin(transfer))
 		return 0;
 	if (n > transfer->answer.last - transfer->range->offset - transfer->got + 1) {
-		conclude(transfer, REMOTE_FAILED, "the server sends more than was asked for");
+		conclude(transfer, REMOTE_FAILED, "the server sends more bytes than requested");
 		return 0;
 	}
 	memcpy(transfer->range->bytes + transfer->got, bytes, n);
@@ -118,19 +116,19 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *context)
 	return n;
 }
 
-/* Should the request end, because it brings no byte of the file or too few? A server that sends
- * other bytes, like the page of a redirect, is never silent: curl's own limit does not end it. */
+/* Should the request end, because it brings too few bytes of the file? curl's own limit does not
+ * notice a server that sends other bytes, such as the page of a redirect. */
 static bool is_in_vain(struct remote_transfer *transfer)
 {
 	const int64_t now = clock_ms();
 	const int64_t since =
 		transfer->progress > transfer->started ? transfer->progress : transfer->started;
 
-	/* Only the end of the answer is missing: see remote_transfer_end(). */
+	/* The bytes are complete, so remote_transfer_end() accepts them. */
 	if (is_whole(transfer))
 		return now - since >= REMOTE_PATIENCE_MS;
 	if (now - since >= REMOTE_PATIENCE_MS) {
-		conclude(transfer, REMOTE_AGAIN, "the server has sent nothing of the file for %d s",
+		conclude(transfer, REMOTE_AGAIN, "the server has sent no byte of the file for %d s",
 			 REMOTE_PATIENCE_MS / 1000);
 		return true;
 	}
@@ -146,7 +144,7 @@ static bool is_in_vain(struct remote_transfer *transfer)
 	return false;
 }
 
-/* curl calls this about once a second, and at every byte. */
+/* curl calls this about once a second, and whenever bytes arrive. */
 static int on_tick(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
 		   curl_off_t sent)
 {
@@ -175,7 +173,7 @@ static bool is_of_server(CURLcode code)
 	}
 }
 
-/* Set the outcome of an answer that is no part of the file. */
+/* Set the outcome for a status other than 206. */
 static void judge_status(struct remote_transfer *transfer)
 {
 	const unsigned status = transfer->answer.status;
@@ -201,7 +199,7 @@ void remote_transfer_end(struct remote_transfer *transfer, CURLcode code)
 		conclude(transfer, REMOTE_NO_MEMORY, "out of memory");
 		return;
 	}
-	/* All bytes are there: how the connection ended does not matter. */
+	/* All bytes have arrived, so it does not matter how the connection ended. */
 	if (is_whole(transfer)) {
 		transfer->outcome = REMOTE_DONE;
 		return;
@@ -220,17 +218,17 @@ void remote_transfer_end(struct remote_transfer *transfer, CURLcode code)
 			 transfer->curl_says[0] ? transfer->curl_says : curl_easy_strerror(code));
 }
 
-/* An option that requests can do without. */
+/* Ignore that curl lacks an option which is not required. */
 static CURLcode unless_lacking(CURLcode code)
 {
 	return code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
 }
 
-/* Set the options that all requests have in common. */
+/* Set the options common to all requests. */
 static CURLcode set_options(CURL *easy, const struct remote_http *http,
 			    struct remote_transfer *transfer)
 {
-	/* The curl command looks there, its library does not. */
+	/* The curl command evaluates this variable, libcurl does not. */
 	const char *certificates = secure_getenv("SSL_CERT_FILE");
 	CURLcode code = CURLE_OK;
 
@@ -246,7 +244,7 @@ static CURLcode set_options(CURL *easy, const struct remote_http *http,
 	    (long)(http->safe ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-	/* A name server that does not answer keeps no call from ending. */
+	/* Let calls end even if a name server does not answer. */
 	TRY(CURLOPT_QUICK_EXIT, 1L);
 #endif
 	if (certificates && certificates[0])

@@ -10,14 +10,14 @@
 struct view {
 	atomic_uint refs;
 	void *owned;
-	struct view_generator *generator; /* NULL: nothing has to be computed */
-	struct view *instead;		  /* NULL: there is no other way to the bytes */
-	struct view *other;		  /* whose memory this one shows; NULL: none */
+	struct view_generator *generator; /* NULL: no computed segments */
+	struct view *instead;		  /* see view_set_fallback(); NULL: none */
+	struct view *other;		  /* owner of memory in this view's segments; NULL: none */
 	uint64_t size;
 	size_t n;
 	struct view_piece {
-		uint64_t start;	 /* in the view */
-		size_t computed; /* segments before it that have to be computed */
+		uint64_t start;	 /* offset in the view */
+		size_t computed; /* number of computed segments before it */
 		struct segment segment;
 	} pieces[];
 };
@@ -116,7 +116,7 @@ bool view_is_computed(const struct view *view)
 	return view->generator != NULL;
 }
 
-/* The last segment that begins at or before offset. */
+/* Index of the last segment that begins at or before offset. */
 static size_t find_piece(const struct view *view, uint64_t offset)
 {
 	size_t low = 0, high = view->n;
@@ -132,7 +132,7 @@ static size_t find_piece(const struct view *view, uint64_t offset)
 	return low;
 }
 
-/* What begins in a segment at skip, in one file or in none. */
+/* The part of a segment after its first `skip` bytes that lies in one file or in none. */
 static struct extent extent_of(const struct segment *segment, uint64_t skip)
 {
 	struct extent extent = { .length = segment->length - skip };
@@ -275,7 +275,7 @@ struct backing *view_backing_at(const struct view *view, size_t n, uint64_t offs
 	return NULL;
 }
 
-/* The generator makes a segment whole. */
+/* The generator makes whole segments only. */
 static int read_computed(struct view *view, const struct view_piece *piece, char *bytes, size_t n,
 			 uint64_t offset, const atomic_bool *stop)
 {
@@ -316,7 +316,7 @@ static int read_piece(struct view *view, unsigned flags, const struct view_piece
 					stop);
 }
 
-/* Tell the generator what it will be asked for, from that piece on. */
+/* Announce the computed segments of a read to the generator. */
 static int prepare(struct view *view, size_t first, uint64_t end, const atomic_bool *stop)
 {
 	size_t computed = 0;

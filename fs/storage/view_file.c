@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A header that is larger is not compared: it would be read for each open(). */
+/* larger headers are not compared, since that costs a read for each open() */
 #define HEADER_MAX ((uint64_t)1 << 20)
 
-/* The segments of a view that may be a file: one extent, or bytes in memory and an extent. */
+/* an extent, or bytes in memory and an extent */
 #define SEGMENTS_MAX 2
 
 static bool is_header(struct backing *file, const struct segment *segment)
@@ -27,7 +27,7 @@ static bool is_header(struct backing *file, const struct segment *segment)
 	return same;
 }
 
-/* The file of an extent that ends with it, and begins where it begins in the view. */
+/* The file that ends with the segment's extent and has it at the same offset as the view. */
 static struct backing *file_of(const struct segment *segment, uint64_t start)
 {
 	uint64_t offset = segment->offset, length = segment->length;
@@ -42,8 +42,7 @@ static struct backing *file_of(const struct segment *segment, uint64_t start)
 		       : NULL;
 }
 
-/* The segments of the view into segments, if it may be a file. Returns how many, 0: it is none;
- * else *file is the one that it may be. */
+/* Get segments and file of a view that may equal a file. Returns the number of segments, or 0. */
 static size_t find_segments(const struct view *view, struct segment segments[SEGMENTS_MAX],
 			    struct backing **file)
 {

@@ -15,7 +15,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* Entries that are read at once. */
+/* entries read at a time */
 #define ENTRIES 512u
 
 struct zstd_seekable {
@@ -25,7 +25,7 @@ struct zstd_seekable {
 	uint32_t n;
 	uint64_t size;
 	struct frame {
-		uint64_t offset; /* in the file; that of frame n is where the table begins */
+		uint64_t offset; /* in the file; frame[n].offset is the begin of the table */
 		uint32_t sum;
 	} frame[];
 };
@@ -36,23 +36,23 @@ struct slot {
 	enum slot_state state;
 	uint64_t owner;
 	uint32_t number;
-	unsigned readers; /* that copy from it, so that it must stay */
-	uint64_t used;	  /* when, by the cache's clock */
+	unsigned readers; /* number of threads that copy from the slot, so that it must stay */
+	uint64_t used;	  /* time of the last use, by the cache's clock */
 	uint8_t *bytes;	  /* ZSTD_FRAME_BYTES; NULL: never used yet */
 };
 
-/* What decompressing a frame takes. */
+/* Decompression context and buffer. */
 struct tools {
 	ZSTD_DCtx *zstd;
-	uint8_t *packed; /* with room for any frame that is worth it */
+	uint8_t *packed; /* room for any frame that is valid */
 	size_t room;
 };
 
 struct zstd_cache {
 	atomic_uint refs;
 	atomic_uint_fast64_t owners;
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t freed; /* a slot is full, or a slot or tools have become free */
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t freed; /* a slot is filled, or a slot or tools became free */
 	uint64_t clock;
 	struct slot slots[ZSTD_CACHE_FRAMES];
 	struct tools tools[ZSTD_CACHE_BUSY_MAX];
@@ -99,10 +99,10 @@ static int read_all(int fd, void *bytes, size_t n, uint64_t offset, struct error
 	if (got == (ssize_t)n)
 		return 0;
 	return error_set(err, EIO, ERROR_NO_OFFSET, "%s",
-			 got < 0 ? strerror((int)-got) : "the file is shorter than it was");
+			 got < 0 ? strerror((int)-got) : "the file was truncated");
 }
 
-/* Where the table begins, and how many frames it tells of. */
+/* Find the begin of the table and its number of frames. */
 static int find_table(int fd, uint64_t file_size, uint64_t *start, uint32_t *n, struct error *err)
 {
 	uint8_t footer[ZSTD_SEEKABLE_FOOTER], head[ZSTD_SEEKABLE_TABLE_HEADER];
@@ -110,7 +110,7 @@ static int find_table(int fd, uint64_t file_size, uint64_t *start, uint32_t *n, 
 
 	if (file_size < ZSTD_SEEKABLE_TABLE_HEADER + ZSTD_SEEKABLE_FOOTER)
 		return error_set(err, EBADMSG, file_size,
-				 "the file ends before a table of frames could");
+				 "the file is too short for a table of frames");
 	if (read_all(fd, footer, sizeof(footer), file_size - sizeof(footer), err) < 0)
 		return -EIO;
 	if (load_u32(footer + 5) != ZSTD_SEEKABLE_FOOTER_MAGIC)
@@ -118,24 +118,23 @@ static int find_table(int fd, uint64_t file_size, uint64_t *start, uint32_t *n, 
 				 "the file does not end with a table of frames");
 	if (footer[4] != ZSTD_SEEKABLE_CHECKSUM_FLAG)
 		return error_set(err, EBADMSG, file_size - 5,
-				 "the table of frames has no checksums, or is of a kind that is "
-				 "not known");
+				 "the table of frames has no checksums, or an unknown format");
 	*n = load_u32(footer);
 	size = ZSTD_SEEKABLE_TABLE_HEADER + (uint64_t)*n * ZSTD_SEEKABLE_ENTRY +
 	       ZSTD_SEEKABLE_FOOTER;
 	if (*n > ZSTD_SEEKABLE_FRAMES_MAX || size > file_size)
 		return error_set(err, EBADMSG, file_size - sizeof(footer),
-				 "the table would be of %" PRIu32 " frames", *n);
+				 "a table of %" PRIu32 " frames is too long", *n);
 	*start = file_size - size;
 	if (read_all(fd, head, sizeof(head), *start, err) < 0)
 		return -EIO;
 	if (load_u32(head) != ZSTD_SEEKABLE_TABLE_MAGIC ||
 	    load_u32(head + 4) != size - ZSTD_SEEKABLE_TABLE_HEADER)
-		return error_set(err, EBADMSG, *start, "the table of frames does not begin here");
+		return error_set(err, EBADMSG, *start, "no table of frames begins here");
 	return 0;
 }
 
-/* Take up one entry: its frame begins where the one before it ends. */
+/* Parse entry i: frame i begins at the end of the frame before. */
 static int take_entry(struct zstd_seekable *frames, uint32_t i, const uint8_t *entry, uint64_t at,
 		      struct error *err)
 {
@@ -143,11 +142,11 @@ static int take_entry(struct zstd_seekable *frames, uint32_t i, const uint8_t *e
 	const bool last = i + 1 == frames->n;
 
 	if (packed == 0 || packed > ZSTD_compressBound(ZSTD_FRAME_BYTES))
-		return error_set(err, EBADMSG, at, "frame %" PRIu32 " would be %" PRIu32 " bytes",
-				 i, packed);
+		return error_set(err, EBADMSG, at,
+				 "frame %" PRIu32 " cannot have %" PRIu32 " bytes", i, packed);
 	if (holds == 0 || holds > ZSTD_FRAME_BYTES || (!last && holds != ZSTD_FRAME_BYTES))
 		return error_set(err, EBADMSG, at + 4,
-				 "frame %" PRIu32 " would hold %" PRIu32 " bytes and not %zu", i,
+				 "frame %" PRIu32 " holds %" PRIu32 " bytes instead of %zu", i,
 				 holds, ZSTD_FRAME_BYTES);
 	frames->frame[i + 1].offset = frames->frame[i].offset + packed;
 	frames->frame[i].sum = load_u32(entry + 8);
@@ -175,7 +174,7 @@ static int read_table(struct zstd_seekable *frames, uint64_t start, struct error
 	}
 	if (frames->frame[frames->n].offset != start)
 		return error_set(err, EBADMSG, start,
-				 "the frames would be %" PRIu64 " bytes, and the table begins here",
+				 "the frames are %" PRIu64 " bytes by the table, which begins here",
 				 frames->frame[frames->n].offset);
 	return 0;
 }
@@ -230,7 +229,7 @@ static size_t content_of(const struct zstd_seekable *frames, uint32_t number)
 							: ZSTD_FRAME_BYTES;
 }
 
-/* At most ZSTD_FRAME_BYTES come out, whatever the frame says of itself. */
+/* Decompress a frame, to at most ZSTD_FRAME_BYTES, whatever its header says. */
 static int decompress(const struct zstd_seekable *frames, uint32_t number, uint8_t *bytes,
 		      const struct tools *tools, struct error *err)
 {
@@ -250,12 +249,11 @@ static int decompress(const struct zstd_seekable *frames, uint32_t number, uint8
 				 ZSTD_getErrorName(got));
 	if (got != holds || (uint32_t)XXH64(bytes, got, 0) != frame->sum)
 		return error_set(err, EIO, frame->offset,
-				 "frame %" PRIu32 " holds other bytes than its checksum is of",
-				 number);
+				 "frame %" PRIu32 " does not match its checksum", number);
 	return 0;
 }
 
-/* With the lock held, as all that follow up to fill(). */
+/* This and the functions below, up to fill(), are called with the lock held. */
 static struct slot *find(struct zstd_cache *cache, uint64_t owner, uint32_t number)
 {
 	for (size_t i = 0; i < ZSTD_CACHE_FRAMES; i++) {
@@ -267,7 +265,7 @@ static struct slot *find(struct zstd_cache *cache, uint64_t owner, uint32_t numb
 	return NULL;
 }
 
-/* The slot that was used least lately, of those that no reader uses now. */
+/* The least recently used slot that no reader holds. */
 static struct slot *find_victim(struct zstd_cache *cache)
 {
 	struct slot *victim = NULL;
@@ -284,7 +282,7 @@ static struct slot *find_victim(struct zstd_cache *cache)
 	return victim;
 }
 
-/* ZSTD_CACHE_BUSY_MAX: none is free. */
+/* Index of free tools; ZSTD_CACHE_BUSY_MAX: none is free. */
 static size_t find_tools(const struct zstd_cache *cache)
 {
 	size_t i = 0;
@@ -307,8 +305,8 @@ static bool make_tools(struct tools *tools, struct slot *slot)
 	return tools->zstd && tools->packed && slot->bytes;
 }
 
-/* Make the frame in that slot, with those tools. The lock is let go meanwhile: several threads may
- * be in here, but never for the same frame. */
+/* Decompress a frame into the slot, with those tools. The lock is released meanwhile: threads may
+ * run concurrently, but never for the same frame. */
 static int fill(const struct zstd_seekable *frames, uint32_t number, struct slot *slot,
 		size_t tools, struct error *err)
 {
@@ -331,8 +329,8 @@ static int fill(const struct zstd_seekable *frames, uint32_t number, struct slot
 	return rc;
 }
 
-/* A slot that holds the frame, and stays until its readers are one fewer. NULL with *rc: a frame
- * that could not be made is tried anew the next time. */
+/* Get a slot that holds the frame, and count the caller as its reader. NULL with *rc set; a frame
+ * that failed is tried again next time. */
 static struct slot *take(const struct zstd_seekable *frames, uint32_t number, int *rc,
 			 struct error *err)
 {
@@ -356,7 +354,7 @@ static struct slot *take(const struct zstd_seekable *frames, uint32_t number, in
 	return slot;
 }
 
-/* n bytes at from of a frame's content. */
+/* Copy n bytes of a frame's content, from offset `from` on. */
 static int read_frame(const struct zstd_seekable *frames, uint32_t number, void *bytes, size_t n,
 		      size_t from, struct error *err)
 {
@@ -383,7 +381,8 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	uint8_t *to = bytes;
 
 	if (offset > frames->size || n > frames->size - offset)
-		return error_set(err, EIO, ERROR_NO_OFFSET, "there are not so many bytes in it");
+		return error_set(err, EIO, ERROR_NO_OFFSET,
+				 "the offset lies beyond the end of the content");
 	while (n) {
 		const size_t from = (size_t)(offset % ZSTD_FRAME_BYTES);
 		size_t part = ZSTD_FRAME_BYTES - from;
@@ -401,8 +400,8 @@ int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint
 	return 0;
 }
 
-/* Decompress the file's first bytes until there are n. -EBADMSG, without err: this decoder does not
- * take it. That of whole frames may, as it needs none of the memory that a frame asks for. */
+/* Decompress the first n bytes of the file. Returns -EBADMSG, without err, if the frame needs a
+ * larger window than this decoder allows; decompress() needs no window. */
 static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *bytes, size_t n,
 		  struct error *err)
 {
@@ -410,8 +409,8 @@ static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *
 	ZSTD_outBuffer out = { bytes, n, 0 };
 	uint64_t at = 0;
 
-	/* A frame asks for memory by itself, and may ask for more than it holds: a writer that did
-	 * not know the size takes that of its level. */
+	/* The frame header determines the decoder's memory. A writer that did not know the size
+	 * declares the window of its compression level, which may exceed the content. */
 	ZSTD_DCtx_setParameter(zstd, ZSTD_d_windowLogMax, 20);
 	while (out.pos < n && at < frames->frame[frames->n].offset) {
 		const uint64_t left = frames->frame[frames->n].offset - at;
@@ -428,7 +427,7 @@ static int stream(const struct zstd_seekable *frames, ZSTD_DCtx *zstd, uint8_t *
 				return -EBADMSG;
 		}
 	}
-	return out.pos == n ? 0 : error_set(err, EIO, 0, "frame 0 holds less than it should");
+	return out.pos == n ? 0 : error_set(err, EIO, 0, "frame 0 is shorter than the table says");
 }
 
 int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
@@ -456,14 +455,14 @@ int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint
 }
 
 struct zstd_writer {
-	int fd; /* -1: none yet */
+	int fd; /* -1: not begun */
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
 	size_t room;
-	size_t pending; /* bytes there that wait for the file */
-	size_t first;	/* bytes that the first frame holds */
-	uint64_t at;	/* where the next frame goes */
-	bool ended;	/* by a frame that is not full */
+	size_t pending; /* bytes in packed that wait for the file */
+	size_t first;	/* decompressed bytes of the first frame */
+	uint64_t at;	/* offset of the next frame */
+	bool ended;	/* a frame was shorter than ZSTD_FRAME_BYTES, so it is the last */
 	uint8_t *entries;
 	uint32_t n;
 	size_t entries_room;
@@ -479,7 +478,7 @@ struct zstd_writer *zstd_writer_new(int level)
 	writer->room = ZSTD_compressBound(ZSTD_FRAME_BYTES);
 	writer->packed = malloc(writer->room);
 	writer->zstd = ZSTD_createCCtx();
-	/* zstd -t checks the frames by their sums, and so does every decompression. */
+	/* Checksums let `zstd -t`, and every decompression, verify the frames. */
 	if (writer->packed && writer->zstd &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, level)) &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_checksumFlag, 1)))
@@ -513,7 +512,7 @@ static int enter(struct zstd_writer *writer, size_t packed, size_t holds, uint64
 	return 0;
 }
 
-/* The frame that is pending, if there is a file. */
+/* Write the pending frame, if the file has been set. */
 static int write_frame(struct zstd_writer *writer)
 {
 	int rc;

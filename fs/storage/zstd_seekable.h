@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zstd_seekable.h - bytes that are compressed on disk, and any of which can be read: the seekable
- * format of zstd.
+/* zstd_seekable.h - random access to compressed files in zstd's seekable format.
  *
  *	frame ... frame table
  *
@@ -27,20 +26,19 @@ struct error;
 #define ZSTD_SEEKABLE_ENTRY	    12u
 #define ZSTD_SEEKABLE_FOOTER	    9u
 
-/* A file of more is refused: 256 GiB of content, and 3 MB of memory for the table. */
+/* More frames are refused: the limit is 256 GiB of content, 3 MB of memory for the table. */
 #define ZSTD_SEEKABLE_FRAMES_MAX ((uint32_t)1 << 18)
 
-/* What a frame holds when it is decompressed; the last one of a file may hold less. */
+/* decompressed bytes of a frame; the last one of a file may have fewer */
 #define ZSTD_FRAME_BYTES ((size_t)1 << 20)
 
-/* What was decompressed lately, for all files of a mount together: never more than
- * ZSTD_CACHE_FRAMES frames, and never more than ZSTD_CACHE_BUSY_MAX being decompressed, however
- * many read. That is at most 26 MB, and nothing before the first read. The lock is never held while
- * something is read, decompressed or copied. */
+/* An LRU cache of decompressed frames, shared by all files of a mount: at most ZSTD_CACHE_FRAMES
+ * frames, and at most ZSTD_CACHE_BUSY_MAX concurrent decompressions, that is 26 MB; no memory
+ * before the first read. The lock is not held during a read, decompression or copy. */
 #define ZSTD_CACHE_FRAMES   16
 #define ZSTD_CACHE_BUSY_MAX 8
 
-struct zstd_cache; /* counted; any thread may use it */
+struct zstd_cache; /* reference-counted; any thread may use it */
 
 /* NULL: out of memory. */
 struct zstd_cache *zstd_cache_new(void);
@@ -49,47 +47,47 @@ void zstd_cache_unref(struct zstd_cache *cache); /* NULL is fine */
 
 struct zstd_seekable; /* immutable, any thread may use it */
 
-/* The file behind a descriptor, which is borrowed and has to stay; the cache gets a reference. The
- * table is read and checked, no frame is looked at. NULL with err set: EBADMSG with the place,
+/* Open the file of a descriptor, which is borrowed and has to stay open. The file takes a reference
+ * of the cache. The table is checked, frames are not. NULL with err set: EBADMSG with the offset,
  * EIO, ENOMEM. */
 struct zstd_seekable *zstd_seekable_open(int fd, struct zstd_cache *cache, struct error *err);
 void zstd_seekable_close(struct zstd_seekable *frames); /* NULL is fine */
 
-/* What the frames hold, in bytes. */
+/* Decompressed size in bytes. */
 uint64_t zstd_seekable_size(const struct zstd_seekable *frames);
 
-/* All n bytes at offset. Returns 0, or -EIO or -ENOMEM with err set; a frame that is not what the
- * table says is -EIO. */
+/* Read all n bytes at offset. Returns 0, or -EIO or -ENOMEM with err set; -EIO also for a frame
+ * that contradicts the table. */
 int zstd_seekable_read(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
 		       struct error *err);
 
-/* The same for bytes in the first ZSTD_SEEKABLE_PEEK, without the work of a whole frame, and so
- * without its checksum: for headers, before what comes after them is read. */
+/* Read bytes within the first ZSTD_SEEKABLE_PEEK without decompressing a whole frame, and therefore
+ * without verifying its checksum. For headers. */
 #define ZSTD_SEEKABLE_PEEK ((size_t)1 << 17)
 int zstd_seekable_peek(struct zstd_seekable *frames, void *bytes, size_t n, uint64_t offset,
 		       struct error *err);
 
 #define ZSTD_WRITE_LEVEL_MAX 22
 
-/* Writes such a file. The same bytes at the same level give the same file. */
+/* Writes such a file. Equal bytes and levels give equal files. */
 struct zstd_writer;
 
-/* Begin, at a zstd level from 1 to ZSTD_WRITE_LEVEL_MAX. From 0.6 MB of memory at level 1 to 18 MB
- * at level 19. NULL: out of memory. */
+/* Begin a file at a zstd level from 1 to ZSTD_WRITE_LEVEL_MAX. Needs 0.6 MB of memory at level 1,
+ * 18 MB at level 19. NULL: out of memory. */
 struct zstd_writer *zstd_writer_new(int level);
 void zstd_writer_free(struct zstd_writer *writer); /* NULL is fine */
 
-/* One more frame, of ZSTD_FRAME_BYTES, or of fewer if it is the last. The first one may come before
- * the file. Returns 0, -EFBIG, -ENOMEM or what the disk says. */
+/* Add a frame of ZSTD_FRAME_BYTES, or fewer if it is the last. The first frame may be added before
+ * zstd_writer_begin(). Returns 0, -EFBIG, -ENOMEM or an error of write(2). */
 int zstd_writer_add(struct zstd_writer *writer, const void *bytes, size_t n);
 
-/* After the first frame: would a file of it alone be more than 5 % smaller than its bytes? */
+/* After the first frame: would a file of this frame alone be over 5 % smaller than its content? */
 bool zstd_writer_is_worthwhile(const struct zstd_writer *writer);
 
-/* The empty file to write to, whose descriptor is borrowed. Returns 0 or what the disk says. */
+/* Set the empty file to write to, borrowed. Returns 0 or an error of write(2). */
 int zstd_writer_begin(struct zstd_writer *writer, int fd);
 
-/* After the last frame: the table. Returns the size of the file, or -errno. */
+/* Write the table after the last frame. Returns the size of the file, or -errno. */
 int64_t zstd_writer_finish(struct zstd_writer *writer);
 
 #endif

@@ -21,10 +21,10 @@ refused() {
 	! mountpoint -q "$MNT" || fail "$1 is mounted"
 }
 refused "$URL/none/m.gguf" 'does not answer requests for parts of a file \(ranges\)'
-refused "$URL/nowhere/m.gguf" 'which bytes'
-refused "$URL/packed/m.gguf" 'another coding'
+refused "$URL/nowhere/m.gguf" 'Content-Range'
+refused "$URL/packed/m.gguf" 'Content-Encoding'
 refused "$URL/shifted/m.gguf" 'sends bytes 65535-'
-refused "$URL/endless/m.gguf" 'more than was asked for'
+refused "$URL/endless/m.gguf" 'more bytes than requested'
 refused "$URL/growing/m.gguf" 'was changed'
 refused "$URL/trailing/m.gguf" 'broke off'
 refused "$URL/local/m.gguf" 'file'

@@ -140,5 +140,5 @@ until_true 60 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is 
 rm "$D/b.gguf"
 ! wait $reader || fail 'all of an adapter whose link is gone'
 grep -q 'Input/output error' "$TMP/said" || fail "$(cat "$TMP/said")"
-log_says 'b\.gguf: cannot be read: nothing leads'
+log_says 'b\.gguf: cannot be read: its file or link was removed'
 unmount_and_wait

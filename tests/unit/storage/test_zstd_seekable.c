@@ -248,27 +248,28 @@ static void a_wrong_table_is_refused_at_its_place(void **state)
 {
 	assert_table_refused(state, -1, 1, 0, -4, "does not end with a table");
 	assert_table_refused(state, -5, 1, 0, -5, "no checksums");
-	assert_table_refused(state, -5, 1, 0x84, -5, "of a kind");
+	assert_table_refused(state, -5, 1, 0x84, -5, "unknown format");
 	assert_table_refused(state, -9, 4, UINT32_MAX, -9, "of 4294967295 frames");
 	assert_table_refused(state, -9, 4, ZSTD_SEEKABLE_FRAMES_MAX + 1, -9, "frames");
-	assert_table_refused(state, -9, 4, 2, TABLE + 12, "does not begin here");
-	assert_table_refused(state, -9, 4, 4, TABLE - 12, "does not begin here");
-	assert_table_refused(state, TABLE, 4, 0, TABLE, "does not begin here");
-	assert_table_refused(state, TABLE + 4, 4, 46, TABLE, "does not begin here");
+	assert_table_refused(state, -9, 4, 2, TABLE + 12, "no table of frames begins here");
+	assert_table_refused(state, -9, 4, 4, TABLE - 12, "no table of frames begins here");
+	assert_table_refused(state, TABLE, 4, 0, TABLE, "no table of frames begins here");
+	assert_table_refused(state, TABLE + 4, 4, 46, TABLE, "no table of frames begins here");
 }
 
 static void a_wrong_entry_is_refused_at_its_place(void **state)
 {
 	const long second = TABLE + 8 + 12, third = second + 12;
 
-	assert_table_refused(state, second, 4, 0, second, "frame 1 would be 0 bytes");
-	assert_table_refused(state, second, 4, UINT32_MAX, second, "frame 1 would be 4294967295");
-	assert_table_refused(state, second, 4, 1000, TABLE, "the frames would be");
+	assert_table_refused(state, second, 4, 0, second, "frame 1 cannot have 0 bytes");
+	assert_table_refused(state, second, 4, UINT32_MAX, second,
+			     "frame 1 cannot have 4294967295");
+	assert_table_refused(state, second, 4, 1000, TABLE, "the frames are");
 	assert_table_refused(state, second + 4, 4, ZSTD_FRAME_BYTES - 1, second + 4,
-			     "frame 1 would hold 1048575 bytes");
-	assert_table_refused(state, second + 4, 4, ZSTD_FRAME_BYTES + 1, second + 4, "would hold");
-	assert_table_refused(state, third + 4, 4, 0, third + 4, "frame 2 would hold 0");
-	assert_table_refused(state, third + 4, 4, UINT32_MAX, third + 4, "frame 2 would hold");
+			     "frame 1 holds 1048575 bytes");
+	assert_table_refused(state, second + 4, 4, ZSTD_FRAME_BYTES + 1, second + 4, "holds");
+	assert_table_refused(state, third + 4, 4, 0, third + 4, "frame 2 holds 0");
+	assert_table_refused(state, third + 4, 4, UINT32_MAX, third + 4, "frame 2 holds");
 }
 
 static void a_file_that_was_cut_off_is_refused(void **state)
@@ -314,7 +315,7 @@ static void a_frame_that_is_not_what_the_table_says_cannot_be_read(void **state)
 
 	save_frames(state, "file", bytes, SIZE, 1);
 	spoil(state, TABLE + 8 + 8, 4, 0);
-	assert_first_frame_bad(state, "frame 0 holds other bytes");
+	assert_first_frame_bad(state, "frame 0 does not match");
 	save_frames(state, "file", bytes, SIZE, 1);
 	spoil(state, 5000, 8, 0);
 	assert_first_frame_bad(state, "frame 0");
