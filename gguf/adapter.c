@@ -12,7 +12,7 @@
 #define KEYS	  4u
 #define SIZE_MOST ((uint64_t)INT64_MAX)
 
-/* What is written is counted; where there is no memory yet, that is all. */
+/* Writes the header, or if bytes is NULL only computes its size. */
 struct header_writer {
 	uint8_t *bytes;
 	size_t n;
@@ -85,7 +85,7 @@ static float alpha_of(const struct adapter_target *targets, uint32_t n)
 	return n ? (float)targets[0].rank : 0;
 }
 
-/* The places are counted from the end of the header on yet. */
+/* Offsets of the places still count from the end of the header. */
 static void write_header(const char *architecture, uint32_t length,
 			 const struct adapter_target *targets, const struct adapter *adapter,
 			 struct header_writer *w)
@@ -108,7 +108,7 @@ static void write_header(const char *architecture, uint32_t length,
 	}
 }
 
-/* *at moves behind so many bytes and their padding. */
+/* Set *offset to *at and move *at behind size bytes and their padding. */
 static bool place(uint64_t *at, uint64_t size, uint64_t *offset)
 {
 	*offset = *at;

@@ -56,8 +56,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Copy name with each component that is all digits, and with after_underscore also digits that end
- * a component after '_', replaced by {n}. False if it does not fit. */
+/* Copy name with {n} for each component that consists of digits, and with after_underscore also for
+ * digits after '_' at the end of a component. False: too long. */
 static bool number_pattern(const char *name, size_t length, bool after_underscore,
 			   char out[PATTERN_MAX])
 {
@@ -99,7 +99,7 @@ static bool find_pattern(const char *pattern, enum organ_class *klass)
 	return row != NULL;
 }
 
-/* Try the pattern with what follows its last separator replaced by {s}. */
+/* Look the pattern up with {s} for the part after its last separator. */
 static bool find_word_pattern(const char *pattern, char separator, enum organ_class *klass)
 {
 	char word[PATTERN_MAX + 4];
@@ -134,7 +134,7 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && strncasecmp(text, word, length) == 0;
 }
 
-/* part begins with a small letter, which is looked for first: most places have another. */
+/* Comparing the first letter, a small one, first skips most positions quickly. */
 static bool contains(const char *text, size_t length, const char *part)
 {
 	const size_t n = strlen(part);
@@ -166,7 +166,7 @@ static bool begins_with(const char *name, size_t length, const char *start)
 	return length >= n && memcmp(name, start, n) == 0;
 }
 
-/* A codec of sound, less the transformers in it: its stages are neither layers nor blocks. */
+/* An audio codec, without its transformers: its stages are neither layers nor blocks. */
 static bool is_codec(const char *name, size_t length)
 {
 	return begins_with(name, length, "a.seanet.") ||
@@ -175,8 +175,8 @@ static bool is_codec(const char *name, size_t length)
 		!begins_with(name, length, "a.gen.wav.tfm.blk."));
 }
 
-/* For names of other ecosystems (Hugging Face, diffusers, whisper): the first rule that applies.
- * Words of one part are matched whole, so that "fln" is no norm. */
+/* Classify a name of another ecosystem (Hugging Face, diffusers, whisper) by the first rule that
+ * applies. Words are matched whole, so that "fln" is not taken for a norm. */
 static enum organ_class guess_class(const char *name, size_t length)
 {
 	static const struct {
@@ -230,7 +230,7 @@ static enum organ_class guess_class(const char *name, size_t length)
 	return CLASS_OTHER;
 }
 
-/* The class of a name that is in the table, with or without the ending of a parameter. */
+/* The class of a name in the table, with or without a parameter's suffix. */
 static bool find_class(const char *name, size_t length, enum organ_class *klass)
 {
 	static const char *const endings[] = { ".weight", ".bias", ".scale", ".input_scale",
@@ -258,7 +258,7 @@ enum organ_class anatomy_class(const char *name, size_t length)
 
 	if (ends_with(name, length, ".lora_a") || ends_with(name, length, ".lora_b"))
 		return CLASS_ADAPTERS;
-	/* Tensors of an importance matrix, whatever they are about. */
+	/* Tensors of an importance matrix. */
 	if (ends_with(name, length, ".in_sum2") || ends_with(name, length, ".counts"))
 		return CLASS_OTHER;
 	if (find_class(name, length, &klass))
@@ -267,7 +267,7 @@ enum organ_class anatomy_class(const char *name, size_t length)
 	return klass != CLASS_NORM && is_codec(name, length) ? CLASS_OTHER : klass;
 }
 
-/* "ffn_up.3": one expert of a block, as early conversions have them apart. */
+/* "ffn_up.3": an expert as a tensor of its own, as early conversions have it. */
 static bool is_single_expert(const char *name, size_t length)
 {
 	static const char *const parts[] = { "ffn_up.", "ffn_down.", "ffn_gate." };
@@ -327,7 +327,7 @@ enum tensor_kind anatomy_kind_in(enum organ_class klass, const char *name, size_
 	case CLASS_EMBED:
 		if (contains(name, length, "norm"))
 			return KIND_NORM;
-		/* Factors of the rotation are no weights. */
+		/* Factors of rotary embeddings are not weights. */
 		return contains(name, length, "rope_f") ? KIND_OTHER : KIND_EMBEDDING;
 	default:
 		return KIND_OTHER;
@@ -339,8 +339,8 @@ enum tensor_kind anatomy_kind(const char *name, size_t length)
 	return anatomy_kind_in(anatomy_class(name, length), name, length);
 }
 
-/* The containers of blocks. Diffusion models have theirs at the start of a name; those that are
- * apart stand beside others with the same numbers and parts, so that the role tells them. */
+/* Containers of blocks. Those of diffusion models begin the name. If apart is set, the model has
+ * other containers with the same numbers and parts, so the role includes the container. */
 static const struct {
 	const char *mark;
 	bool apart;
@@ -363,14 +363,14 @@ static const struct {
 
 _Static_assert(sizeof(marks) / sizeof(marks[0]) <= ANATOMY_BLOCK_KINDS, "kinds of blocks");
 
-/* Where a name says its block: "MARK.N.", and the parts of that. */
+/* The place of the block in a name: "MARK.N.". */
 struct block_name {
 	size_t start, digits, end;
 	unsigned kind; /* index in marks */
 	int32_t number;
 };
 
-/* Find the mark of a block. False: there is none. */
+/* Find the container of a block. False: none. */
 static bool find_mark(const char *name, size_t length, struct block_name *block)
 {
 	size_t i = 0;
@@ -383,7 +383,7 @@ static bool find_mark(const char *name, size_t length, struct block_name *block)
 		}
 	}
 	while (i < length && !begins_with(name + i, length - i, marks[0].mark)) {
-		/* The next component: "v.blk.3.", "a.gen.wav.tfm.blk.3.". */
+		/* Skip a component, as in "v.blk.3.", "a.gen.wav.tfm.blk.3.". */
 		while (i < length && name[i] != '.')
 			i++;
 		i++;
@@ -392,7 +392,7 @@ static bool find_mark(const char *name, size_t length, struct block_name *block)
 	return i < length;
 }
 
-/* Find the block and its number. False: there is none. */
+/* Find the block and its number. False: none. */
 static bool find_block(const char *name, size_t length, struct block_name *block)
 {
 	uint64_t number = 0;
@@ -443,7 +443,7 @@ static bool is_plain(char c)
 	       c == '-' || c == '+' || c == '.';
 }
 
-/* One byte of a name, encoded where it has to be. Returns the bytes written, 1 or 3. */
+/* Encode one byte of a name if necessary. Returns the number of bytes written, 1 or 3. */
 static size_t encode_byte(char c, bool first, char *out)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -461,7 +461,7 @@ static size_t encode_byte(char c, bool first, char *out)
 void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		       char out[ANATOMY_NAME_MAX + 1])
 {
-	/* '~' never comes out of the encoding, so a closed name meets no other. */
+	/* The encoding never produces '~', so a cut name cannot equal another one. */
 	const size_t hash_size = 1 + 32;
 	const XXH128_hash_t hash = XXH3_128bits(name, length);
 	size_t n = 0, cut = 0;
@@ -480,7 +480,7 @@ void anatomy_file_name(const char *name, size_t length, enum anatomy_form form,
 		}
 		n += encode_byte(c, i == 0, out + n);
 	}
-	/* A '%' alone is no encoded byte, so the empty name is unique too. */
+	/* The encoding never produces a lone '%', so the NAME of the empty name is unique too. */
 	if (n == 0)
 		out[n++] = '%';
 	out[n] = '\0';
@@ -502,7 +502,7 @@ void anatomy_role(const char *name, size_t length, char out[ANATOMY_NAME_MAX + 1
 	anatomy_file_name(without, n + length - block.end, NAME_SHORT, out);
 }
 
-/* A name less its block and a final ".weight": what comes before and after. */
+/* The parts of a name before and after the block, without a final ".weight". */
 struct halves {
 	const char *before, *after;
 	size_t n_before, n_after;
@@ -528,7 +528,7 @@ bool anatomy_same_role(const char *a, size_t a_length, const char *b, size_t b_l
 	       memcmp(x.after, y.after, x.n_after) == 0;
 }
 
-/* Does a tensor of that name go to CLASS/NAME? */
+/* Does a tensor with that name belong to CLASS/NAME? */
 static bool belongs_to(const char *tensor, size_t length, const char *name, enum organ_class klass)
 {
 	char file[ANATOMY_NAME_MAX + 1];
@@ -557,7 +557,7 @@ size_t anatomy_added(const char *tensor, size_t length, const char *name, enum o
 		return length;
 	if (!find_block(tensor, length, &block) || strlen(name) < block.digits)
 		return 0;
-	/* NAME has the same bytes up to the number, with '_' for '.'. */
+	/* Up to the number NAME has the same bytes, with '_' for '.'. */
 	while (is_digit(name[block.digits + digits]) && digits < 10)
 		number = number * 10 + (uint64_t)(name[block.digits + digits++] - '0');
 	if (digits == 0 || number > INT32_MAX)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first one has room for a few names, as many arenas hold no more; each after it for twice as
- * many, up to the most. */
+/* The first chunk has room for a few names, enough for many arenas; each further one has twice the
+ * room, up to CHUNK_MOST. */
 #define CHUNK_FIRST ((size_t)128)
 #define CHUNK_MOST  ((size_t)32768)
 
@@ -18,7 +18,7 @@ struct chunk {
 };
 
 struct arena {
-	struct chunk *chunks; /* the first is the one being filled */
+	struct chunk *chunks; /* the first one is being filled */
 };
 
 struct arena *arena_new(void)

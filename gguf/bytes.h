@@ -32,7 +32,7 @@ static inline uint64_t load_u64(const void *p)
 	return le64toh(v);
 }
 
-/* The stores return the byte after what they wrote. */
+/* The stores return a pointer to the byte after the stored ones. */
 static inline uint8_t *store_u32(uint8_t *p, uint32_t v)
 {
 	v = htole32(v);
@@ -54,8 +54,8 @@ static inline uint8_t *store_bytes(uint8_t *p, const void *bytes, size_t n)
 	return p + n;
 }
 
-/* a + b, a * b and the next multiple of align (a power of two) at or after a, into *out.
- * False, with *out unspecified, where the result does not fit. */
+/* Set *out to a + b, a * b, or a rounded up to a multiple of align, a power of two. False, with
+ * *out unspecified, on overflow. */
 __attribute__((warn_unused_result)) static inline bool add_u64(uint64_t a, uint64_t b,
 							       uint64_t *out)
 {

@@ -17,7 +17,7 @@
 
 #define PREFIX "direction."
 
-/* Parts of a block that write to the residual stream, and their biases. */
+/* Tensors of a block that write to the residual stream, without ".weight" or ".bias". */
 static const struct {
 	const char *part;
 	bool by_row;
@@ -28,7 +28,7 @@ static const struct {
 	{ "ffn_down_shexp.weight", false }, { "ssm_out.weight", false },
 };
 
-/* A number as it is printed, without zeros before it. */
+/* direction.N, with N in plain decimal form. */
 static bool is_direction(const struct gguf_tensor *tensor)
 {
 	const size_t n = strlen(PREFIX);
@@ -108,7 +108,7 @@ int control_vector_check(const struct gguf *vector, const struct source *source,
 	return rc;
 }
 
-/* The number of the direction that is taken out of a tensor; -1: none is. */
+/* Number of the direction for a tensor; -1: none. */
 static int32_t direction_of(const char *name, size_t length, bool *by_row)
 {
 	static const char embedding[] = "token_embd.weight";

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* control_vector.h - a control vector as a GGUF, as llama.cpp's cvector-generator and repeng write
- * it: general.architecture is "controlvector", and each tensor is direction.N, F32, which llama.cpp
- * adds to the output of block N. A direction has a value for each channel of the residual stream;
- * here it may have several rows of them, which together span a subspace.
+/* control_vector.h - control vectors as GGUF files, in the format of llama.cpp's cvector-generator
+ * and repeng: general.architecture is "controlvector", and each tensor direction.N (F32) is added
+ * by llama.cpp to the output of block N. A direction has a value for each channel of the residual
+ * stream; here it may have several rows, which span a subspace.
  *
- * A direction is taken out of the tensors that write to the residual stream: of blocks those in
- * which channels are rows, in their biases and in token embeddings a row has all channels. */
+ * A direction is projected out of the tensors that write to the residual stream: the block tensors
+ * whose rows are channels, their biases, and token embeddings, each row of which contains all
+ * channels. */
 #ifndef GGUF_CONTROL_VECTOR_H
 #define GGUF_CONTROL_VECTOR_H
 
@@ -18,28 +19,29 @@ struct gguf_tensor;
 struct organ;
 struct source;
 
-/* So many rows a direction may have. */
+/* most rows of a direction */
 #define CONTROL_VECTOR_ROWS_MAX 64u
 
-/* A direction may have so many values, and a row of a tensor, times the rows of the direction. As
- * many floats are in memory. */
+/* Most values of a direction, and most values of a tensor's row times rows of the direction, as so
+ * many floats are held in memory. */
 #define CONTROL_VECTOR_VALUES_MAX ((uint64_t)1 << 20)
 
-/* Is the first tensor of the file a direction? */
+/* Is the first tensor of the file named direction.N? */
 bool control_vector_is(const struct gguf *gguf);
 
-/* Has the file nothing but directions with rows of one length, all values finite and no row zeros?
- * source has its bytes. Returns 0, or with err set -EINVAL or -EIO. */
+/* Check that the file contains only directions, of equal row length, without values that are not
+ * finite and without rows of zeros. source has the file's bytes. Returns 0, or -EINVAL or -EIO with
+ * err set. */
 int control_vector_check(const struct gguf *vector, const struct source *source, struct error *err);
 
-/* The direction that is taken out of a model's tensor with that name: direction.N of block N,
- * direction.0 of the token embedding. *by_row: a row of the tensor has all channels. NULL: the
- * tensor does not write to the residual stream, or the file has no such direction. Borrowed. */
+/* The direction for the model's tensor with that name: direction.N for block N, direction.0 for the
+ * token embedding. *by_row: each row of the tensor contains all channels. Borrowed. NULL: the
+ * tensor does not write to the residual stream, or the file lacks the direction. */
 const struct gguf_tensor *control_vector_direction(const struct gguf *vector, const char *name,
 						   size_t length, bool *by_row);
 
-/* Can that direction of a checked file be taken out of that organ, whose name is the one that
- * counts? Returns 0, or -EINVAL with err set. */
+/* Check that the direction, of a checked file, fits the shape and the name of the organ. Returns 0,
+ * or -EINVAL with err set. */
 int control_vector_fits(const struct gguf_tensor *direction, const struct organ *organ, bool by_row,
 			struct error *err);
 

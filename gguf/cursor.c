@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Small enough to stay in the second-level cache, large enough that reads are few. */
+/* fits into the second-level cache, and makes reads few */
 #define WINDOW (CURSOR_TAKE_MAX * 4)
 
-/* The headers of most organ files are shorter. */
+/* longer than the headers of most organ files */
 #define WINDOW_SHORT ((size_t)512)
 
 static int memory_read_at(void *context, void *bytes, size_t n, uint64_t offset)
@@ -57,7 +57,7 @@ void cursor_release(struct cursor *cursor)
 	cursor->window = NULL;
 }
 
-/* At least needed bytes, which are there. */
+/* Make at least `needed` bytes available, which exist in the source. */
 static int fill(struct cursor *cursor, size_t needed)
 {
 	const uint64_t left = cursor_left(cursor);

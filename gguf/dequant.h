@@ -9,16 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Are there values in blocks of this type? Not in those of unknown types, and not in Q8_1, which
- * holds activations. */
+/* Is there a decoder for the type? Not for unknown types and Q8_1, which holds activations. */
 bool dequant_supported(uint32_t type);
 
-/* Decode n consecutive blocks to n * block_elements floats. The type is supported; bytes need no
- * alignment. */
+/* Decode n blocks to n * block_elements floats. The type is supported; bytes may be unaligned. */
 void dequant_blocks(uint32_t type, const void *bytes, uint64_t n, float *out);
 
-/* Decode count elements, of which skip precede them in the first block (skip < block_elements).
- * bytes are the blocks that hold them, from the first one's start. */
+/* Decode count elements after the first `skip` ones (skip < block_elements). bytes points to the
+ * first of the blocks that contain them. */
 void dequant_range(uint32_t type, const void *bytes, uint64_t skip, uint64_t count, float *out);
 
 #endif

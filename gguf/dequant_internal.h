@@ -25,17 +25,16 @@ static inline uint32_t bits_of_float(float value)
 	return bits;
 }
 
-/* IEEE binary16 at any address, converted as ggml does (ggml-impl.h): a signalling NaN becomes
- * quiet in the product, and no operand is a subnormal float, with which many processors are
- * slow. */
+/* Load an IEEE binary16 from any address, converted as ggml does (ggml-impl.h): the product makes a
+ * signalling NaN quiet, and no operand is subnormal, which would be slow on many processors. */
 static inline float load_half(const uint8_t *bytes)
 {
 	const uint32_t half = load_u16(bytes), magnitude = half & 0x7fff;
-	/* Above 0.5 come the ten bits of mantissa, as multiples of 2^-24. */
+	/* The sum puts the ten mantissa bits above 0.5, as multiples of 2^-24. */
 	const float small = float_of_bits(0x3f000000 | magnitude) - 0.5f;
-	/* 224 more in the exponent keep infinities and NaNs; numbers need 112 of them. */
+	/* Adding 224 to the exponent keeps infinities and NaNs; numbers need 112 of it. */
 	const float large = float_of_bits((224u << 23) + (magnitude << 13)) * 0x1p-112f;
-	/* Not ?:, of which compilers make a branch around the arithmetic and then no vectors. */
+	/* For ?: compilers emit a branch around the arithmetic and then no vectors. */
 	const uint32_t subnormal = -(uint32_t)(magnitude < 0x0400);
 
 	return float_of_bits((bits_of_float(small) & subnormal) |
@@ -67,8 +66,9 @@ static inline float ue4m3_scale(uint8_t x)
 	return 0.5f * ((1 + (float)mantissa / 8) * float_of_bits((uint32_t)(exponent + 120) << 23));
 }
 
-/* Eight scales and eight minima of six bits in twelve bytes: the first four of each are the low
- * bits of bytes 0 to 3 and 4 to 7, whose top two bits belong to the last four. */
+/* Six-bit scales and minima, eight of each, in twelve bytes. The first four scales and minima are
+ * the low bits of bytes 0 to 3 and 4 to 7; the top two bits of these bytes belong to the last
+ * four. */
 static inline void six_bits(const uint8_t *s, int g, int *scale, int *low)
 {
 	if (g < 4) {

@@ -16,7 +16,7 @@ static uint64_t alignment_of(const struct gguf *whole, uint32_t number)
 	return number == 0 ? whole->alignment : SHARD_ALIGNMENT;
 }
 
-/* Which tensors go into which shard. */
+/* Assign the tensors to shards. */
 static int find_parts(const struct gguf *whole, uint64_t most, struct division *division)
 {
 	struct divide_part *part = NULL;
@@ -42,7 +42,7 @@ static int find_parts(const struct gguf *whole, uint64_t most, struct division *
 	return 0;
 }
 
-/* There is room for it: see allocate(). */
+/* allocate() has reserved room for all pieces. */
 static void add(struct divide_part *part, enum divide_kind kind, uint64_t offset, uint64_t length)
 {
 	if (length == 0)
@@ -66,7 +66,8 @@ static size_t infos_size(const struct gguf *whole, const struct divide_part *par
 	return size;
 }
 
-/* A tensor and its padding each; preamble, entries of the metadata, keys with infos, padding. */
+/* Two pieces per tensor (data, padding), and preamble, metadata entries, keys and infos,
+ * padding. */
 static int allocate(const struct gguf *whole, struct divide_part *part, uint32_t number)
 {
 	const size_t pieces = 2 * (size_t)part->n_tensors + 3 + (number == 0 ? whole->n_kv : 0);
@@ -105,7 +106,7 @@ static bool store_infos(const struct gguf *whole, const struct divide_part *part
 	return true;
 }
 
-/* The first shard has the metadata, but for what it says of another division. */
+/* Copy the metadata to the first shard, without keys about an earlier split. */
 static uint64_t add_metadata(const struct gguf *whole, struct divide_part *part)
 {
 	uint64_t start = SHARD_PREAMBLE, entries = 0;
@@ -191,7 +192,8 @@ int divide_build(const struct gguf *whole, uint64_t most, struct division *divis
 		return 0;
 	divide_release(division);
 	return error_set(err, -rc, ERROR_NO_OFFSET, "%s",
-			 rc == -EOVERFLOW ? "this would be too many shards, or too large ones"
+			 rc == -EOVERFLOW
+				 ? "the split would have too many shards, or too large ones"
 			 : rc == -ENOTSUP ? "GGUF version 1 cannot be split"
 			 : rc == -EINVAL  ? "a model without tensors cannot be split"
 					  : "out of memory");

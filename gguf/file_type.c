@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Parts of names. */
+/* Parts of names of tensors that are not quantised. */
 static const char *const not_quantised[] = {
 	"_norm.weight",
 	"ffn_gate_inp.weight",
@@ -71,7 +71,7 @@ bool file_type_is_end(const char *name, size_t length)
 
 bool file_type_of(uint32_t type, uint32_t *file_type)
 {
-	/* One more than the number, as 0 is that of F32. */
+	/* File type plus one, by tensor type; 0: none. */
 	static const uint8_t numbers[GGML_TYPES] = {
 		[GGML_F32] = 1,	     [GGML_F16] = 2,	 [GGML_Q4_0] = 3,     [GGML_Q4_1] = 4,
 		[GGML_Q8_0] = 8,     [GGML_Q5_0] = 9,	 [GGML_Q5_1] = 10,    [GGML_Q2_K] = 11,

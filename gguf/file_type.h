@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* file_type.h - the tensors that llama-quantize quantises, and general.file_type, the number by
- * which llama.cpp names a model after the type of most of them. Sources:
- * tensor_allows_quantization() in llama-quant.cpp, enum llama_ftype in llama.h, and the guess of
- * llama_model_loader for a model without the key. */
+/* file_type.h - the tensors that llama-quantize quantises, and general.file_type, llama.cpp's
+ * number for a model whose tensors mostly have one type. Sources: tensor_allows_quantization() in
+ * llama-quant.cpp, enum llama_ftype in llama.h, and llama_model_loader's guess for a model without
+ * the key. */
 #ifndef GGUF_FILE_TYPE_H
 #define GGUF_FILE_TYPE_H
 
@@ -12,14 +12,13 @@
 
 #define FILE_TYPE_KEY "general.file_type"
 
-/* Does llama-quantize quantise a tensor of that name with so many axes? */
+/* Does llama-quantize quantise a tensor with that name and number of axes? */
 bool file_type_counts(const char *name, size_t length, uint32_t dims);
 
-/* Is it the token embedding or the output head, which have types of their own in most models? */
+/* Is it the token embedding or the output head, which have other types in most models? */
 bool file_type_is_end(const char *name, size_t length);
 
-/* The number for a model of tensors of that type of ggml: of Q4_K that of Q4_K_M, and so on. False:
- * llama.cpp has none. */
+/* The file type for a ggml type: for Q4_K that of Q4_K_M, and so on. False: llama.cpp has none. */
 bool file_type_of(uint32_t type, uint32_t *file_type);
 
 #endif

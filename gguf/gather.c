@@ -22,7 +22,7 @@ struct gguf *gather_read_lent(const struct source *source, bool *packed, struct 
 	return whole ? whole : gguf_read_header(source, err);
 }
 
-/* All of a GGUF with one tensor but what it says of that. NULL: out of memory. */
+/* A GGUF with one tensor, whose properties are not set. NULL: out of memory. */
 static struct gguf *new_gguf(const struct organ *organ)
 {
 	struct gguf *gguf = calloc(1, sizeof(*gguf));
@@ -81,13 +81,14 @@ struct gguf *gather_read_organ(const struct source *source, const char *name, ui
 	return gguf;
 }
 
-/* Bytes of the tensor in its organ. Of the last one, if its type is unknown, only that tells. */
+/* Size of the tensor in its organ. If the header does not know the size of the last tensor, of an
+ * unknown type, the organ's counts. */
 static uint64_t size_of(const struct gguf_tensor *info, const struct gguf *file)
 {
 	return info->size || type_find(info->type) ? info->size : file->tensors[0].size;
 }
 
-/* Is every tensor of the header there as it says, and no other? */
+/* Does each file agree with its tensor in the header, without missing or further ones? */
 static bool is_as_listed(const struct gguf *const *files, uint32_t n)
 {
 	const struct gguf *header = files[0];
@@ -107,12 +108,12 @@ static bool is_as_listed(const struct gguf *const *files, uint32_t n)
 	return true;
 }
 
-/* How far the file that is made and its header have been gone through. */
+/* Offsets up to which the result and the header have been processed. */
 struct position {
 	uint64_t file, header;
 };
 
-/* What of the header lies before that byte of the file. */
+/* Add the header's bytes from the current position to `end` of the result. */
 static void add_between(struct join *join, struct position *at, uint64_t end,
 			const struct gather_header *header)
 {
@@ -123,7 +124,7 @@ static void add_between(struct join *join, struct position *at, uint64_t end,
 	at->file = end;
 }
 
-/* The file that was taken apart. Of tensors that share bytes the first one's count. */
+/* Plan a copy of the original file. If tensors share bytes, those of the first count. */
 static void build(const struct gguf *const *files, const struct gather_header *header,
 		  struct join *join)
 {
@@ -182,9 +183,9 @@ int gather_join(const struct gguf *const *files, uint32_t n, const struct gather
 	if (is_as_listed(files, n))
 		return join_as_listed(files, header, join, err);
 	if (files[0] && files[0]->version == 1)
-		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
-				 "of GGUF version 1 every organ has to be there, as the header "
-				 "lists it");
+		return error_set(
+			err, ENOTSUP, ERROR_NO_OFFSET,
+			"GGUF version 1: all organs have to exist as the header lists them");
 	shards = calloc(n, sizeof(const struct gguf *));
 	if (!shards)
 		return error_errno(err, ENOMEM);

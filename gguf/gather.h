@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* gather.h - the GGUF that organ files are together, with the header that lists them: the reverse
- * of taking a model apart. Reads headers, never tensors; writes nothing.
+/* gather.h - the plan for joining organ files to a GGUF by means of a header: the reverse of taking
+ * a model apart. Reads headers only, writes nothing.
  *
- * The header (HEADER_FILE beside the organs' directories) is the model's file without the bytes of
- * its tensors. Where every organ is what the header says of it, the file is the one that was taken
- * apart, byte for byte, whatever lies between its tensors. Where one is of another type or shape,
- * is missing, or is not in the header, the file is laid out as that of a split model (join.h). */
+ * The header (HEADER_FILE beside the organs' directories) is the model's file without the data of
+ * its tensors. If the organs are exactly those that the header lists, the result equals the model
+ * that was taken apart, byte for byte, even between tensors. If an organ has another type or shape,
+ * is missing or is not in the header, the result has the layout of a joined split model
+ * (join.h). */
 #ifndef GGUF_GATHER_H
 #define GGUF_GATHER_H
 
@@ -19,25 +20,25 @@ struct source;
 
 #define HEADER_FILE "header.gguf"
 
-/* A file that is to lend its header: a header, or the whole GGUF that it is of. *packed says which,
- * true for a header; one that can be read as a whole is taken for that. NULL with err set: as
+/* Read a file that provides the header: such a header, for which *packed is true, or a whole GGUF.
+ * A file that parses as a whole GGUF counts as one. NULL with err set: errors of
  * gguf_read_header(). */
 struct gguf *gather_read_lent(const struct source *source, bool *packed, struct error *err);
 
-/* An organ file as a GGUF of one tensor, of that name; NULL: of its own. NULL with err set: as
- * organ_parse(). */
+/* Read an organ file as a GGUF with one tensor, of that name, or if name is NULL, its own. NULL
+ * with err set: errors of organ_parse(). */
 struct gguf *gather_read_organ(const struct source *source, const char *name, uint32_t length,
 			       struct error *err);
 
-/* What a header's bytes are: the file's size; packed: without those of the tensors. */
+/* size: bytes of the file that provides the header; packed: it lacks the tensors' data. */
 struct gather_header {
 	uint64_t size;
 	bool packed;
 };
 
-/* Join n files: the header, whose tensors are the files after it in their order, and perhaps
- * organs that it does not list. NULL for each that is missing, the header too. As join_build(),
- * with these as its shards. */
+/* Join n files: the header, then its tensors in their order, then organs that the header does not
+ * list. NULL stands for a missing file, also for the header. Results and errors as for
+ * join_build(), with the files as shards. */
 int gather_join(const struct gguf *const *files, uint32_t n, const struct gather_header *header,
 		struct join *join, struct error *err);
 

@@ -14,7 +14,7 @@
 #define TYPE	  "imatrix"
 #define SUMS	  ".in_sum2"
 #define COUNTS	  ".counts"
-#define NAME_MOST 63u /* bytes of a tensor's name in ggml, which cuts longer ones off */
+#define NAME_MOST 63u /* ggml cuts longer names */
 
 int importance_check(const struct gguf *matrix, const struct source *source, struct error *err)
 {
@@ -81,7 +81,7 @@ static int check_shapes(const struct source *source, const struct gguf_tensor *s
 	return 0;
 }
 
-/* n values of a tensor from number first on, which are finite and not negative. */
+/* Read n values from value `first` on; all have to be finite and not negative. */
 static int read_values(const struct source *source, const struct gguf_tensor *tensor,
 		       uint64_t first, uint64_t n, float *values, struct error *err)
 {
@@ -108,7 +108,7 @@ static int read_values(const struct source *source, const struct gguf_tensor *te
 	return 0;
 }
 
-/* All n values. */
+/* Check all n values. */
 static int check_values(const struct source *source, const struct gguf_tensor *tensor, uint64_t n,
 			struct error *err)
 {
@@ -121,7 +121,7 @@ static int check_values(const struct source *source, const struct gguf_tensor *t
 	return rc;
 }
 
-/* The two tensors of the matrix, whose shapes are right. */
+/* Find both tensors of the matrix and check their shapes. */
 static int find_both(const struct gguf *matrix, const struct source *source, const char *name,
 		     size_t length, const uint64_t ne[GGML_AXES], const struct gguf_tensor **sums,
 		     const struct gguf_tensor **counts, struct error *err)

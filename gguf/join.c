@@ -28,7 +28,7 @@ void join_add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t o
 	join->size += length;
 }
 
-/* Bytes of the joined file that no shard has. */
+/* Size of the new parts of the header: preamble and infos, in bytes. */
 static size_t header_size(const struct gguf *const *shards, uint32_t n)
 {
 	size_t size = SHARD_PREAMBLE;
@@ -48,7 +48,7 @@ static int allocate(const struct gguf *const *shards, uint32_t n, struct join *j
 	if (tensors >= UINT32_MAX)
 		return -EOVERFLOW;
 	join->n_tensors = (uint32_t)tensors;
-	/* A tensor and its padding each; preamble, infos and padding; an entry of shard 0 each. */
+	/* Two pieces per tensor, one per metadata entry; preamble, infos and padding. */
 	join->pieces = calloc(2 * (size_t)tensors + 3 + (shards[0] ? shards[0]->n_kv : 0),
 			      sizeof(*join->pieces));
 	join->tensors = calloc((size_t)tensors + 1, sizeof(*join->tensors));
@@ -56,7 +56,7 @@ static int allocate(const struct gguf *const *shards, uint32_t n, struct join *j
 	return join->pieces && join->tensors && join->header ? 0 : -ENOMEM;
 }
 
-/* The shard whose version is the model's. */
+/* The shard whose GGUF version the joined file gets. */
 static const struct gguf *first_of(const struct gguf *const *shards, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++)
@@ -81,7 +81,7 @@ static void join_metadata(const struct gguf *shard, struct join *join, uint64_t 
 	}
 }
 
-/* The infos, and where each tensor's data will lie, which counts from where all data begins. */
+/* Write the infos; compute the offset of each tensor's data from the begin of all data. */
 static bool write_infos(const struct gguf *const *shards, uint32_t n, uint64_t alignment,
 			uint8_t *bytes)
 {
@@ -120,7 +120,7 @@ static void join_data(const struct gguf *const *shards, uint32_t n, uint64_t ali
 static int build(const struct gguf *const *shards, uint32_t n, struct join *join)
 {
 	const struct gguf *first = first_of(shards, n);
-	/* general.alignment is in the metadata, which is shard 0's. */
+	/* Shard 0 has the metadata, and with it general.alignment. */
 	const uint64_t alignment = shards[0] ? shards[0]->alignment : SHARD_ALIGNMENT;
 	const size_t infos = header_size(shards, n) - SHARD_PREAMBLE;
 	uint64_t entries = 0;
@@ -160,7 +160,7 @@ int join_build(const struct gguf *const *shards, uint32_t n, struct join *join, 
 	return error_set(err, -rc, ERROR_NO_OFFSET, "%s",
 			 rc == -EOVERFLOW ? "the shards together would be too large"
 			 : rc == -ENOTSUP ? "a shard has GGUF version 1, which was never split"
-			 : rc == -EINVAL  ? "there is no shard"
+			 : rc == -EINVAL  ? "all shards are missing"
 					  : "out of memory");
 }
 
@@ -176,8 +176,8 @@ struct gguf *join_read(const struct join *join, const struct source *source, str
 {
 	struct gguf *gguf = gguf_read(source, err);
 
-	/* Of an unknown type and a short tensor only the shard tells the size: here padding
-	 * follows. */
+	/* The joined file has padding after the tensor, so only the shard tells the size of a short
+	 * tensor and of an unknown type. */
 	for (uint32_t i = 0; gguf && i < gguf->n_tensors && i < join->n_tensors; i++) {
 		gguf->tensors[i].size = join->tensors[i].size;
 		gguf->tensors[i].type = join->tensors[i].type;

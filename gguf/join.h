@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* join.h - the GGUF that the shards of a split model are together, as a list of pieces that say
- * where every byte of it comes from. Reads nothing, writes nothing. */
+/* join.h - the plan for joining the shards of a split model to one GGUF: a list of pieces, each
+ * with its source. Reads and writes nothing. */
 #ifndef GGUF_JOIN_H
 #define GGUF_JOIN_H
 
@@ -21,34 +21,33 @@ struct join_piece {
 	enum join_kind kind;
 	uint32_t shard;
 	uint64_t offset;
-	uint64_t start, length; /* bytes; start: in the joined file */
+	uint64_t start, length; /* bytes; start: offset in the joined file */
 };
 
 struct join {
-	uint64_t size;	   /* of the joined file */
-	uint64_t head_end; /* first byte after its tensor infos */
+	uint64_t size;	   /* size of the joined file */
+	uint64_t head_end; /* end of its tensor infos */
 	struct join_piece *pieces;
 	size_t n_pieces;
 	uint8_t *header;
 	struct {
-		uint64_t size; /* of the data, bytes */
+		uint64_t size; /* bytes of the data */
 		uint32_t type;
-	} *tensors; /* in their order */
+	} *tensors; /* in the joined file's order */
 	uint32_t n_tensors;
 };
 
-/* Join n shards by their numbers, those that are missing being NULL: the metadata of shard 0, if it
- * is there, without what says how it is split, and the tensors of all, each at the sum of the
- * padded sizes before it. Release with join_release(). Errors: EOVERFLOW it would be too large,
- * ENOTSUP version 1, which was never split, EINVAL there is no shard, ENOMEM. */
+/* Join n shards, given by number, with NULL for missing ones. The result has shard 0's metadata, if
+ * shard 0 exists, without the split.* keys, and the tensors of all shards, each at the sum of the
+ * padded sizes before it. Release with join_release(). Errors: EOVERFLOW the file would be too
+ * large; ENOTSUP version 1, which was never split; EINVAL all shards are missing; ENOMEM. */
 int join_build(const struct gguf *const *shards, uint32_t n, struct join *join, struct error *err);
 void join_release(struct join *join);
 
-/* Read the joined file from a source of its bytes, as gguf_read() does. Of what comes after
- * head_end the source may give anything. */
+/* gguf_read() for the joined file. The source may return any bytes after head_end. */
 struct gguf *join_read(const struct join *join, const struct source *source, struct error *err);
 
-/* The piece with byte at, which is below size. */
+/* The piece that contains byte `at`, which is below size. */
 const struct join_piece *join_find(const struct join *join, uint64_t at);
 
 #endif

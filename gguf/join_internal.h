@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* join_internal.h - what join.c and gather.c share. */
+/* join_internal.h - shared by join.c and gather.c. */
 #ifndef GGUF_JOIN_INTERNAL_H
 #define GGUF_JOIN_INTERNAL_H
 
 #include "join.h"
 
-/* Add a piece at the end, or make the last one longer; nothing of no length. join->pieces has room
- * for every piece that there can be. */
+/* Append a piece, or extend the last one; ignore length 0. There is room for all pieces. */
 void join_add(struct join *join, enum join_kind kind, uint32_t shard, uint64_t offset,
 	      uint64_t length);
 

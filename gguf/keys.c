@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct known {
-	const char *pattern; /* a key with {arch} for the architecture and {} for any word */
+	const char *pattern; /* a key, with {arch} for the architecture and {} for any word */
 	struct key_type type;
 } known[] = {
 #include "keys_table.inc" /* made from keys.tsv */

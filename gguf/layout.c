@@ -84,8 +84,8 @@ void layout_add_piece(struct plan *plan, enum piece_kind kind, uint32_t slot, ui
 
 enum change { CHANGE_NONE, CHANGE_BYTES, CHANGE_INFOS, CHANGE_SIZES };
 
-/* The most that any slot changes. Where tensors share bytes, a graft of one would change the
- * others too, so that they have to be laid apart. */
+/* The greatest change that any slot needs. If tensors share bytes, a graft of one would change the
+ * others, so the data has to be laid out anew. */
 static enum change find_change(const struct plan *plan, uint32_t n_slots)
 {
 	enum change most = CHANGE_NONE;
@@ -110,7 +110,7 @@ static enum change find_change(const struct plan *plan, uint32_t n_slots)
 	return most;
 }
 
-/* The header with every tensor where it was in the data. */
+/* New header, with every tensor at its old place in the data. */
 static int rewrite_header(struct plan *plan, struct error *err)
 {
 	const struct gguf *base = plan->base;
@@ -135,7 +135,7 @@ static void pad(struct plan *plan)
 	layout_add_piece(plan, PIECE_ZEROS, 0, 0, (align - plan->layout->size % align) % align);
 }
 
-/* Every tensor where it was; the header anew if a type, shape or metadata changed. */
+/* Keep every tensor's place; write a new header if a type, shape or metadata changed. */
 static int plan_in_place(struct plan *plan, bool infos, struct error *err)
 {
 	const struct gguf *base = plan->base;
@@ -184,7 +184,7 @@ static bool fits_version(const struct plan *plan)
 	return true;
 }
 
-/* Offsets as running sums of padded sizes. */
+/* Set the offsets to running sums of padded sizes. */
 static bool sum_offsets(const struct plan *plan, uint64_t *offsets)
 {
 	uint64_t end = 0;
@@ -238,7 +238,7 @@ static int build(struct plan *plan, uint32_t n_slots, struct error *err)
 	if (!fits_version(plan))
 		return error_set(err, EOVERFLOW, ERROR_NO_OFFSET,
 				 "GGUF version 1 cannot hold an axis of over 2^32 - 1 elements");
-	/* Two pieces a tensor and a value, a beginning of six and an end. */
+	/* Two pieces per tensor and per value, six at the begin and one at the end. */
 	plan->layout->pieces =
 		calloc(2 * ((size_t)plan->n + plan->values->n) + 7, sizeof(struct piece));
 	if (!plan->layout->pieces)

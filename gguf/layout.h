@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.h - the plan of an assembled GGUF: a base with some tensors replaced, removed or added, as
- * a list of pieces that say where every byte of the new file comes from. Reads nothing, writes
- * nothing. */
+ * a list of pieces, each with its source. Reads and writes nothing. */
 #ifndef GGUF_LAYOUT_H
 #define GGUF_LAYOUT_H
 
@@ -11,7 +10,7 @@ enum piece_kind {
 	PIECE_BASE,   /* bytes of the base, from offset */
 	PIECE_HEADER, /* bytes of layout->header, from offset */
 	PIECE_ZEROS,
-	PIECE_GRAFT, /* the data of the organ in slot number slot, all of it */
+	PIECE_GRAFT, /* all data of the organ in slot number `slot` */
 };
 
 struct piece {
@@ -22,14 +21,14 @@ struct piece {
 };
 
 struct layout {
-	uint64_t size; /* of the assembled file */
+	uint64_t size; /* size of the assembled file */
 	struct piece *pieces;
 	size_t n_pieces;
-	uint8_t *header; /* what of the header is not the base's */
+	uint8_t *header; /* new bytes of the header */
 	size_t header_size;
 };
 
-/* What a slot holds in the new file. */
+/* The content of a slot in the new file. */
 enum fill { FILL_BASE, FILL_ORGAN, FILL_NOTHING };
 
 struct layout_slot {
@@ -37,34 +36,33 @@ struct layout_slot {
 	const struct organ *organ; /* FILL_ORGAN: it fits the slot (organ_fits()) */
 };
 
-/* A metadata entry that is not as in the base. */
+/* A metadata entry that differs from the base. */
 struct layout_value {
-	uint32_t kv;	 /* number of the base's entry; that of an added one is higher */
-	bool removed;	 /* and then nothing else counts */
+	uint32_t kv;	 /* the base's entry; greater numbers: an added entry */
+	bool removed;	 /* the members below are unused */
 	const char *key; /* of an added one */
 	uint32_t key_length;
 	enum kv_type type, element; /* element: of an array */
 	uint64_t count;		    /* elements of an array */
-	const uint8_t *bytes; /* as in the file: of a string without its length, of an array */
-	size_t length;	      /* without type and count */
+	const uint8_t *bytes;	    /* as in the file, without type, count and a string's length */
+	size_t length;
 };
 
-/* What is not as in the base: first entries of the base in their order, then the added ones in any.
- * No key is there twice. */
+/* The entries that differ: the base's in their order, then added ones in any. Keys are unique. */
 struct layout_values {
 	uint32_t n;
 	const struct layout_value *values;
 };
 
-/* Plan the file that base becomes with n slots: first one a tensor in the order of base->tensors,
- * then those that are added, which are organs under the name that the tensor is to have, or
- * nothing. With all slots and values the base's this is the base, byte for byte. If no tensor goes,
- * comes or changes its size or needs more axes, and no tensors share bytes, every other byte stays
- * where it was, or is moved along as a whole where metadata changes its size. Otherwise the tensors
- * are laid out anew as llama.cpp demands: in the order of their infos, the added ones last in the
- * order of their names, each offset the sum of the padded sizes before it, the last one padded too
- * (ggml gguf.cpp, "has offset %, expected %"). Added metadata comes last in the order of its keys.
- * The alignment is the base's, whatever values say; values may be NULL.
+/* Plan the file that results from base with n slots: one per tensor, in the order of base->tensors,
+ * then the added ones, each with an organ that has the tensor's name, or with nothing. If all slots
+ * and values are the base's, the result is the base, byte for byte. If no tensor is added, removed,
+ * resized or needs more axes, and no tensors share bytes, all other bytes keep their places, or all
+ * move together if metadata changes its size. Otherwise the data is laid out anew as llama.cpp
+ * requires: in the order of the infos, with added tensors last, ordered by name, each offset being
+ * the sum of the padded sizes before it; the last tensor is padded too (ggml gguf.cpp, "has offset
+ * %, expected %"). Added metadata comes last, ordered by key. The alignment is the base's, whatever
+ * values contain; values may be NULL.
  *
  * Release the result with layout_release(). Errors: EOVERFLOW the file would be too large or
  * version 1 cannot describe it, ENOMEM. */

@@ -44,7 +44,7 @@ int layout_order_values(struct plan *plan)
 	return 0;
 }
 
-/* Entries of the base that are not as they were: they come first. */
+/* Number of values that change entries of the base; they come first. */
 static uint32_t changed_entries(const struct plan *plan)
 {
 	uint32_t n = 0;
@@ -63,7 +63,7 @@ static uint32_t removed_entries(const struct plan *plan)
 	return n;
 }
 
-/* Bytes of a value with its type. */
+/* Size of a value with its type, in bytes. */
 static size_t value_size(const struct plan *plan, const struct layout_value *value)
 {
 	const size_t width = count_width(plan);
@@ -160,10 +160,10 @@ int layout_write_header(struct plan *plan, const uint64_t *offsets, struct error
 	return 0;
 }
 
-/* In every version the number of tensors and that of entries follow magic and version. */
+/* in every version both counts follow magic and version */
 #define COUNTS_OFFSET 8
 
-/* Where an entry of the base begins: they follow each other. */
+/* Begin of an entry of the base; entries are contiguous. */
 static uint64_t entry_start(const struct plan *plan, uint32_t number)
 {
 	const struct kv *before;
@@ -191,7 +191,7 @@ void layout_add_header(struct plan *plan)
 		const struct kv *kv = &base->kv[value->kv];
 		uint64_t start = entry_start(plan, value->kv);
 
-		/* The key stays. */
+		/* If the value changed, the key's bytes stay the base's. */
 		if (!value->removed)
 			start += width + kv->key_length;
 		layout_add_piece(plan, PIECE_BASE, 0, at, start - at);

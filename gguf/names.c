@@ -18,9 +18,9 @@ struct entry {
 struct names {
 	struct entry *entries;
 	size_t mask, used;
-	/* So that no file can be made whose names all meet in one place. A table of SMALL entries
-	 * has none: they are found soon wherever they are, and a model has such a table for each of
-	 * its organ files. */
+	/* Random, so that no file can be crafted whose names all collide. Tables of up to SMALL
+	 * entries have no seed: they are searched fast in any case, and a model has such a table
+	 * for each organ file. */
 	uint64_t seed;
 };
 

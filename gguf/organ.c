@@ -29,7 +29,7 @@ struct organ organ_of_tensor(const struct gguf_tensor *tensor)
 	return organ;
 }
 
-/* With a shape of its own: sizes follow. */
+/* Compute the sizes of an organ whose shape is not a tensor's. */
 static bool set_sizes(struct organ *organ)
 {
 	organ->header_size = header_size(organ->name_length, organ->dims);
@@ -75,7 +75,7 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 	if (rc == 0 &&
 	    (organ->name_length > CURSOR_TAKE_MAX || organ->name_length > cursor_left(in)))
 		return error_set(err, EBADMSG, start,
-				 "this is no organ file: its name would be %" PRIu32 " bytes long",
+				 "not an organ file: its name would be %" PRIu32 " bytes long",
 				 organ->name_length);
 	if (rc == 0)
 		rc = cursor_take(in, organ->name_length, &name);
@@ -92,7 +92,7 @@ static int parse_fields(struct cursor *in, struct organ *organ, struct error *er
 		rc = cursor_u32(in, &organ->dims);
 	if (rc == 0 && organ->dims > GGML_AXES)
 		return error_set(err, EBADMSG, start,
-				 "this is no organ file: its tensor would have %" PRIu32 " axes",
+				 "not an organ file: its tensor would have %" PRIu32 " axes",
 				 organ->dims);
 	for (uint32_t i = 0; rc == 0 && i < organ->dims; i++)
 		rc = cursor_u64(in, &organ->ne[i]);
@@ -116,7 +116,7 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 
 	if (type_is_short(organ->type))
 		return error_set(err, EBADMSG, organ->header_size - 4,
-				 "the type %" PRIu32 " is one that no format uses", organ->type);
+				 "the type %" PRIu32 " is not used by any format", organ->type);
 	shape_text(organ->ne, organ->dims, shape);
 	if (result == TYPE_SIZE_UNKNOWN && !shape_elements(organ->ne, &elements))
 		result = TYPE_SIZE_OVERFLOW;
@@ -143,7 +143,7 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 			 type_name(organ->type, scratch), shape, organ->data_size, data);
 }
 
-/* What users of NumPy write into a slot has no name of a tensor to complain of. */
+/* NumPy users write .npy files into slots; the size check would complain of a name. */
 static bool is_npy(const struct source *source)
 {
 	static const uint8_t magic[] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
@@ -175,8 +175,8 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 	}
 	if (rc == -EBADMSG && is_npy(source))
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "it is a NumPy file, which .views/npy takes; a slot takes an organ file: "
-			  "a header and the tensor's bytes, see organfs(5)");
+			  "a NumPy file, which has to be written to .views/npy; a slot takes an "
+			  "organ file: a header and the tensor's bytes, see organfs(5)");
 	return rc;
 }
 
@@ -219,7 +219,7 @@ int organ_fits(const struct organ *organ, const struct gguf_tensor *slot, bool a
 				 "the organ's shape is %s, the slot's is %s",
 				 shape_text(organ->ne, organ->dims, has),
 				 shape_text(slot->ne, slot->dims, wants));
-	/* The bytes of an unknown type cannot be checked, except against what is there. */
+	/* For an unknown type the size can only be compared with the slot's. */
 	if (!known && (organ->type != slot->type || organ->data_size != slot->size))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the organ is %" PRIu64 " bytes of type %s, the slot %" PRIu64

@@ -64,7 +64,7 @@ static int check_types(const struct organ *target, const struct organ *a, const 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i] && (!dequant_supported(all[i]->type) || is_integer(all[i]->type)))
 			return error_set(err, EINVAL, ERROR_NO_OFFSET,
-					 "%s is of type %s, in which no weights are known",
+					 "%s is of type %s, which cannot be decoded",
 					 i == 0	  ? "the tensor to be changed"
 					 : i == 1 ? "lora_a"
 						  : "lora_b",
@@ -72,7 +72,7 @@ static int check_types(const struct organ *target, const struct organ *a, const 
 	return 0;
 }
 
-/* A half must have these axes, 0 for any number. */
+/* Check the axes of a half; 0 stands for any length. */
 static int check_shape(const struct organ *half, const char *which, uint64_t ne0, uint64_t ne1,
 		       const struct organ *target, struct error *err)
 {
@@ -82,7 +82,7 @@ static int check_shape(const struct organ *half, const char *which, uint64_t ne0
 		      half->ne[2] == target->ne[2] && half->ne[3] == target->ne[3]))
 		return 0;
 	return error_set(err, EINVAL, ERROR_NO_OFFSET,
-			 "%s is %s, which does not fit the tensor of %s that it is for", which,
+			 "%s is %s, which does not fit the tensor's shape %s", which,
 			 shape_text(half->ne, half->dims, is),
 			 shape_text(target->ne, target->dims, to));
 }

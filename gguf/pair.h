@@ -25,29 +25,28 @@ struct organ;
 
 enum pair_half { PAIR_A, PAIR_B, PAIR_NONE };
 
-/* Of more values than this the matrix that every row needs must not consist: 256 MiB of floats. */
+/* Most values of the matrix that is needed for every row: 256 MiB of floats. */
 #define PAIR_VALUES_MOST ((uint64_t)1 << 26)
 
-/* The half that a tensor with that name is, and in *target how many of the name's bytes are that of
- * the tensor to be changed. */
+/* The half that a tensor with that name is. *target: length of the changed tensor's name, with
+ * which the name begins. */
 enum pair_half pair_half(const char *name, size_t length, size_t *target);
 
-/* Do the halves stand the other way round for a tensor of that name? */
+/* Are the halves transposed for a tensor with that name? */
 bool pair_is_flipped(const char *target, size_t length);
 
-/* May these halves, NULL where one is not known yet, change that organ, whose name is the one that
- * counts? Returns 0, or -EINVAL with the reason in err. */
+/* Check that these halves may change that organ, whose name decides. A half may be NULL if it is
+ * not known yet. Returns 0, or -EINVAL with err set. */
 int pair_fits(const struct organ *target, const struct organ *a, const struct organ *b,
 	      struct error *err);
 
-/* The halves of that rank for that organ, of type F32, whose names are the organ's. False: they
- * would be too large. */
+/* The halves of that rank for that organ, as F32 with the organ's name. False: too large. */
 bool pair_of_rank(const struct organ *target, uint64_t rank, struct organ *a, struct organ *b);
 
-/* The alpha of an adapter's file. 0: it has none. */
+/* The alpha of an adapter file; 0: none. */
 float pair_alpha(const struct gguf *gguf);
 
-/* Of a pair that fits. */
+/* The rank of a pair that fits. */
 uint64_t pair_rank(const struct organ *a, bool flipped);
 
 #endif

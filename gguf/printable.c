@@ -8,7 +8,7 @@ size_t control_length(const void *bytes, size_t n, uint32_t *code)
 {
 	static const struct {
 		uint32_t first, last;
-		size_t length; /* bytes, as UTF-8 */
+		size_t length; /* in UTF-8 */
 	} controls[] = {
 		{ 0x00, 0x1f, 1 },     { 0x7f, 0x7f, 1 },     { 0x80, 0x9f, 2 },
 		{ 0x61c, 0x61c, 2 },   { 0x200e, 0x200f, 3 }, { 0x202a, 0x202e, 3 },
@@ -17,7 +17,7 @@ size_t control_length(const void *bytes, size_t n, uint32_t *code)
 	const uint8_t *s = bytes;
 	uint32_t points[4] = { 0 };
 
-	/* By the length that it would have. */
+	/* points[length]: the first bytes, decoded as a sequence of that length. */
 	if (n >= 1)
 		points[1] = s[0];
 	if (n >= 2 && (s[0] & 0xe0) == 0xc0 && (s[1] & 0xc0) == 0x80)

@@ -20,8 +20,8 @@ bool quant_needs_importance(uint32_t type);
 /* Does the encoder of a supported type use weights, if there are any? */
 bool quant_weighs(uint32_t type);
 
-/* The largest magnitude that every block of a supported type encodes to finite values, whatever
- * the other values of the block are. */
+/* The largest magnitude that every block of a supported type encodes to finite values, for any
+ * other values in the block. */
 float quant_max(uint32_t type);
 
 /* Encode a row of n values, whole blocks of a supported type, to n / block_elements blocks. bytes

@@ -71,7 +71,7 @@ static inline int32_t truncate(float value)
 	return (int32_t)(fabsf(value) < 0x1p31f ? value : -0x1p31f);
 }
 
-/* The float before 0.5, with the sign of value. Added to value, it makes of truncation roundf():
+/* The float before 0.5, with the sign of value. Truncating value + half_away() is roundf(); adding
  * 0.5 itself would round the float before 0.5 up to 1. */
 static inline float half_away(float value)
 {

@@ -84,10 +84,10 @@ static float point_error(const struct ternary *part, int group, const float *val
 	return error;
 }
 
-/* The point of the grid for the group: its own if the grid has it, else the point with the least
- * error of those at the three least distances, and the nearest of equally good ones
- * (iq1_find_best_neighbour2()). If no error is a number, ggml reads outside of the group; here
- * point 0 is the result. */
+/* The grid point for the group: the group itself if the grid has it, else the point with the least
+ * error of those at the three least distances; of equally good ones the nearest
+ * (iq1_find_best_neighbour2()). If no error is a number, ggml reads out of bounds; here the result
+ * is point 0. */
 static int find_point(const struct ternary *part, int group, bool *is_on_grid)
 {
 	const float *values = shifted(part->shifts, group);

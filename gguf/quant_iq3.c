@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* quant_iq3.c - IQ3_XXS and IQ3_S: a group of four magnitudes is a point of a grid, whose
  * coordinates are the odd numbers 2q + 1, q from 0 to 7. dequant_iq.c has the drawings of the
- * blocks. If the rounded values are no point of the grid, the search tries the points near them,
- * from a table that is made once for each grid (iq3xs_init_impl()). */
+ * blocks. If the rounded values are not a point of the grid, the search tries nearby points, from a
+ * table made once for each grid (iq3xs_init_impl()). */
 #include "dequant_grids.h"
 #include "quant_internal.h"
 
@@ -17,13 +17,13 @@
 
 struct grid {
 	pthread_once_t once;
-	unsigned size, distances; /* how many different distances count as near */
+	unsigned size, distances; /* number of distances that count as near */
 	uint8_t points[512][4];	  /* q of each coordinate */
-	int16_t map[POINTS];	  /* index of a point of the grid; else minus 1, minus its list */
+	int16_t map[POINTS];	  /* index of a grid point; otherwise -1 - index of its list */
 	uint16_t lists[28317];	  /* a count, and as many indexes */
 };
 
-/* Zeros, so that they take no room in the file; made at their first use. */
+/* Zero-initialised, so that they take no room in the executable; built at first use. */
 static struct grid grid_xxs = { .once = PTHREAD_ONCE_INIT };
 static struct grid grid_s = { .once = PTHREAD_ONCE_INIT };
 

@@ -210,8 +210,7 @@ void quant_q1_0(const float *restrict x, uint64_t n, const float *importance, ui
 	}
 }
 
-/* quantize_row_q2_0_ref(): the largest magnitude here is that of the numbers, NaNs are passed
- * over. */
+/* quantize_row_q2_0_ref(). NaNs are ignored in the search for the largest magnitude. */
 void quant_q2_0(const float *restrict x, uint64_t n, const float *importance, uint8_t *restrict b)
 {
 	(void)importance;
@@ -232,8 +231,7 @@ void quant_q2_0(const float *restrict x, uint64_t n, const float *importance, ui
 	}
 }
 
-/* lroundf(value) + 1, of which the low bits are used: the integer that lroundf() makes of a NaN, or
- * of a value that does not fit, has low bits of 0. */
+/* Low bits of lroundf(value) + 1. For a NaN or a value out of range lroundf() has low bits of 0. */
 static inline unsigned trit_of(float value)
 {
 	const float rounded = value + half_away(value);
@@ -241,8 +239,8 @@ static inline unsigned trit_of(float value)
 	return (unsigned)(fabsf(rounded) < 0x1p63f ? (int64_t)rounded : 0) + 1;
 }
 
-/* The trits of count values, stride apart, the first in the highest place, as a fixed-point
- * fraction of a byte that is rounded up: a byte holds five, of which a fifth may be 0. */
+/* The trits of count values, `stride` apart, the first in the highest place, as a fraction of a
+ * byte that is rounded up. A byte holds five trits; a missing fifth is 0. */
 static inline uint8_t trits(const float *x, int stride, int count, float inverse)
 {
 	unsigned q = 0;

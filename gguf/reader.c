@@ -212,7 +212,7 @@ static int parse_kv(struct parse *p, uint32_t number)
 	return parse_scalar(p, kv, number);
 }
 
-/* The smallest entry: a name of no bytes and, of a tensor, no axes. */
+/* Compare the counts with the bytes left, for the least entry (no name) and info (no axes). */
 static int check_counts(struct parse *p, uint64_t n_tensors, uint64_t n_kv)
 {
 	const uint64_t string = p->gguf->version > 1 ? 8 : 4;
@@ -233,7 +233,7 @@ static int check_counts(struct parse *p, uint64_t n_tensors, uint64_t n_kv)
 	return 0;
 }
 
-/* safetensors: the length of a JSON object u64 | the object | data */
+/* A safetensors file begins with the length of a JSON object (u64) and the object. */
 static bool is_safetensors(struct parse *p)
 {
 	const uint8_t *brace;
@@ -263,8 +263,7 @@ static int refuse_magic(struct parse *p, const uint8_t *magic)
 		return error_set(p->err, EBADMSG, 0,
 				 "this is a safetensors file, not a GGUF: convert the model with "
 				 "convert_hf_to_gguf.py of llama.cpp");
-	return error_set(p->err, EBADMSG, 0,
-			 "this is no GGUF file: it does not begin with \"GGUF\"");
+	return error_set(p->err, EBADMSG, 0, "not a GGUF file: it does not begin with \"GGUF\"");
 }
 
 static int parse_preamble(struct parse *p)
@@ -275,7 +274,7 @@ static int parse_preamble(struct parse *p)
 
 	if (cursor_left(&p->in) < 4)
 		return error_set(p->err, EBADMSG, cursor_left(&p->in),
-				 "this is no GGUF file: it has only %" PRIu64 " bytes",
+				 "not a GGUF file: it has only %" PRIu64 " bytes",
 				 cursor_left(&p->in));
 	if (cursor_take(&p->in, 4, &magic) < 0)
 		return error_set(p->err, EIO, 0, "the file cannot be read: %s", strerror(EIO));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* reader_tensors.c - the tensor table of a GGUF: shapes, types and extents, each checked.
  *
- * Accepted beyond what llama.cpp loads, because the bytes are there and can be shown and repaired:
+ * More is accepted than llama.cpp loads, because the data exists and can be shown and repaired:
  * tensors out of file order, gaps, tensors that share all their bytes, names of any length, unknown
- * types, and tensors for which the file has too few bytes, which are marked as short. */
+ * types, and short tensors, for which the file has too few bytes. */
 #include "bytes.h"
 #include "error.h"
 #include "names.h"
@@ -65,7 +65,7 @@ static int check_size(struct parse *p, struct gguf_tensor *t, uint64_t start)
 	return 0;
 }
 
-/* One tensor info. Until the data's start is known, offset counts from there. */
+/* Parse one tensor info. offset is relative to the data until the begin of the data is known. */
 static int parse_tensor(struct parse *p, uint32_t number)
 {
 	struct gguf_tensor *t = &p->gguf->tensors[number];
@@ -102,7 +102,7 @@ static int place_data(struct parse *p)
 
 	gguf->infos_end = p->in.at;
 	gguf->data_offset = gguf->infos_end;
-	/* A file without tensors ends unpadded. */
+	/* A file without tensors has no padding. */
 	if (gguf->n_tensors && !align_u64(gguf->infos_end, gguf->alignment, &gguf->data_offset))
 		return error_set(p->err, EBADMSG, gguf->infos_end, "the header is too large");
 	for (uint32_t i = 0; i < gguf->n_tensors; i++) {
@@ -125,7 +125,7 @@ static int by_offset(const void *a, const void *b, void *context)
 
 	if (tensors[i].offset != tensors[j].offset)
 		return tensors[i].offset < tensors[j].offset ? -1 : 1;
-	/* A tensor without bytes comes before the one that begins where it stands. */
+	/* A tensor without bytes precedes the one that begins at the same offset. */
 	if ((tensors[i].size == 0) != (tensors[j].size == 0))
 		return tensors[i].size == 0 ? -1 : 1;
 	return i < j ? -1 : i > j;
@@ -145,7 +145,7 @@ static void sort_by_offset(struct gguf *gguf)
 			gguf->tensors);
 }
 
-/* A tensor whose bytes reach up to there has no more, whatever its type needs. */
+/* Mark the tensor as short if its data would reach beyond `next`, which then is its end. */
 static bool mark_short(struct gguf_tensor *t, uint64_t next)
 {
 	if (!type_find(t->type) || t->size <= next - t->offset)
@@ -155,7 +155,7 @@ static bool mark_short(struct gguf_tensor *t, uint64_t next)
 	return true;
 }
 
-/* Where the last tensor that has bytes begins: one without may stand anywhere. */
+/* Offset of the last tensor that has bytes; one without bytes may stand anywhere. */
 static uint64_t last_offset(const struct gguf *gguf)
 {
 	for (uint32_t i = gguf->n_tensors; i-- > 0;) {
@@ -167,9 +167,9 @@ static uint64_t last_offset(const struct gguf *gguf)
 	return 0;
 }
 
-/* An unknown type's blocks are unknown, so its bytes reach to the next tensor or the file's end, as
- * those of a short tensor do. A file that ends too early is incomplete, unless another tensor is
- * short: then all of them were laid out by other sizes. */
+/* Data of an unknown type, or of a short tensor, extends to the next tensor or the file's end. A
+ * file that ends too early is incomplete, unless another tensor is short: then the writer used
+ * other sizes. */
 static void size_by_offsets(struct gguf *gguf, bool header)
 {
 	const uint32_t n = gguf->n_tensors;
@@ -198,7 +198,7 @@ static void size_by_offsets(struct gguf *gguf, bool header)
 	}
 }
 
-/* Of a header alone: the size of the file that it is with the tensors' bytes. */
+/* For a packed header, set the size of the whole file. */
 static int set_whole_size(struct parse *p)
 {
 	struct gguf *gguf = p->gguf;
@@ -208,7 +208,7 @@ static int set_whole_size(struct parse *p)
 		const struct gguf_tensor *t = &gguf->tensors[gguf->order[i]];
 		const uint64_t start = t->offset;
 
-		/* It may lie behind the end of its file. */
+		/* An empty tensor may lie beyond the end of its file. */
 		if (t->size == 0)
 			continue;
 		if (start > end)

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Roles of tensors that compute the same thing from the same input. A head can be the embedding it
- * is often tied to; Qwen calls the norm before the feed-forward network after what it comes after;
+/* Roles of tensors that compute the same from the same input. A head can be the embedding to which
+ * it is often tied; Qwen names the norm before the feed-forward network after the preceding layer;
  * a shared expert is a network that every token passes. */
 static const char *const alike[][2] = {
 	{ "token_embd", "output" },

@@ -139,7 +139,7 @@ bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements)
 	uint64_t n = 1;
 	bool empty = false;
 
-	/* The other axes of an empty tensor must be believable all the same. */
+	/* The other axes of an empty tensor have to be plausible, too. */
 	for (int i = 0; i < GGML_AXES; i++) {
 		if (ne[i] == 0)
 			empty = true;

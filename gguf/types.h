@@ -49,7 +49,7 @@ enum ggml_type {
 	TYPE_IDS = 400,	 /* ids of forks that are known are below */
 };
 
-/* A tensor has at most this many axes (GGML_MAX_DIMS). */
+/* Most axes of a tensor (GGML_MAX_DIMS). */
 #define GGML_AXES 4
 
 struct type_info {
@@ -57,16 +57,15 @@ struct type_info {
 	uint32_t block_elements; /* elements of one block, along the first axis */
 	uint32_t block_bytes;	 /* bytes of one block */
 	uint32_t row_bytes;	 /* bytes of each row besides its blocks; 0 for all types of ggml */
-	const char *fork;	 /* the program that defines the type; NULL: ggml */
+	const char *fork;	 /* program that defines the type; NULL: ggml */
 };
 
-/* The type with this id, or NULL for an id that is retired, of another fork, or not invented yet.
- * The result is static. */
+/* The type with this id, static. NULL: the id is retired, unknown, or of an unknown fork. */
 const struct type_info *type_find(uint32_t id);
 
-/* The type of a short tensor, for which its file has fewer bytes than its type needs: TYPE_SHORT
- * and the type's id. type_find() returns NULL for it, so that neither the size nor a decoder of
- * the type is taken for the tensor's. No file has such an id. */
+/* Marks the type of a short tensor, for which its file has fewer bytes than its type needs:
+ * TYPE_SHORT plus the type's id. type_find() returns NULL for the sum, so that nothing computes
+ * sizes or decodes data by the type. No file has such an id. */
 #define TYPE_SHORT 0xffff0000u
 
 static inline bool type_is_short(uint32_t type)
@@ -74,21 +73,20 @@ static inline bool type_is_short(uint32_t type)
 	return type >= TYPE_SHORT && type < TYPE_SHORT + TYPE_IDS;
 }
 
-/* The type's id as a file has it. */
+/* The type's id as in a file. */
 static inline uint32_t type_id(uint32_t type)
 {
 	return type_is_short(type) ? type - TYPE_SHORT : type;
 }
 
-/* The name of the type, also of a short tensor's, or "type-ID" for an unknown one, written to
- * scratch where needed. */
+/* The name of the type, also of a short tensor, or "type-ID", written to scratch, if unknown. */
 #define TYPE_NAME_MAX 24
 const char *type_name(uint32_t id, char scratch[TYPE_NAME_MAX]);
 
-/* Find the type of ggml with that name of n bytes, in capitals or not. False: there is none. */
+/* Find ggml's type with that name of n bytes, in upper or lower case. False: none. */
 bool type_by_name(const char *name, size_t n, uint32_t *id);
 
-/* The number of elements of a shape of four axes, false where it exceeds 2^63 - 1. */
+/* The number of elements of a shape of four axes. False: more than 2^63 - 1. */
 bool shape_elements(const uint64_t ne[GGML_AXES], uint64_t *elements);
 
 enum type_size_result { TYPE_SIZE_OK, TYPE_SIZE_UNKNOWN, TYPE_SIZE_ROW, TYPE_SIZE_OVERFLOW };

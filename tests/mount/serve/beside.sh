@@ -31,7 +31,7 @@ right='.pane:nth-child(2)'
 
 # Mounted from the page; what is no model is refused with the reason.
 browse "$URL" "$loaded" "$(there 'Mount clerk')" "$(press 'Mount junk')" \
-	"$(says 'no GGUF file')" "$(press 'Mount clerk')" "$(says 'clerk is mounted')" \
+	"$(says 'not a GGUF file')" "$(press 'Mount clerk')" "$(says 'clerk is mounted')" \
 	"$(there 'Unmount clerk')" \
 	'document.querySelector("#beside a.button").getAttribute("href")' >"$TMP/seen"
 pair=$(tail -n 1 "$TMP/seen" | tr -d \")

@@ -143,7 +143,7 @@ refused 404 broken.gguf 'no such file'
 refused 404 fifo.gguf 'no such file'
 refused 404 deeper 'no such file'
 refused 404 other.gguf 'no such file'
-refused 422 junk.gguf 'junk.gguf: .*no GGUF file'
+refused 422 junk.gguf 'junk.gguf: .*not a GGUF file'
 status 422 -d notes.txt "$URL.models"
 status 422 -d split-00002-of-00003.gguf "$URL.models"
 answer_says 'first part'
@@ -187,7 +187,7 @@ refused_link() {
 	! [ -e "$MNT/adapters/$1" ] && ! [ -L "$MNT/adapters/$1" ] || fail "$1 is linked"
 }
 refused_link notes.txt 'ends with .gguf'
-refused_link junk.gguf 'no GGUF file'
+refused_link junk.gguf 'not a GGUF file'
 for url in adapters/style.gguf adapters/style.gguf/x adapters/%73tyle%2egguf \
 	organs/../adapters/style.gguf; do
 	for method in GET HEAD COPY MOVE; do

@@ -68,7 +68,7 @@ log_says 'passed over: .*no shard'
 lacks 'x-00002-of-00003.gguf'
 echo junk >"$(name 2)"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: .*no GGUF file'
+log_says 'passed over: .*not a GGUF file'
 lacks 'x-00002-of-00003.gguf'
 rm "$(name 2)"
 mkdir "$(name 2)"

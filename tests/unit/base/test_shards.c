@@ -303,7 +303,7 @@ static void nothing_new_is_nothing(void **state)
 	write_file(in_temp(state, files[0]).text, "junk", 4);
 	assert_null(shards_rescan(base.shards));
 	assert_missing(base.shards,
-		       "the model lacks x-00001-of-00003.gguf (at byte 0: this is no GGUF file: it "
+		       "the model lacks x-00001-of-00003.gguf (at byte 0: not a GGUF file: it "
 		       "does not begin with \"GGUF\"), x-00003-of-00003.gguf");
 	base_close(&base);
 }

@@ -249,7 +249,7 @@ static void a_name_longer_than_the_file_is_refused(void **state)
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, 0);
 	}
 	assert_string_equal(err.text,
-			    "this is no organ file: its name would be 4294967295 bytes long");
+			    "not an organ file: its name would be 4294967295 bytes long");
 	free(o.bytes);
 }
 
@@ -266,7 +266,7 @@ static void more_than_four_axes_are_refused(void **state)
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, o.dims_at);
 	}
 	assert_string_equal(err.text,
-			    "this is no organ file: its tensor would have 4294967295 axes");
+			    "not an organ file: its tensor would have 4294967295 axes");
 	free(o.bytes);
 }
 
