@@ -9,8 +9,7 @@
 
 #define PAIR (LANES / 2)
 
-/* What a pair is multiplied by: real parts, each twice; imaginary parts, the first with the other
- * sign. */
+/* A pair of complex factors: real parts, each twice; imaginary parts, the first negated. */
 struct factors {
 	lanes re, im;
 };
@@ -38,7 +37,7 @@ static inline lanes pair_conjugate(lanes v)
 	return v * (lanes){ 1.0f, -1.0f, 1.0f, -1.0f };
 }
 
-/* Times i. */
+/* Multiply by i. */
 static inline lanes pair_turn(lanes v)
 {
 	return __builtin_shufflevector(v, v, 1, 0, 3, 2) * (lanes){ -1.0f, 1.0f, -1.0f, 1.0f };
@@ -49,7 +48,7 @@ static inline lanes pair_times(lanes v, const struct factors *f)
 	return v * f->re + __builtin_shufflevector(v, v, 1, 0, 3, 2) * f->im;
 }
 
-/* Times the factors' conjugates. */
+/* Multiply by the conjugates of the factors. */
 static inline lanes pair_times_conjugate(lanes v, const struct factors *f)
 {
 	return v * f->re - __builtin_shufflevector(v, v, 1, 0, 3, 2) * f->im;

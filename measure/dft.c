@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* For longer joins a convolution is cheaper. */
+/* for longer joins Bluestein's convolution is faster */
 #define JOIN_MOST 300
 
-/* Complex numbers that are joined at once, and as vectors. */
+/* complex numbers joined at a time, also counted in vectors */
 #define STRIP	    8
 #define STRIP_LANES (STRIP / PAIR)
 
@@ -23,12 +23,12 @@ struct strip {
 
 struct dft {
 	size_t length;
-	size_t q, m;	 /* q 1: fft alone; 0: a convolution of length m */
+	size_t q, m;	 /* q 1: fft alone; q 0: a convolution of length m */
 	struct fft *fft; /* of length m */
 	/* q > 1: q rows of m numbers, with room for whole strips; 0: the convolution's input */
 	size_t stride;
 	kiss_fft_cpx *parts;
-	/* q > 1: for each part its factors before joining, in pairs; cos and sin of 2 pi i / q;
+	/* q > 1: for each part its factors before the join, in pairs; cos and sin of 2 pi i / q;
 	 * sums and differences of parts i and q - i */
 	struct factors *factors;
 	float *cosine, *sine;
@@ -42,7 +42,7 @@ static inline kiss_fft_cpx times(kiss_fft_cpx a, kiss_fft_cpx b)
 	return (kiss_fft_cpx){ a.r * b.r - a.i * b.i, a.r * b.i + a.i * b.r };
 }
 
-/* What is left of a length without its factors 2, 3 and 5. */
+/* The length divided by all its factors 2, 3 and 5. */
 static size_t other_factors(size_t length)
 {
 	while (length % 2 == 0)
@@ -54,7 +54,7 @@ static size_t other_factors(size_t length)
 	return length;
 }
 
-/* The least length that is quick and not below least. */
+/* The least length that fft.h handles and that is not below `least`. */
 static size_t quick_length(size_t least)
 {
 	static const uint8_t eighths[] = { 8, 9, 10, 12, 15, 16 };
@@ -72,7 +72,7 @@ static size_t whole_strips(size_t m)
 	return (m + STRIP - 1) / STRIP * STRIP;
 }
 
-/* Numbers that only fill a strip cost as much as others. */
+/* A strip costs the same if it is partly filled. */
 static bool joining_pays(size_t q, size_t m)
 {
 	return q <= JOIN_MOST && q * whole_strips(m) <= JOIN_MOST * m;
@@ -104,7 +104,7 @@ static bool prepare_joining(struct dft *dft)
 	return true;
 }
 
-/* exp(-pi i t^2 / length), which turns k t into ((k^2 + t^2) - (k - t)^2) / 2. */
+/* exp(-pi i t^2 / length). The chirp turns k t into ((k^2 + t^2) - (k - t)^2) / 2. */
 static kiss_fft_cpx chirp_at(size_t t, size_t length)
 {
 	return turn((double)((uint64_t)t * t % (2 * (uint64_t)length)), 2.0 * (double)length);
@@ -172,7 +172,7 @@ void dft_free(struct dft *dft)
 	free(dft);
 }
 
-/* One strip of a part, times its factors. */
+/* Load one strip of a part, multiplied by its factors. */
 static inline struct strip load_strip(const struct dft *dft, size_t part, size_t k)
 {
 	const kiss_fft_cpx *from = dft->parts + part * dft->stride + k;
@@ -250,7 +250,7 @@ static void convolve(struct dft *dft, const kiss_fft_cpx *in, kiss_fft_cpx *out)
 	for (size_t k = 0; k < m; k++)
 		dft->product[k] = times(dft->product[k], dft->kernel[k]);
 	fft_run(dft->fft, dft->product, 1, dft->parts);
-	/* Backwards: a transform once more instead of its inverse. */
+	/* A forward transform with reversed indexes replaces the inverse one. */
 	for (size_t k = 0; k < n; k++)
 		out[k] = times(dft->parts[(m - k) % m], dft->chirp[k]);
 }

@@ -11,7 +11,7 @@ void difference_add(struct difference *difference, const float *a, const float *
 	for (size_t i = 0; i < n; i++) {
 		const double x = a[i], y = b[i], apart = fabs(x - y);
 
-		/* Two finite floats are no infinite distance apart in double precision. */
+		/* The difference of two finite floats is finite in double precision. */
 		if (!isfinite(apart)) {
 			sum.nonfinite++;
 			continue;
@@ -34,7 +34,7 @@ double difference_cosine(const struct difference *difference)
 
 	if (!(lengths > 0))
 		return NAN;
-	/* Rounding may leave a little more than 1. */
+	/* Rounding may exceed 1 slightly. */
 	return fmax(-1, fmin(1, difference->products / lengths));
 }
 

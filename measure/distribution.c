@@ -55,7 +55,7 @@ static double cdf_at(const struct distribution *d, const struct atom *atom)
 	return ((double)(atom->below + atom->ties) - 0.5 * (double)atom->ties) / (double)d->n;
 }
 
-/* F between two neighbours: a straight line, or one up to the flat part and one after it. */
+/* F between two neighbours: one straight line, or a line up to the flat part and one after it. */
 struct cdf_piece {
 	double x0, f0, x1, f1;
 };
@@ -150,8 +150,8 @@ double distribution_entropy(const struct distribution *d)
 	return entropy / log(DISTRIBUTION_BINS);
 }
 
-/* Spacings of n / 64 points vary by chance: 64 / n is the square of the coefficient of variation
- * that those of uniform noise have, and what is independent multiplies as 1 + cv^2. */
+/* Chance makes spacings of n / 64 points vary: for uniform noise the squared coefficient of
+ * variation is 64 / n. Independent factors multiply as 1 + cv^2. */
 double distribution_spacing(const struct distribution *d)
 {
 	double spacing[DISTRIBUTION_SPACINGS], mean = 0.0, variance = 0.0, square;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fft.c - see fft.h. A length n is split into four interleaved ones of n / 4, while that is even
- * and not below LEAST. */
+/* fft.c - see fft.h. A length n is split into four interleaved ones of n / 4, as long as n / 4 is
+ * even and not below LEAST. */
 #include "fft.h"
 
 #include "complex_lanes.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define RADIX 4
-/* Shorter ones cost KissFFT more to begin than to do. */
+/* for shorter transforms KissFFT's set-up costs more than the transform */
 #define LEAST 8
 /* 4^14 times LEAST is 2^31. */
 #define MOST_JOINS 14
@@ -17,7 +17,7 @@
 struct fft {
 	kiss_fft_cfg plan;
 	size_t joins;
-	/* Of the longest first: what each joins, and the factors of three of the four. */
+	/* Joins, the longest first: length of the parts, factors of three of the four. */
 	struct fft_join {
 		size_t length;
 		struct factors *factors;
@@ -67,7 +67,7 @@ void fft_free(struct fft *fft)
 	free(fft);
 }
 
-/* Four transforms, one behind the other, become one in their place. */
+/* Join four transforms, which follow each other, in place. */
 static void join_four(const struct fft_join *join, kiss_fft_cpx *out)
 {
 	const size_t n = join->length;

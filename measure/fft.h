@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* fft.h - the discrete Fourier transform of lengths that have no prime factor but 2, 3 and 5. Short
- * ones are KissFFT's; fours of them are joined, and fours of these, by vector arithmetic that is
- * several times as quick. */
+/* fft.h - the discrete Fourier transform for lengths without prime factors other than 2, 3 and 5.
+ * KissFFT transforms the short ones; four transforms at a time are then joined by vector
+ * arithmetic, which is several times as fast. */
 #ifndef MEASURE_FFT_H
 #define MEASURE_FFT_H
 
 #include <kiss_fft.h>
 #include <stddef.h>
 
-/* For one length; any number of threads may use it at once. */
+/* A transform of one length; any number of threads may use it concurrently. */
 struct fft;
 
-/* length: below 2^31. NULL: no memory. */
+/* length: below 2^31. NULL: out of memory. */
 struct fft *fft_new(size_t length);
 void fft_free(struct fft *fft);
 
-/* out[k] = sum over t of in[t * stride] exp(-2 pi i k t / length); stride below 2^31. in and out do
- * not overlap. */
+/* out[k] = sum over t of in[t * stride] exp(-2 pi i k t / length). stride is below 2^31; in and out
+ * must not overlap. */
 void fft_run(const struct fft *fft, const kiss_fft_cpx *in, size_t stride, kiss_fft_cpx *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fourier.c - see fourier.h. An even number of values is half as many complex ones, of which one
- * is an even and the next odd value; the spectra of both are told apart by their symmetry. The
+/* fourier.c - see fourier.h. An even number of values is transformed as half as many complex ones,
+ * each an even value and the next odd one; the two spectra are separated by their symmetry. The
  * inverse is a forward transform of the bins in reverse order. */
 #include "fourier.h"
 
@@ -12,9 +12,9 @@
 
 struct fourier {
 	size_t count;
-	size_t length; /* of the complex transform */
+	size_t length; /* length of the complex transform */
 	struct dft *dft;
-	kiss_fft_cpx *in, *out; /* one longer: they are worked on in pairs from the second on */
+	kiss_fft_cpx *in, *out; /* one more element: pairs are formed from the second on */
 	struct factors *turns;	/* even: -i exp(-2 pi i k / count) of the pairs up to length / 2 */
 };
 
@@ -92,9 +92,9 @@ static void inverse_odd(struct fourier *f, const kiss_fft_cpx *bins, float *x)
 		x[t] = f->out[t].r;
 }
 
-/* With E and O the spectra of the even and the odd values and w the turn: out[k] = E + iO, at
- * length - k its conjugates; bins[k] = E + wO, at length - k the conjugate of E - wO. Pairs in the
- * middle may be made twice, and what lies beyond the ends is made last. */
+/* With E and O the spectra of the even and the odd values, and w the turn: out[k] = E + iO, and
+ * out[length - k] its conjugates; bins[k] = E + wO, and bins[length - k] the conjugate of E - wO.
+ * The pairs in the middle may be computed twice; the outermost bins are computed last. */
 static void forward_even(struct fourier *f, const float *x, kiss_fft_cpx *bins)
 {
 	const size_t n = f->length;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fractal.c - see fractal.h. With eight levels each 256 values are a pyramid of their own. One is
- * worked on as four that lie side by side in the lanes of a vector, each over a quarter of the
- * values, joined by two levels at the top. Blocks of nothing but padding have no detail and are
- * left out.
+/* fractal.c - see fractal.h. With eight levels, each block of 256 values is a pyramid of its own.
+ * It is computed as four pyramids side by side in the lanes of a vector, each over a quarter of the
+ * values, joined by two levels at the top. Blocks of padding alone have no detail and are skipped.
  *
- * The sums and differences are not scaled: at level j they are 2^(j/2) times the orthonormal ones,
- * so that energies and the way back need powers of two only, which are exact.
+ * Sums and differences are not scaled: at level j they are 2^(j/2) times the orthonormal ones, so
+ * that energies and the inverse need only powers of two, which are exact.
  *
  * The pyramid is a binary heap: i is over 2i and 2i + 1, those of level j begin at length >> j. */
 #include "fractal.h"
@@ -19,7 +18,7 @@
 
 #define BLOCK  (1u << FRACTAL_LEVELS)
 #define LENGTH (BLOCK / LANES)
-/* Energies below this part of the row's are residues of rounding, and no pattern. */
+/* energies below this part of the row's are rounding errors, not patterns */
 #define RESIDUE 1e-24f
 
 typedef int32_t lane_masks __attribute__((vector_size(LANES * sizeof(int32_t))));
@@ -35,13 +34,13 @@ struct rules {
 	float strength, residue;
 };
 
-/* The two levels at the top of the four pyramids. */
+/* The two levels at the top, above the four pyramids. */
 struct top {
 	float pair[2], whole, sum;
 };
 
 struct pyramid {
-	size_t length; /* of a lane */
+	size_t length; /* per lane */
 	lanes detail[LENGTH];
 	lanes energy[LENGTH];
 	lanes sum[LENGTH];
@@ -50,7 +49,7 @@ struct pyramid {
 	bool top_touched;
 };
 
-/* Four stretches of values, one to a lane. */
+/* Spread values to lanes, a quarter to each. */
 static void values_to_lanes(const float *values, size_t length, lanes *v)
 {
 	for (size_t i = 0; i + LANES <= length; i += LANES) {
@@ -93,8 +92,8 @@ static void analyse(struct pyramid *p)
 	p->top.sum = (p->sum[0][0] + p->sum[0][1]) + (p->sum[0][2] + p->sum[0][3]);
 }
 
-/* What a detail with so much support is multiplied by. FLT_MIN keeps 0 / 0 away. What residues are
- * multiplied by does not show. */
+/* Factor for a detail with that support. FLT_MIN avoids 0 / 0. The factor of a rounding error has
+ * no visible effect. */
 static inline lanes gain(struct pyramid *p, const struct rules *rules, lanes energy, lanes support)
 {
 	const lanes bound = energy * FRACTAL_RATIO;
@@ -114,7 +113,7 @@ static float gain_at_top(struct pyramid *p, const struct rules *rules, float ene
 	return 1.0f - rules->strength * (1.0f - sqrtf(support / bound));
 }
 
-/* Attenuates the two levels at the top; returns the energies of the lower one, for the lanes. */
+/* Attenuate the two levels at the top. Returns the energies of the lower one, for the lanes. */
 static lanes attenuate_top(struct pyramid *p, const struct rules *rules)
 {
 	const float scale = 1.0f / (2.0f * (float)p->length);
@@ -176,7 +175,7 @@ struct fractal *fractal_new(size_t count, float most)
 	fractal->most = most;
 	for (fractal->block = LANES; fractal->block < BLOCK && fractal->block < count;)
 		fractal->block *= 2;
-	/* Whole blocks, so that the last one has its padding here. */
+	/* Whole blocks, so that the padding of the last one fits. */
 	if (count <= SIZE_MAX / sizeof(float) - BLOCK)
 		fractal->rest = calloc((count + fractal->block - 1) / fractal->block,
 				       fractal->block * sizeof(float));
@@ -194,7 +193,7 @@ void fractal_free(struct fractal *fractal)
 	free(fractal);
 }
 
-/* True: something of the block's values has been attenuated. */
+/* Purify a block. True: some detail was attenuated. */
 static bool purify_block(const struct rules *rules, float *values, size_t block)
 {
 	struct pyramid p;
@@ -213,7 +212,7 @@ static bool purify_block(const struct rules *rules, float *values, size_t block)
 bool fractal_purify(struct fractal *fractal, const float *x, float *y, float strength)
 {
 	const size_t count = fractal->count;
-	/* The energy of a row of deviation 1 is its length. */
+	/* A row of deviation 1 has an energy equal to its length. */
 	const struct rules rules = { strength, RESIDUE * (float)count };
 	struct purify_rest rest = { 0 };
 	struct purify_row row;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* fractal.h - a row without the fine detail that exists at one scale only.
+/* fractal.h - removes from a row the fine detail that exists at one scale only.
  *
  * The row is centred, padded with its mean to a power of two, and decomposed by an orthonormal Haar
- * pyramid of at most FRACTAL_LEVELS levels. The support of a detail is the energy in the same place
- * at twice its scale or, if more, half of what is at half its scale. A detail whose energy exceeds
- * its support by more than 1 / FRACTAL_RATIO is attenuated, by a part of its amplitude that grows
- * from 0 there to the strength where nothing supports it. 1/8 is the ratio of a locally linear
- * pattern: spikes, smooth curves and most edges stay as they are. purify.h says what is kept, and
- * which rows stay as they are; one without such a detail does, too. */
+ * pyramid of at most FRACTAL_LEVELS levels. The support of a detail is the greater of the energy in
+ * the same place at twice its scale and half the energy at half its scale. A detail whose energy
+ * exceeds its support by more than 1 / FRACTAL_RATIO is attenuated: its amplitude loses a part that
+ * grows from 0 at this bound to the strength without support. 1/8 is the ratio of a locally linear
+ * pattern, so spikes, smooth curves and most edges stay unchanged. purify.h describes which figures
+ * are kept and which rows stay unchanged; rows without such a detail do, too. */
 #ifndef MEASURE_FRACTAL_H
 #define MEASURE_FRACTAL_H
 
@@ -16,17 +16,16 @@
 
 #define FRACTAL_LEVELS	 8
 #define FRACTAL_RATIO	 0.125f
-#define FRACTAL_STRENGTH 0.375f /* 0: nothing changes */
+#define FRACTAL_STRENGTH 0.375f /* 0: no change */
 
-/* For rows of one length. Not for two threads at once. */
+/* State for rows of one length; one thread at a time. */
 struct fractal;
 
-/* For rows of count values, whose results are at most of this magnitude: FLT_MAX or less. NULL: no
- * memory. */
+/* For rows of count values; results are at most `most`, FLT_MAX or less. NULL: out of memory. */
 struct fractal *fractal_new(size_t count, float most);
 void fractal_free(struct fractal *fractal);
 
-/* The row x, purified, as y, which may be x. False: y is x, to the last bit. */
+/* Purify the row x to y, which may be x. False: y is x, bit for bit. */
 bool fractal_purify(struct fractal *fractal, const float *x, float *y, float strength);
 
 #endif

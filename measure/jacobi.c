@@ -5,10 +5,10 @@
 #include <float.h>
 #include <math.h>
 
-/* It converges quadratically: ten sweeps are many. */
+/* the method converges quadratically: ten sweeps are many */
 #define SWEEPS_MOST 60
 
-/* Rows and columns p and q turned by the angle with that cosine and sine. */
+/* Rotation of rows and columns p and q, given by its cosine and sine. */
 struct rotation {
 	size_t p, q;
 	double cosine, sine;
@@ -37,8 +37,8 @@ static void turn_rows(double *matrix, size_t n, const struct rotation *by)
 	}
 }
 
-/* The rotation after which the element at p, q is zero. False: it is none already, beside those of
- * the diagonal. */
+/* Find the rotation that makes the element at p, q zero. False: it is negligible already, compared
+ * with the diagonal. */
 static bool find_rotation(const double *matrix, size_t n, struct rotation *by)
 {
 	const double x = matrix[by->p * n + by->p], y = matrix[by->q * n + by->q];
@@ -54,7 +54,7 @@ static bool find_rotation(const double *matrix, size_t n, struct rotation *by)
 	return true;
 }
 
-/* Every pair once. Returns whether one of them was turned. */
+/* Rotate every pair once. Returns whether any was rotated. */
 static bool sweep(double *matrix, double *vectors, size_t n, size_t p)
 {
 	bool turned = false;
@@ -73,7 +73,7 @@ static bool sweep(double *matrix, double *vectors, size_t n, size_t p)
 	return turned;
 }
 
-/* The numbers of the diagonal's values, the largest first; of equal ones the first comes first. */
+/* Indexes of the diagonal in descending order of values; of equal ones the first comes first. */
 static void sort(const double *matrix, size_t n, size_t *order)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -85,7 +85,7 @@ static void sort(const double *matrix, size_t n, size_t *order)
 	}
 }
 
-/* The matrix, which is free now, is where the vectors are put in order. */
+/* Put the vectors in order. The matrix, no longer needed, serves as buffer. */
 static void arrange(double *matrix, size_t n, double *values, double *vectors, const size_t *order)
 {
 	for (size_t i = 0; i < n; i++)

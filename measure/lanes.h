@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lanes.h - four floats that are worked on at once. */
+/* lanes.h - vectors of four floats. */
 #ifndef MEASURE_LANES_H
 #define MEASURE_LANES_H
 
@@ -15,12 +15,12 @@
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 
-/* The same numbers in double precision. Not for arguments: how these are passed depends on the
- * machine that is compiled for. Sums are kept as halves, which are registers everywhere. */
+/* The same numbers in double precision. Not for arguments, because their passing depends on the
+ * target's vector registers. Sums are kept as halves, which fit registers on every target. */
 typedef double wide_lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef double half_lanes __attribute__((vector_size(LANES / 2 * sizeof(double))));
 
-/* What a comparison of two halves gives: all bits of a number set, or none. */
+/* Result of a comparison of two halves: all bits of a number set, or none. */
 typedef __typeof__((half_lanes){ 0 } > (half_lanes){ 0 }) half_masks;
 
 #define lanes_widen(v)	 __builtin_convertvector(v, wide_lanes)
@@ -88,7 +88,7 @@ static inline lanes lanes_max(lanes a, lanes b)
 #endif
 }
 
-/* Rows become columns. */
+/* Transpose. */
 static inline void lanes_transpose(lanes v[LANES])
 {
 	const lanes a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);

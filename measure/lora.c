@@ -4,7 +4,7 @@
 
 #include "lanes.h"
 
-/* Vectors of a row that are summed up at once. */
+/* vectors of a row that are summed at a time */
 #define STRIP_LANES 8
 #define STRIP	    (STRIP_LANES * LANES)
 

@@ -12,37 +12,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that are read at once, where they are multiplied. No sum depends on it. */
+/* rows that are read and multiplied at a time; results do not depend on it */
 #define BLOCK_ROWS   16u
 #define BLOCK_VALUES ((size_t)1 << 18)
 
-/* A square of a singular value that is less than this part of the largest is nothing but errors of
- * rounding. */
+/* squared singular values below this part of the largest are rounding errors */
 #define NOISE 1e-14
 
-/* Rows of a and b between two questions whether they are wanted. */
+/* rows of a and b between two calls of wanted */
 #define WANTED_ROWS 16u
 
 #define SEED 0x6f7267616e667321u
 
-/* All that the search needs. Matrices lie row after row. */
+/* State of the search. Matrices are stored in row order. */
 struct low_rank_search {
 	const struct low_rank_source *source;
 	struct low_rank *result;
-	bool counted; /* energy and nonfinite of the result are known */
+	bool counted; /* energy and nonfinite of the result are set */
 	size_t rank;
-	size_t width;  /* columns of q that are in use */
-	size_t stride; /* of q, next and y: width, and zeros to the end of the strip */
-	size_t block;  /* rows that are read at once */
-	float *rows;   /* a block of them */
+	size_t width;  /* columns of q in use */
+	size_t stride; /* row length of q, next, part: width in whole strips */
+	size_t block;  /* rows that are read at a time */
+	float *rows;   /* the rows of a block */
 	double *q;     /* columns x stride */
 	double *next;  /* as many: D' D q */
 	double *part;  /* block x stride: D q of the block */
-	double *gram;  /* stride x stride: of D q */
+	double *gram;  /* stride x stride: the Gram matrix of D q */
 	double *vectors, *values, *scratch;
 	size_t *order;
-	double length; /* the root of the energy: no value of D q is larger */
-	float *y;      /* rows x stride: D q / length, and then b */
+	double length; /* square root of the energy, an upper bound for the values of D q */
+	float *y;      /* rows x stride: D q / length, later b */
 };
 
 static size_t least(size_t a, size_t b)
@@ -73,7 +72,7 @@ static void release_search(struct low_rank_search *s)
 	free(s->y);
 }
 
-/* False: out of memory; release_search() is due either way. */
+/* Allocate. False: out of memory. release_search() has to follow in both cases. */
 static bool begin_search(struct low_rank_search *s, const struct low_rank_source *source,
 			 size_t rank, struct low_rank *result)
 {
@@ -106,7 +105,7 @@ static bool begin_search(struct low_rank_search *s, const struct low_rank_source
 	       s->scratch && s->order && s->y;
 }
 
-/* All of the matrix's columns where there are no more, else some by chance. */
+/* Initialise q: the unit matrix if it has all columns, else pseudo-random numbers. */
 static void draw(struct low_rank_search *s)
 {
 	const size_t columns = s->source->columns;
@@ -121,7 +120,7 @@ static void draw(struct low_rank_search *s)
 		}
 }
 
-/* The products of the columns of part, to those of all rows before. */
+/* Add the block's products of columns to the Gram matrix. */
 static void add_products(struct low_rank_search *s, size_t n)
 {
 	for (size_t r = 0; r < n; r++) {
@@ -156,7 +155,7 @@ static bool is_wanted(const struct low_rank_search *s)
 	return !s->source->wanted || s->source->wanted(s->source->context);
 }
 
-/* n rows have been read. */
+/* Called when n rows have been read. */
 typedef void (*use_rows)(struct low_rank_search *s, size_t first, size_t n);
 
 static void use_none(struct low_rank_search *s, size_t first, size_t n)
@@ -166,7 +165,7 @@ static void use_none(struct low_rank_search *s, size_t first, size_t n)
 	(void)n;
 }
 
-/* Part becomes D q of n rows. */
+/* part = D q, for n rows. */
 static void project(struct low_rank_search *s, size_t n)
 {
 	narrow_multiply(s->rows, n, s->source->columns, s->q, s->stride, s->part);
@@ -186,7 +185,7 @@ static void use_last(struct low_rank_search *s, size_t first, size_t n)
 	keep(s, first, n);
 }
 
-/* The first pass finds energy and nonfinite too. */
+/* Run a pass. The first one also computes energy and nonfinite. */
 static int run_pass(struct low_rank_search *s, use_rows use)
 {
 	const struct low_rank_source *source = s->source;
@@ -206,13 +205,13 @@ static int run_pass(struct low_rank_search *s, use_rows use)
 	return 0;
 }
 
-/* Is there anything to be found? */
+/* Can the matrix be factorised: finite and not zero? */
 static bool is_something(const struct low_rank_search *s)
 {
 	return s->result->energy > 0 && s->result->nonfinite == 0;
 }
 
-/* Q spans more and more of what D' D makes larger than all else. */
+/* Subspace iteration: q spans more and more of the dominant singular vectors. */
 static int iterate(struct low_rank_search *s)
 {
 	const size_t size = s->source->columns * s->stride;
@@ -230,7 +229,7 @@ static int iterate(struct low_rank_search *s)
 	return rc;
 }
 
-/* A row times the first eigenvectors. */
+/* Multiply a row by the first eigenvectors. */
 static void turn(const struct low_rank_search *s, const double *row, double *out)
 {
 	memset(out, 0, s->rank * sizeof(*out));
@@ -242,8 +241,8 @@ static void turn(const struct low_rank_search *s, const double *row, double *out
 	}
 }
 
-/* D is near to (D q V) (q V)', of which the columns of the first have the length of the singular
- * values. The root of it goes to each of the two. False: it is not wanted any more. */
+/* D is approximately (D q V) (q V)', where the columns of the first factor have the singular values
+ * as norms. Each factor gets the square roots. False: no longer wanted. */
 static bool fill_a(const struct low_rank_search *s, const double *roots)
 {
 	const size_t columns = s->source->columns;
@@ -259,7 +258,7 @@ static bool fill_a(const struct low_rank_search *s, const double *roots)
 	return true;
 }
 
-/* In place: a row of b is not longer than one of y. */
+/* Compute b in place: a row of b is not longer than one of y. */
 static bool fill_b(const struct low_rank_search *s, const double *roots)
 {
 	double *out = s->scratch, *row = out + s->stride;
@@ -313,7 +312,7 @@ static int search(struct low_rank_search *s)
 	return 0;
 }
 
-/* The result's b is what of y is used. */
+/* Give y, shortened to b, to the result. */
 static void give_b(struct low_rank_search *s)
 {
 	float *shorter = realloc(s->y, s->source->rows * s->rank * sizeof(*s->y) + 1);

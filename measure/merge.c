@@ -27,8 +27,7 @@ const char *const merge_method_names[MERGE_METHODS] = {
 	[MERGE_ARCEE_FUSION] = "arcee_fusion",
 };
 
-/* Begin decides on the first pass; without it there is none. Make adds up differences from the base
- * where the method is based. */
+/* begin sets the first pass; NULL: none. make sums differences from the base if based. */
 struct kind {
 	void (*begin)(struct merge *m);
 	void (*make)(const struct merge *m, const struct merge_strip *strip,
@@ -43,8 +42,8 @@ static const struct kind average = { merge_average_begin, merge_average },
 
 struct method {
 	const struct kind *kind;
-	bool based;  /* of differences from the base */
-	bool elects; /* the sign of each element */
+	bool based;  /* works on differences from the base */
+	bool elects; /* elects the sign of each element */
 	enum merge_choice choice;
 };
 
@@ -104,7 +103,7 @@ static size_t columns_of(uint64_t columns, size_t bytes)
 	return __builtin_mul_overflow(columns, bytes, &all) ? SIZE_MAX : all;
 }
 
-/* The ranks of each input, and what sorting needs. */
+/* Ranks of each input, and buffers for sorting. */
 size_t merge_row_scratch(const struct merge_rule *rule)
 {
 	if (!needs_ranks(rule))
@@ -139,8 +138,7 @@ static const float *fill_up(const float *values, size_t n, float filled[MERGE_ST
 	return filled;
 }
 
-/* Of the row that the strip is prepared for, from a column on. filled: where the strip is
- * shorter. */
+/* Cut a strip from the prepared row, at a column. filled: buffers for a short strip. */
 static void cut_strip(const struct merge_rule *rule, uint64_t row, size_t column, const float *base,
 		      const float *const inputs[], float filled[][MERGE_STRIP],
 		      struct merge_strip *strip)
@@ -158,7 +156,7 @@ static void cut_strip(const struct merge_rule *rule, uint64_t row, size_t column
 		strip->inputs[i] = fill_up(inputs[i] + column, strip->n, filled[i]);
 }
 
-/* The ranks of a row's magnitudes, in scratch. */
+/* Compute the ranks of a row's magnitudes in scratch. */
 static const uint32_t *find_ranks(const struct merge_rule *rule, const float *base,
 				  const float *const inputs[], void *scratch)
 {
@@ -171,7 +169,7 @@ static const uint32_t *find_ranks(const struct merge_rule *rule, const float *ba
 	return ranks;
 }
 
-/* Figures of a whole row that the method needs before the row is cut into strips. */
+/* Compute the figures of a whole row that the method needs. */
 static void prepare_strip(const struct merge_rule *rule, const float *base,
 			  const float *const inputs[], void *scratch, struct merge_strip *strip)
 {
@@ -259,7 +257,7 @@ static void make_strip(const struct merge *m, const struct merge_strip *strip, f
 	double values[MERGE_STRIP];
 
 	methods[m->rule.method].kind->make(m, strip, values);
-	/* Subtracted twice, so that a base of -0 stays it where nothing is added. */
+	/* Two subtractions keep a base of -0 if nothing is added. */
 	if (merge_uses_base(&m->rule))
 		for (unsigned k = 0; k < MERGE_STRIP; k++)
 			values[k] = (double)strip->base[k] - (0.0 - values[k]);
@@ -267,7 +265,7 @@ static void make_strip(const struct merge *m, const struct merge_strip *strip, f
 		result[k] = (float)values[k];
 }
 
-/* A row that is a vector of its own has its own factors. */
+/* If rows are separate vectors, each has its own factors. */
 static void find_row_factors(struct merge *m, uint64_t row, const float *base,
 			     const float *const inputs[])
 {

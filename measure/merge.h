@@ -6,7 +6,7 @@
  *	linear		sum of w_i x_i, divided by the sum of w_i if normalize
  *	passthrough	w_0 x_0
  *	slerp		x_0 and x_1 along the arc between them, at t
- *	nuslerp		the same at w_1 / (w_0 + w_1); with a base of d_0 and d_1, b added
+ *	nuslerp		as slerp, at w_1 / (w_0 + w_1); with a base: of d_0 and d_1, plus b
  *	model_stock	b + t (mean of x_i - b), t of the mean cosine of the pairs of d_i
  *	task_arithmetic	b + lambda * sum of w_i d_i
  *	ties		the density * n largest d_i; their signs elected, the mean of these
@@ -31,8 +31,8 @@
  * 2024 (Model Stock), Wan et al. 2024 (SCE), arXiv 2601.13572 (RAM). Randomness is this project's
  * own: see struct merge_input.
  *
- * What needs the whole tensor is found first, in passes over all its rows, as many as the method
- * needs, none for many; then any row can be made at any time:
+ * Figures of the whole tensor are found first, in passes over all its rows. The number of passes
+ * depends on the method and is often 0. Afterwards any row can be merged at any time:
  *
  *	merge_begin(m, rule, scratch);
  *	while (merge_needs_pass(m)) {
@@ -42,16 +42,16 @@
  *	}
  *	merge_row(m, row, base, inputs, row_scratch, result);
  *
- * A row is the same whenever it is made, and however many rows are handed over at a time.
- * Everything is computed in double precision; magnitudes, variances and importances are compared as
- * floats, equal ones by their element numbers. acos(), sin(), exp() and log() are the C library's,
- * so that an arc may differ in the last bit between machines.
+ * A row is the same whenever it is merged, and however many rows are fed at a time. All arithmetic
+ * is in double precision; magnitudes, variances and importances are compared as floats, equal ones
+ * by element number. acos(), sin(), exp() and log() are the C library's, so an arc may differ in
+ * the last bit between machines.
  *
- * Values that are not finite: in a sum over the tensor a term that is not finite is left out; among
- * magnitudes NaN is the largest; and an element of which the base or an input is not finite becomes
- * what IEEE 754 makes of it, mostly NaN. No other element suffers.
+ * Values that are not finite: sums over the tensor omit terms that are not finite; among magnitudes
+ * NaN is the largest. An element that is not finite in the base or an input becomes the result of
+ * IEEE 754 arithmetic, mostly NaN. Other elements are not affected.
  *
- * Nothing here allocates or fails. */
+ * No function allocates memory or fails. */
 #ifndef MEASURE_MERGE_H
 #define MEASURE_MERGE_H
 
@@ -88,21 +88,20 @@ enum merge_method {
 /* By their names in mergekit. */
 extern const char *const merge_method_names[MERGE_METHODS];
 
-/* What is one vector for nuslerp: the tensor (nuslerp_flatten, the default), each of its rows, or
- * each of its columns (nuslerp_row_wise); for model_stock the tensor, or each row (filter_wise). */
+/* Vectors that nuslerp treats separately: the tensor (nuslerp_flatten, the default), each row, or
+ * each column (nuslerp_row_wise); for model_stock the tensor, or each row (filter_wise). */
 enum merge_extent { MERGE_WHOLE, MERGE_ROWS, MERGE_COLUMNS };
 
-/* A model other than the base, and its parameters; those that a method does not know are not
- * looked at. */
+/* A model other than the base. Methods ignore parameters that they do not use. */
 struct merge_input {
-	double weight;	/* the scale, of passthrough */
-	double density; /* from 1 on nothing is left out of d_i */
+	double weight;	/* for passthrough the scale */
+	double density; /* 1 and above: d_i is kept whole */
 	double gamma;	/* breadcrumbs */
 	double epsilon; /* della */
-	/* dare, della: element e is kept if the upper 24 bits of the XXH64 of e as eight
-	 * little-endian bytes with this seed, divided by 2^24, are below the probability. By
+	/* dare, della: element e is kept if the upper 24 bits of the XXH64 of e, as eight
+	 * little-endian bytes, with this seed, divided by 2^24, are below the probability. By
 	 * convention the seed is the XXH64 of the tensor's name, seeded with the random seed plus
-	 * the place of the input. */
+	 * the input's index. */
 	uint64_t seed;
 };
 
@@ -111,31 +110,31 @@ struct merge_rule {
 	/* Inputs, 1 to MERGE_INPUTS_MAX; exactly 2 for slerp and nuslerp, 1 for nearswap and
 	 * arcee_fusion. */
 	unsigned n;
-	bool has_base; /* nuslerp, multislerp: of the differences */
+	bool has_base; /* nuslerp, multislerp: use differences from the base */
 	/* Divide by the sum of the weights; with an election, of those that agree. By default
 	 * true for linear, ties, della and multislerp. */
 	bool normalize;
-	/* What is left of d_i is multiplied so that the sum of its magnitudes is what it was. By
-	 * default true for dare and della. */
+	/* Scale the kept part of d_i so that its sum of magnitudes is that of d_i. By default true
+	 * for dare and della. */
 	bool rescale;
 	enum merge_extent extent;
 	double lambda, t;
-	double epsilon;	    /* ram, ramplus_tl: differences up to it are none; from 0 on */
-	double r, alpha;    /* ramplus_tl */
-	double eps;	    /* multislerp: added to lengths; from 0 on */
-	double tol;	    /* karcher: shorter vectors and smaller angles are none; from 0 on */
-	double max_iter;    /* karcher: steps, of which only whole ones are made */
-	double select_topk; /* sce: share of the elements; from 1 on nothing is left out */
-	uint64_t rows, columns; /* of the tensor; their product is below 2^63 */
+	double epsilon;		/* ram, ramplus_tl: smaller differences are ignored; at least 0 */
+	double r, alpha;	/* ramplus_tl */
+	double eps;		/* multislerp: added to norms; at least 0 */
+	double tol;		/* karcher: smaller lengths and angles are 0; at least 0 */
+	double max_iter;	/* karcher: number of steps, rounded down */
+	double select_topk;	/* sce: share of the elements that is kept; 1 and above: all */
+	uint64_t rows, columns; /* shape of the tensor; the product is below 2^63 */
 	struct merge_input inputs[MERGE_INPUTS_MAX];
 };
 
-/* A place in an order of elements, mostly of an input's d by magnitude: of the values, by their
- * bits without the sign, and of equal ones by the element's number. */
+/* A position in an order of elements, mostly an input's d ordered by magnitude: by the values' bits
+ * without the sign, equal values by element number. */
 struct merge_cut {
-	uint64_t rank;	  /* elements before it, of all */
-	uint64_t element; /* the first of those with this key that lies behind it */
-	uint64_t ties;	  /* of those with this key, how many lie before it and are still to come */
+	uint64_t rank;	  /* number of elements before it */
+	uint64_t element; /* first element with this key behind the cut */
+	uint64_t ties;	  /* elements with this key before the cut that are not yet counted */
 	int32_t key;
 };
 
@@ -150,50 +149,50 @@ enum merge_pass {
 	MERGE_PASS_NONE
 };
 
-/* What is known of an input. */
+/* State of an input. */
 struct merge_part {
-	double factor;		   /* of its values, or differences from the base */
-	struct merge_cut from, to; /* what is kept, by magnitude */
-	double all, kept;	   /* the sums of magnitudes */
-	uint64_t shared, alone;	   /* ramplus_tl: elements that others change too, or none does */
+	double factor;		   /* factor for its values, or for its differences from the base */
+	struct merge_cut from, to; /* cuts between which differences are kept */
+	double all, kept;	   /* sums of all and of the kept magnitudes */
+	uint64_t shared, alone;	   /* ramplus_tl: changed by others too; by no other */
 };
 
-/* Caller's memory; everything in it is private. After the passes it does not change, and threads
- * may share it. */
+/* State of a merge, in the caller's memory; all members are private. After the passes it is
+ * constant, and threads may share it. */
 struct merge {
 	struct merge_rule rule;
-	enum merge_pass pass, then; /* then: after those that look for cuts */
-	uint64_t row;		    /* the next one of this pass */
+	enum merge_pass pass, then; /* `then` follows the passes that find cuts */
+	uint64_t row;		    /* next row of this pass */
 	struct merge_part parts[MERGE_INPUTS_MAX];
 	double products[MERGE_INPUTS_MAX][MERGE_INPUTS_MAX]; /* of vectors i <= j; sce: of i = j */
 	void *scratch;
 };
 
-/* Are rows made with the base's? If not, there may be none. */
+/* Does merge_row() need the base? If not, base may be NULL. */
 bool merge_uses_base(const struct merge_rule *rule);
 
-/* Bytes that the passes work with, and of these, from the first on, bytes that merge_row() needs as
- * long as there are rows to make. SIZE_MAX: too many for any memory. */
+/* Size of the scratch for the passes, and of its first part that merge_row() needs, too, in bytes.
+ * SIZE_MAX: too large. */
 size_t merge_scratch(const struct merge_rule *rule);
 size_t merge_scratch_kept(const struct merge_rule *rule);
 
-/* Bytes that merge_row() works with. SIZE_MAX: too many. */
+/* Size of the scratch for merge_row() in bytes. SIZE_MAX: too large. */
 size_t merge_row_scratch(const struct merge_rule *rule);
 
-/* scratch is aligned as by malloc(), and its contents do not matter. */
+/* scratch is aligned as by malloc(); its content is ignored. */
 void merge_begin(struct merge *m, const struct merge_rule *rule, void *scratch);
 
-/* Does it need all rows once more? It is asked before each pass. */
+/* Are all rows needed once more? Call before each pass. */
 bool merge_needs_pass(const struct merge *m);
 
-/* The next n rows of this pass: of the base if it is used, and of each input. */
+/* Feed the next n rows of the base, if it is used, and of each input. */
 void merge_feed(struct merge *m, uint64_t n, const float *base, const float *const inputs[]);
 
-/* All rows have been handed over. If they were fewer, or others than in the last pass, the result
- * means nothing, but nothing else goes wrong. */
+/* End a pass after all rows. If the rows were fewer, or others than in the last pass, the result is
+ * meaningless, but the call is safe. */
 void merge_end_pass(struct merge *m);
 
-/* The row with that number. scratch: merge_row_scratch() bytes, aligned as by malloc(), for one
+/* Merge row number `row`. scratch: merge_row_scratch() bytes, aligned as by malloc(), for one
  * thread. result may be the base or an input. */
 void merge_row(const struct merge *m, uint64_t row, const float *base, const float *const inputs[],
 	       void *scratch, float *result);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_average.c - see merge_internal.h: the methods that give each input a factor. linear,
- * passthrough and task_arithmetic know it from the start; the arcs, slerp and nuslerp, model_stock,
- * and the methods of merge_sphere.c need the norms and products of the vectors first. */
+/* merge_average.c - see merge_internal.h: methods that multiply each input by a factor. For linear,
+ * passthrough and task_arithmetic the factors are known from the start; arcs (slerp, nuslerp),
+ * model_stock and the methods of merge_sphere.c derive them from norms and products of the
+ * vectors. */
 #include "merge_internal.h"
 
 #include "lanes.h"
 
 #include <math.h>
 
-/* Sums of weights below this are not divided by. */
+/* smaller sums of weights are not used as divisors */
 #define LEAST_SUM 1e-8
 
-/* A term that is not finite is left out. */
+/* Terms that are not finite count as 0. */
 static half_lanes product(const double *a, const double *b)
 {
 	const half_lanes x = half_lanes_load(a) * half_lanes_load(b), zeros = { 0.0, 0.0 };
@@ -19,7 +20,7 @@ static half_lanes product(const double *a, const double *b)
 	return (half_lanes)((half_masks)x & (x - x == zeros));
 }
 
-/* The strip's share of the product of two vectors. */
+/* The strip's part of the product of two vectors. */
 static double dot(const double a[MERGE_STRIP], const double b[MERGE_STRIP])
 {
 	half_lanes p = { 0 }, q = { 0 }, r = { 0 }, s = { 0 };
@@ -45,8 +46,8 @@ double merge_sum_of_weights(const struct merge_rule *rule)
 	return fabs(sum) < LEAST_SUM ? 1.0 : sum;
 }
 
-/* The columns' sums: squares of the first input, of the second, and products. The factors take the
- * place of the squares. */
+/* Sums per column: squares of the first input, of the second, and products. The factors later
+ * replace the squares. */
 static double *column_sums(const struct merge *m, unsigned which)
 {
 	return (double *)m->scratch + which * (size_t)m->rule.columns;
@@ -108,14 +109,14 @@ void merge_arcs_add(struct merge *m, const struct merge_strip *strip)
 			m->products[i][j] += dot(differences[i], differences[j]);
 }
 
-/* The factors of two vectors at t of an arc of that angle. */
+/* Factors of two vectors at position t of an arc with that angle. */
 static void set_arc(double angle, double t, double *first, double *second)
 {
 	*first = sin((1.0 - t) * angle) / sin(angle);
 	*second = sin(t * angle) / sin(angle);
 }
 
-/* Vectors that are nearly parallel are averaged. */
+/* Nearly parallel vectors are averaged. */
 static void slerp(struct merge *m)
 {
 	const double a = sqrt(m->products[0][0]), b = sqrt(m->products[1][1]), t = m->rule.t;
@@ -149,7 +150,7 @@ static void nuslerp(const struct merge_rule *rule, double aa, double bb, double 
 	}
 }
 
-/* The mean cosine of the pairs; of one model alone 1, and so that it is the result. */
+/* Mean cosine of the pairs; 1 for a single model, which then is the result. */
 static double mean_cosine(const struct merge *m)
 {
 	const unsigned n = m->rule.n;
@@ -164,7 +165,7 @@ static double mean_cosine(const struct merge *m)
 	return n < 2 ? 1.0 : sum / (n * (n - 1) / 2);
 }
 
-/* Differences that cancel exactly leave the base. */
+/* If the differences cancel exactly, the base remains. */
 static void model_stock(struct merge *m)
 {
 	const double n = m->rule.n, cosine = mean_cosine(m);
@@ -221,7 +222,7 @@ void merge_average(const struct merge *m, const struct merge_strip *strip,
 {
 	double differences[MERGE_STRIP];
 
-	/* The sum of -0 and -0 is -0, that of 0 and -0 is not. */
+	/* The sum of -0 and -0 is -0, the sum of 0 and -0 is 0. */
 	for (unsigned k = 0; k < MERGE_STRIP; k++)
 		result[k] = -0.0;
 	for (unsigned i = 0; i < m->rule.n; i++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_internal.h - what the modules of merge.h have in common: rows are worked on in strips,
- * whose loops have a fixed length, for the compiler to make vectors of. A row that is no multiple
- * of a strip ends with one that is filled up with zeros: these add nothing to a sum, and are not
- * counted and not stored. Strips begin where rows do, so that nothing depends on how rows are
- * handed over. */
+/* merge_internal.h - shared by the modules of merge.h. Rows are processed in strips, whose loops
+ * have a fixed length so that compilers vectorise them. If a row is not a multiple of a strip, its
+ * last strip is filled with zeros, which add nothing to sums and are neither counted nor stored.
+ * Strips begin where rows begin, so results do not depend on how rows are fed. */
 #ifndef MEASURE_MERGE_INTERNAL_H
 #define MEASURE_MERGE_INTERNAL_H
 
@@ -13,28 +12,29 @@
 
 #define MERGE_STRIP 64
 
-/* Of an order, in the passes that look for cuts. */
+/* counters of an order, in the passes that find cuts */
 #define MERGE_TRIM_COUNTS (1u << 16)
 
-/* So small is the sine of the angle between vectors that are parallel or opposite but for rounding:
- * one ulp of a cosine of -1 makes it 1.5e-8. At such an angle an arc between parallel ones is the
- * average too, in double precision; between opposite ones it is rounding, divided by the sine. */
+/* Vectors are parallel or opposite, except for rounding, if the sine of their angle is smaller: one
+ * ulp of a cosine of -1 makes it 1.5e-8. At such an angle an arc between parallel vectors equals
+ * the average in double precision; between opposite vectors it is a rounding error divided by the
+ * sine. */
 #define MERGE_LEAST_SINE 1e-6
 
 /* The same elements of the base and of all inputs. */
 struct merge_strip {
 	uint64_t element; /* the first one, counted in the tensor */
-	size_t column;	  /* in its row */
-	size_t n;	  /* values that are none of the filling */
+	size_t column;	  /* of the first one, in its row */
+	size_t n;	  /* number of values without the filling */
 	const float *base;
 	const float *inputs[MERGE_INPUTS_MAX];
-	/* Of the row, where the method needs them: ranks, one input after the other; and how far
-	 * the input diverges from the base. */
+	/* Figures of the row, if the method needs them: ranks, one input after the other, and the
+	 * input's divergence from the base. */
 	const uint32_t *ranks;
 	double divergence;
 };
 
-/* What becomes of the values of an input. */
+/* Rule by which values of an input are kept. */
 enum merge_choice {
 	MERGE_CHOOSE_ALL,
 	MERGE_CHOOSE_BY_MAGNITUDE,
@@ -47,10 +47,10 @@ enum merge_choice {
 enum merge_choice merge_choice(enum merge_method method);
 bool merge_elects(enum merge_method method);
 
-/* The sum of the weights, to divide by: 1 if there is next to nothing. */
+/* Sum of the weights as a divisor: 1 if the sum is close to 0. */
 double merge_sum_of_weights(const struct merge_rule *rule);
 
-/* Is each row, or each column, a vector of its own? */
+/* Is each row, or column, a separate vector? */
 static inline bool merge_rows_apart(const struct merge_rule *rule)
 {
 	return (rule->method == MERGE_NUSLERP || rule->method == MERGE_MODEL_STOCK) &&
@@ -62,7 +62,7 @@ static inline bool merge_columns_apart(const struct merge_rule *rule)
 	return rule->method == MERGE_NUSLERP && rule->extent == MERGE_COLUMNS;
 }
 
-/* The values of an input, less the base's. */
+/* The values of an input minus the base's. */
 static inline void merge_differences(const struct merge_strip *strip, unsigned input,
 				     double differences[restrict MERGE_STRIP])
 {
@@ -72,8 +72,8 @@ static inline void merge_differences(const struct merge_strip *strip, unsigned i
 		differences[k] = (double)x[k] - (double)b[k];
 }
 
-/* Magnitudes as floats, as bits, whose order is the numbers'. A difference of floats is the same
- * whether it is rounded to a float at once or by way of a double. */
+/* Magnitudes, rounded to float, as bits, whose order is that of the numbers. A difference of floats
+ * is the same whether it is rounded to float directly or from double. */
 static inline void merge_keys(const double values[restrict MERGE_STRIP],
 			      int32_t keys[restrict MERGE_STRIP])
 {
@@ -86,20 +86,19 @@ static inline void merge_keys(const double values[restrict MERGE_STRIP],
 		keys[k] &= INT32_MAX;
 }
 
-/* merge_average.c: sums of inputs with factors, and what arcs need the whole tensor for. */
+/* merge_average.c: sums of inputs with factors; arcs first need sums over the whole tensor. */
 void merge_average_begin(struct merge *m);
 void merge_arcs_add(struct merge *m, const struct merge_strip *strip);
 void merge_arcs_end(struct merge *m);
 void merge_average(const struct merge *m, const struct merge_strip *strip,
 		   double result[MERGE_STRIP]);
 
-/* merge_sphere.c: the factors of two methods of merge_average.c, once the products are known. */
+/* merge_sphere.c: the factors for two methods of merge_average.c, from the products. */
 void merge_multislerp(struct merge *m);
 void merge_karcher(struct merge *m);
 
 /* merge_trim.c: orders of the elements, of each input or of all together, and the cuts in them,
- * from which on and up to which values are kept. The passes are those of upper and lower bits, and
- * of ties. */
+ * between which values are kept. Passes: upper bits, lower bits, ties. */
 unsigned merge_trim_orders(const struct merge_rule *rule);
 void merge_trim_begin(struct merge *m);
 void merge_trim_add(struct merge *m, const struct merge_strip *strip);
@@ -111,19 +110,19 @@ void merge_trim_choose(const struct merge *m, unsigned order, const struct merge
 void merge_ranks(const float *values, const float *base, size_t n, uint32_t *ranks,
 		 uint32_t *scratch);
 
-/* merge_task.c: some of the differences, chosen and perhaps elected. */
+/* merge_task.c: selected differences, perhaps with an election of signs. */
 void merge_task_begin(struct merge *m);
 void merge_magnitudes_add(struct merge *m, const struct merge_strip *strip);
 void merge_magnitudes_end(struct merge *m);
 void merge_task(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
 
-/* merge_ram.c: elements that one input changes, and those that several change. */
+/* merge_ram.c: elements that one input changes, and elements that several change. */
 void merge_ram_begin(struct merge *m);
 void merge_changes_add(struct merge *m, const struct merge_strip *strip);
 void merge_changes_end(struct merge *m);
 void merge_ram(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
 
-/* merge_sce.c: the elements in which the inputs differ most, elected. keys: their variances. */
+/* merge_sce.c: the elements in which the inputs differ most, with an election. keys: variances. */
 void merge_sce_begin(struct merge *m);
 void merge_variance_keys(const struct merge_rule *rule, const struct merge_strip *strip,
 			 int32_t keys[MERGE_STRIP]);
@@ -131,7 +130,7 @@ void merge_squares_add(struct merge *m, const struct merge_strip *strip);
 void merge_squares_end(struct merge *m);
 void merge_sce(const struct merge *m, const struct merge_strip *strip, double result[MERGE_STRIP]);
 
-/* merge_swap.c: elements of one input instead of the base's. keys: their importances. */
+/* merge_swap.c: elements of one input that replace the base's. keys: importances. */
 double merge_divergence(const float *input, const float *base, size_t n);
 void merge_importance_keys(const struct merge_strip *strip, int32_t keys[MERGE_STRIP]);
 void merge_nearswap(const struct merge *m, const struct merge_strip *strip,

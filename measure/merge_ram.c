@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_ram.c - see merge_internal.h: ram and ramplus_tl. An input changes an element if its
- * difference from the base is larger than epsilon; such differences are averaged, and all others
- * left out. mergekit, ram.py, _prepare_ram_vectors(). */
+ * difference from the base exceeds epsilon. Changes are averaged, other differences left out.
+ * mergekit, ram.py, _prepare_ram_vectors(). */
 #include "merge_internal.h"
 
 #include <math.h>
 
-/* Differences, 1 where they are changes, and how many are of an element. */
+/* Differences, 1 for each change, and the number of changes per element. */
 struct changes {
 	double differences[MERGE_INPUTS_MAX][MERGE_STRIP];
 	double changed[MERGE_INPUTS_MAX][MERGE_STRIP];
@@ -54,7 +54,7 @@ void merge_changes_add(struct merge *m, const struct merge_strip *strip)
 			}
 }
 
-/* ram.py, ramplus_tl_merge(): elements that only one input changes are enlarged. */
+/* ram.py, ramplus_tl_merge(): changes by one input alone are enlarged. */
 void merge_changes_end(struct merge *m)
 {
 	const struct merge_rule *rule = &m->rule;
@@ -64,7 +64,7 @@ void merge_changes_end(struct merge *m)
 		const double alone = fmax((double)part->alone, rule->epsilon);
 		const double rho = (double)part->shared / alone;
 
-		/* An input that changes nothing has none, if epsilon is 0. */
+		/* With epsilon 0, an input without changes would divide 0 by 0. */
 		m->parts[i].factor = 1.0 + rule->r * fmin(fmax(rho, 0.0), rule->alpha);
 	}
 	m->pass = MERGE_PASS_NONE;

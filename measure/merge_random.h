@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_random.h - a number for each element of a tensor that looks random and is always the same:
- * the XXH64 of the element's number (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), written out
- * for an input of eight bytes. */
+/* merge_random.h - a reproducible pseudo-random number for each element of a tensor: the XXH64 of
+ * the element's number (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), written out for an input
+ * of eight bytes. */
 #ifndef MEASURE_MERGE_RANDOM_H
 #define MEASURE_MERGE_RANDOM_H
 

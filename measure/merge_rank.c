@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_rank.c - see merge_internal.h: a stable sort by digits of the magnitudes' bits, of the
- * elements' numbers. A digit that all have in common costs no pass. */
+/* merge_rank.c - see merge_internal.h: a stable radix sort of element numbers by the magnitudes'
+ * bits. A digit equal in all keys needs no pass. */
 #include "merge_internal.h"
 
 #define DIGITS	   3
@@ -21,7 +21,7 @@ static uint32_t key_of(float value, float base)
 	return bits & INT32_MAX;
 }
 
-/* Turn the counts of one digit into the place of each bucket's first element. */
+/* Turn the counts of a digit into the place of each bucket's first element. */
 static void counts_to_places(uint32_t counts[BUCKETS])
 {
 	uint32_t place = 0;

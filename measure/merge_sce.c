@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Sums below this are not divided by. */
+/* smaller sums are not used as divisors */
 #define LEAST_SUM 1e-6
 
 void merge_sce_begin(struct merge *m)
@@ -35,7 +35,7 @@ void merge_variance_keys(const struct merge_rule *rule, const struct merge_strip
 	merge_keys(variances, keys);
 }
 
-/* The differences of every input, 0 where they are left out, unless they are not finite. */
+/* The differences of every input, 0 where left out, unless they are not finite. */
 static void find_kept(const struct merge *m, const struct merge_strip *strip,
 		      double differences[][MERGE_STRIP])
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_sphere.c - see merge_internal.h: means of directions, multislerp and karcher. Every vector
- * in the formulas is a sum of the inputs with factors, so that the products of the inputs, the Gram
- * matrix, are all that is needed of them. */
+ * in the formulas is a sum of the inputs with factors, so the products of the inputs (the Gram
+ * matrix) suffice. */
 #include "merge_internal.h"
 
 #include <math.h>
 
-/* Inputs of length 1, or of 0 where they count for nothing, and their products. */
+/* Inputs scaled to length 1 (0 if they do not count), and their products. */
 struct sphere {
 	unsigned n;
-	double inverse[MERGE_INPUTS_MAX]; /* of the lengths that the inputs have, or 0 */
+	double inverse[MERGE_INPUTS_MAX]; /* inverse lengths of the inputs, or 0 */
 	double gram[MERGE_INPUTS_MAX][MERGE_INPUTS_MAX];
 };
 
-/* The product of one unit and a sum of units. */
+/* Product of a unit and a sum of units. */
 static double project(const struct sphere *sphere, unsigned i, const double *factors)
 {
 	double sum = 0.0;
@@ -23,7 +23,7 @@ static double project(const struct sphere *sphere, unsigned i, const double *fac
 	return sum;
 }
 
-/* The length of a sum of units. Rounding may make the square of next to nothing negative. */
+/* Length of a sum of units. Rounding may make the square of a tiny one negative. */
 static double length_of(const struct sphere *sphere, const double *factors)
 {
 	double sum = 0.0;
@@ -33,7 +33,7 @@ static double length_of(const struct sphere *sphere, const double *factors)
 	return sqrt(fmax(sum, 0.0));
 }
 
-/* Inverse lengths are set. */
+/* Set the products; inverse lengths are set. */
 static void set_gram(const struct merge *m, struct sphere *sphere)
 {
 	sphere->n = m->rule.n;
@@ -43,11 +43,11 @@ static void set_gram(const struct merge *m, struct sphere *sphere)
 				m->products[i][j] * sphere->inverse[i] * sphere->inverse[j];
 }
 
-/* mergekit, multislerp.py, multislerp(). It adds the weighted sum of the projections of the units
- * into the tangent space at their weighted mean. That sum is zero but for rounding, so that of its
- * length, by whose cosine the mean is multiplied, only eps is left. Where the mean is next to
- * nothing, its direction is rounding too, and the inputs are averaged; mergekit does so with two,
- * and gives up with more. */
+/* mergekit, multislerp.py, multislerp(). mergekit adds the weighted sum of the projections of the
+ * units into the tangent space at their weighted mean. This sum is zero except for rounding, so
+ * only eps remains of its length, whose cosine multiplies the mean. If the mean is close to zero,
+ * its direction is a rounding error, too, and the inputs are averaged; mergekit does so for two
+ * inputs, and fails for more. */
 void merge_multislerp(struct merge *m)
 {
 	const struct merge_rule *rule = &m->rule;
@@ -74,7 +74,7 @@ void merge_multislerp(struct merge *m)
 				length * cos(rule->eps) / mean * weights[i] * sphere.inverse[i];
 }
 
-/* The sum of the logarithms of the units at the mean, with that share each. */
+/* Weighted sum of the logarithms of the units at the mean, each with that share. */
 static void sum_logarithms(const struct sphere *sphere, const double *mean, double share,
 			   double tol, double *sum)
 {
@@ -107,7 +107,7 @@ static void move(const struct sphere *sphere, double *mean, const double *tangen
 		mean[i] /= moved;
 }
 
-/* The first mean: that of the units, or where it is next to nothing the first of them. */
+/* Initial mean: that of the units, or if it is close to zero, the first unit. */
 static void begin_mean(const struct sphere *sphere, double share, double tol, double *mean)
 {
 	double length;
@@ -125,8 +125,8 @@ static void begin_mean(const struct sphere *sphere, double share, double tol, do
 			mean[i] /= length;
 }
 
-/* mergekit, karcher.py, karcher_merge_tensors(). One opposite to the mean has no direction from
- * there, and does not move it. */
+/* mergekit, karcher.py, karcher_merge_tensors(). A unit opposite to the mean has no direction from
+ * there and does not move the mean. */
 void merge_karcher(struct merge *m)
 {
 	const struct merge_rule *rule = &m->rule;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_swap.c - see merge_internal.h: methods that take elements of one input in the place of the
- * base's: nearswap where they are near, arcee_fusion where they matter. */
+/* merge_swap.c - see merge_internal.h: methods that replace elements of the base by those of one
+ * input: nearswap if they are near, arcee_fusion if they are important. */
 #include "merge_internal.h"
 
 #include <math.h>
 
-/* Smaller differences count as this one. */
+/* smaller differences count as this */
 #define LEAST_DIFFERENCE 1e-6
 
-/* Added to each share of a softmax, so that the share can be divided by. */
+/* added to each share of a softmax, so that divisors are not 0 */
 #define LEAST_SHARE 1e-8
 
 /* mergekit, nearswap.py, nearswap_merge(). */
@@ -25,7 +25,7 @@ void merge_nearswap(const struct merge *m, const struct merge_strip *strip,
 	}
 }
 
-/* The divisor of a softmax over the values of a row that are finite in both models. */
+/* Divisors of the softmax of a row, over the values that are finite in both models. */
 struct softmax {
 	double largest, sum;
 };
@@ -48,7 +48,7 @@ static double share_of(const struct softmax *softmax, float value)
 	return exp((double)value - softmax->largest) / softmax->sum + LEAST_SHARE;
 }
 
-/* The Kullback-Leibler divergence of the softmax of a row; rounding may make one of next to nothing
+/* The Kullback-Leibler divergence of the softmax of two rows. Rounding may make a tiny one
  * negative. mergekit, arcee_fusion.py, _compute_importance(). */
 double merge_divergence(const float *input, const float *base, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_task.c - see merge_internal.h: the methods that keep some of each input's differences from
- * the base (task vectors) and leave out the others. */
+/* merge_task.c - see merge_internal.h: methods that keep selected differences of each input from
+ * the base (task vectors). */
 #include "merge_internal.h"
 #include "lanes.h"
 #include "merge_random.h"
@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-/* Sums of magnitudes below this are not divided by. */
+/* smaller sums of magnitudes are not used as divisors */
 #define LEAST_SUM 1e-7
 
 static void choose_by_chance(const struct merge_input *input, const struct merge_strip *strip,
@@ -75,7 +75,7 @@ void merge_task_begin(struct merge *m)
 	}
 }
 
-/* Sums of a strip, in eight parts side by side. */
+/* Sums of a strip, in eight partial sums. */
 static void add_magnitudes(struct merge_part *part, const double differences[restrict MERGE_STRIP],
 			   const int32_t kept[restrict MERGE_STRIP])
 {
@@ -122,7 +122,7 @@ void merge_magnitudes_end(struct merge *m)
 
 /* Rows. */
 
-/* An input's differences with its factor; 0 where they are left out, unless they are not finite. */
+/* An input's differences times its factor; 0 if left out, unless they are not finite. */
 static void weigh(const double differences[restrict MERGE_STRIP], double factor,
 		  const int32_t kept[restrict MERGE_STRIP], double weighed[restrict MERGE_STRIP])
 {
@@ -130,7 +130,7 @@ static void weigh(const double differences[restrict MERGE_STRIP], double factor,
 		weighed[k] = differences[k] * (kept[k] * factor);
 }
 
-/* Add what has the elected sign, and the weights of these. */
+/* Add the values that have the elected sign, and their weights. */
 static void add_elected(const double weighed[MERGE_STRIP], const double signs[MERGE_STRIP],
 			double weight, double sum[MERGE_STRIP], double weights[MERGE_STRIP])
 {
@@ -146,7 +146,7 @@ static void add_elected(const double weighed[MERGE_STRIP], const double signs[ME
 	}
 }
 
-/* result holds the sums of all. */
+/* result contains the sums of all values. */
 static void elect(const struct merge *m, double weighed[][MERGE_STRIP],
 		  double result[restrict MERGE_STRIP])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_trim.c - see merge_internal.h: the cuts in the order of magnitudes, of variances or of
- * importances, found exactly without sorting. The first pass counts the values by the upper half of
- * their keys, the second those in the bin of each cut by the lower half: the key is known now.
- * Values of that very key may lie on both sides; a third pass, where there are such, counts up to
- * the element at which they part. */
+/* merge_trim.c - see merge_internal.h: finds cuts in the order of magnitudes, variances or
+ * importances exactly, without sorting. The first pass counts values by the upper half of their
+ * keys; the second counts the values in the bin of each cut by the lower half, which gives the
+ * cut's key. If values with this key lie on both sides of the cut, a third pass counts up to the
+ * element at the cut. */
 #include "merge_internal.h"
 
 #include <assert.h>
@@ -11,13 +11,13 @@
 #define UPPER_BINS (1u << 16)
 #define LOWER_BITS 15
 #define LOWER_BINS (1u << LOWER_BITS)
-#define CUTS	   2 /* of an order */
+#define CUTS	   2 /* cuts of an order */
 
 static_assert((uint64_t)UPPER_BINS * LOWER_BINS == 1ull << 31, "a key is all its bits");
 static_assert(MERGE_TRIM_COUNTS == UPPER_BINS && UPPER_BINS == CUTS * LOWER_BINS,
 	      "both passes use the same table");
 
-/* arcee_fusion has two orders, which are the same, for three cuts. */
+/* arcee_fusion has two equal orders for its three cuts. */
 unsigned merge_trim_orders(const struct merge_rule *rule)
 {
 	switch (merge_choice(rule->method)) {
@@ -50,13 +50,13 @@ static void find_keys(const struct merge *m, unsigned order, const struct merge_
 	}
 }
 
-/* Does the method need the values at the cuts, and not the elements between them? */
+/* Does the method need the values at the cuts rather than the elements between them? */
 static bool seeks_values(const struct merge_rule *rule)
 {
 	return merge_choice(rule->method) == MERGE_CHOOSE_BY_IMPORTANCE;
 }
 
-/* Does a pass have to look for the cut's key? */
+/* Has a pass still to find the cut's key? */
 static bool is_open(const struct merge *m, const struct merge_cut *cut)
 {
 	return (cut->rank > 0 || seeks_values(&m->rule)) &&
@@ -72,7 +72,7 @@ static bool any_open(const struct merge *m)
 	return open;
 }
 
-/* A cut that lies before all values, behind all, or has to be found. */
+/* A cut before all values, behind all, or to be found. */
 static struct merge_cut new_cut(uint64_t rank, uint64_t values)
 {
 	if (rank < values)
@@ -90,15 +90,15 @@ static uint64_t count_of(double share, uint64_t values)
 	return share >= 1.0 || count >= (double)values ? values : (uint64_t)count;
 }
 
-/* Of the values of sce, how many are kept is not known yet, but that at least one is not. */
+/* The number of values that sce keeps is not yet known, except that at least one is dropped. */
 static void begin_variance(struct merge *m, uint64_t values)
 {
 	m->parts[0].from = new_cut(m->rule.select_topk < 1.0, values);
 	m->parts[0].to = new_cut(values, values);
 }
 
-/* The quartiles, at the places to which mergekit (arcee_fusion.py, approximate_quantiles()) rounds
- * them down. */
+/* The quartiles, at positions rounded down as in mergekit (arcee_fusion.py,
+ * approximate_quantiles()). */
 static void begin_importance(struct merge *m, uint64_t values)
 {
 	const uint64_t last = values - 1;
@@ -204,7 +204,7 @@ void merge_trim_add(struct merge *m, const struct merge_strip *strip)
 	}
 }
 
-/* The bin that holds a rank, of which what lies in lower bins is taken away. */
+/* The bin that contains a rank; *rank becomes the rank within the bin. */
 static int32_t find_bin(const uint64_t *counts, uint32_t bins, uint64_t *rank)
 {
 	uint32_t bin = 0;
@@ -229,7 +229,7 @@ static void end_lower(struct merge *m, unsigned order, unsigned which, struct me
 				     &cut->ties);
 }
 
-/* The first bin has the zeros and all values below 2^-134, which count as zero. */
+/* The first bin contains zeros and all values below 2^-134, which count as zero. */
 static void set_variance_cut(struct merge *m)
 {
 	const uint64_t values = m->rule.rows * m->rule.columns;
@@ -274,7 +274,7 @@ void merge_trim_end_pass(struct merge *m)
 		m->pass = m->then;
 }
 
-/* Of a strip, the values of the cut's key from this one on lie behind the cut. */
+/* Element of the strip from which on values with the cut's key lie behind the cut. */
 static int32_t first_tie(const struct merge_cut *cut, const struct merge_strip *strip)
 {
 	if (cut->element <= strip->element)

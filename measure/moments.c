@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* moments.c - see moments.h. The loops work on LANES sums at a time: the compiler may not reorder a
- * sum of doubles, so what can be added side by side has to be written side by side. */
+/* moments.c - see moments.h. The loops compute LANES sums at a time. Compilers may not reorder a
+ * sum of doubles, so parallel sums have to be written as such. */
 #include "moments.h"
 #include "sample.h"
 
@@ -10,10 +10,10 @@
 
 #define LANES 4
 
-/* Fewer coefficients say too little about a level's energy. */
+/* levels with fewer coefficients have too uncertain an energy */
 #define MIN_COEFFICIENTS 64
 
-/* A level's energy counts as at least this share of level 0, whose logarithm it would be else. */
+/* lower bound for a level's energy, as a share of level 0's, for its logarithm */
 #define ENERGY_FLOOR 1e-12
 
 void moments_init(struct moments *moments)
@@ -41,7 +41,7 @@ static void add_value(struct moments *moments, float value)
 	moments->max = value > moments->max ? value : moments->max;
 }
 
-/* A sum of finite floats is finite as a double, so that a sum that is not shows what is in it. */
+/* A sum of finite floats is finite as a double, so an infinite or NaN sum reveals such values. */
 void moments_add(struct moments *moments, const float *piece, size_t count)
 {
 	double sum[LANES] = { 0 };
@@ -157,7 +157,7 @@ double moments_kurtosis(const struct moments *moments)
 	return moments->fourths / n / (m2 * m2) - 3.0;
 }
 
-/* The slope of information[] at x = 0, 1, ... levels - 1, times x per unit. */
+/* Least-squares slope of information[] at x = 0, 1, ... levels - 1, divided by the unit of x. */
 static double least_squares(const double *information, unsigned levels, double unit)
 {
 	const double centre = (levels - 1) / 2.0;

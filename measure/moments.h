@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* moments.h - what is summed over a sample in storage order: mean, central moments, and the energy
- * of its Haar approximations. Two passes over the same pieces, because the moments are about the
- * mean; all sums in double precision.
+/* moments.h - sums over a sample in storage order: mean, central moments, and the energy of its
+ * Haar approximations. Two passes over the same pieces, because the moments are about the mean; all
+ * sums in double precision.
  *
- * A piece is SAMPLE_SPAN neighbouring values, fewer only at the very end. The Haar pyramid is built
- * inside each piece, because pieces need not be neighbours. */
+ * A piece has SAMPLE_SPAN neighbouring values, fewer only at the end. Each piece has its own Haar
+ * pyramid, because pieces need not be neighbours. */
 #ifndef MEASURE_MOMENTS_H
 #define MEASURE_MOMENTS_H
 
@@ -28,25 +28,25 @@ struct moments {
 
 void moments_init(struct moments *moments);
 
-/* Add a piece of the first pass. Values that are not finite are counted and left out. */
+/* Add a piece in the first pass. Values that are not finite are counted and left out. */
 void moments_add(struct moments *moments, const float *piece, size_t count);
 
-/* Between the passes. */
+/* Call between the passes. */
 void moments_centre(struct moments *moments);
 
-/* Add a piece of the second pass. In the pyramid the mean stands for a value that is not finite. */
+/* Add a piece in the second pass. In the pyramid the mean replaces values that are not finite. */
 void moments_add_centred(struct moments *moments, const float *piece, size_t count);
 
-/* After the second pass, of at least one finite value: the population standard deviation. */
+/* Population standard deviation, after the second pass, if any value is finite. */
 double moments_deviation(const struct moments *moments);
 
-/* After the second pass, if not all values are equal: m4 / m2^2 - 3, population moments. */
+/* Excess kurtosis m4 / m2^2 - 3 (population), after the second pass, if values differ. */
 double moments_kurtosis(const struct moments *moments);
 
-/* dI/d(ln s): the least-squares slope of I = 1/2 ln(mean energy) at scale s on ln s, clipped to
- * [-1/2, 1/2]. 0 for uncorrelated values whatever their law, 1/2 for a pattern that persists over
- * all scales, -1/2 for alternation. Levels of fewer than 64 coefficients do not count; false: there
- * are not two that do. */
+/* dI/d(ln s): the least-squares slope of I = 1/2 ln(mean energy) at scale s over ln s, clipped to
+ * [-1/2, 1/2]. 0 for uncorrelated values of any law, 1/2 for a pattern that persists over all
+ * scales, -1/2 for alternation. Levels with fewer than 64 coefficients are ignored. False: fewer
+ * than two levels remain. */
 bool moments_slope(const struct moments *moments, double *slope);
 
 #endif

@@ -7,7 +7,7 @@ struct wide {
 	uint64_t high, low;
 };
 
-/* Half by half, as in school with digits of 32 bits. No sum here exceeds 64 bits. */
+/* Long multiplication with digits of 32 bits. No sum here exceeds 64 bits. */
 static struct wide multiply(uint64_t a, uint64_t b)
 {
 	const uint64_t mask = UINT32_MAX;
@@ -25,8 +25,8 @@ uint64_t muldiv(uint64_t a, uint64_t b, uint64_t divisor)
 {
 	struct wide rest = multiply(a, b);
 
-	/* Bit by bit: the product moves out of low, the quotient moves in. As that fits, high is
-	 * less than the divisor before and after every step. */
+	/* Long division bit by bit: the product moves out of low, the quotient moves in. Since the
+	 * quotient fits, high is less than the divisor before and after every step. */
 	for (unsigned bit = 0; bit < 64; bit++) {
 		const uint64_t carry = rest.high >> 63;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* muldiv.h - a product of 64-bit numbers divided by a third, in integers of 64 bits. */
+/* muldiv.h - a product of two 64-bit numbers divided by a third, with 64-bit integers only. */
 #ifndef MEASURE_MULDIV_H
 #define MEASURE_MULDIV_H
 

@@ -4,7 +4,7 @@
 
 #include "lanes.h"
 
-/* Of a strip. */
+/* vectors of a strip */
 #define HALVES (NARROW_STRIP / (LANES / 2))
 
 static half_lanes both(double value)
@@ -12,7 +12,7 @@ static half_lanes both(double value)
 	return (half_lanes){ value, value };
 }
 
-/* A strip of row times q. */
+/* A strip of the product of a row and q. */
 static void project_strip(const float *row, size_t columns, const double *q, size_t stride,
 			  double *out)
 {
@@ -38,7 +38,7 @@ void narrow_multiply(const float *rows, size_t n, size_t columns, const double *
 				      out + r * stride + at);
 }
 
-/* What one column of n rows adds to a strip of next. */
+/* Add the products of one column, over n rows, to a strip of next. */
 static void back_strip(const float *rows, size_t columns, size_t n, const double *part,
 		       size_t stride, double *next)
 {

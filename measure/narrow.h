@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* narrow.h - rows of floats times a narrow matrix of doubles, which is in memory: it has whole
- * strips of columns. Each sum is made in the order of what is summed, whatever the blocks of rows
- * are. */
+/* narrow.h - products of rows of floats with a narrow matrix of doubles, whose columns are whole
+ * strips. Each sum is computed in the order of its terms, independent of the blocks of rows. */
 #ifndef MEASURE_NARROW_H
 #define MEASURE_NARROW_H
 
 #include <stddef.h>
 
-/* Columns that are worked on at once: stride is a multiple of it. */
+/* columns processed at a time; stride is a multiple */
 #define NARROW_STRIP 8u
 
-/* out, n x stride, becomes rows, n x columns, times q, columns x stride. */
+/* out (n x stride) = rows (n x columns) * q (columns x stride). */
 void narrow_multiply(const float *rows, size_t n, size_t columns, const double *q, size_t stride,
 		     double *out);
 
-/* The transpose of rows times part, n x stride, is added to next, columns x stride. */
+/* next (columns x stride) += transpose of rows (n x columns) * part (n x stride). */
 void narrow_add_back(const float *rows, size_t n, size_t columns, const double *part, size_t stride,
 		     double *next);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* orthonormal.c - see orthonormal.h. All columns that follow are worked on at once, for they lie
- * beside each other. */
+/* orthonormal.c - see orthonormal.h. All later columns are processed together, because they are
+ * neighbours in memory. */
 #include "orthonormal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What is left of a column is nothing but errors of rounding where its square is less than this
- * part of that of all of it. */
+/* a remainder is a rounding error if its square is below this part of the column's */
 #define NOTHING 1e-28
 
 static void add_squares(const double *matrix, size_t rows, size_t columns, double *squares)
@@ -18,7 +17,7 @@ static void add_squares(const double *matrix, size_t rows, size_t columns, doubl
 			squares[k] += matrix[k] * matrix[k];
 }
 
-/* The products of column j with itself and with those after it. */
+/* Products of column j with itself and the later columns. */
 static void multiply(const double *matrix, size_t rows, size_t columns, size_t j, double *products)
 {
 	memset(products, 0, columns * sizeof(*products));
@@ -27,7 +26,7 @@ static void multiply(const double *matrix, size_t rows, size_t columns, size_t j
 			products[k] += matrix[j] * matrix[k];
 }
 
-/* Column j gets length 1, and what the columns after it have of it is taken from them. */
+/* Normalise column j and subtract its projection from the later columns. */
 static void take(double *matrix, size_t rows, size_t columns, size_t j, const double *products)
 {
 	const double length = sqrt(products[j]);

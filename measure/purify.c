@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* purify.c - see purify.h. Sums run in several parts side by side: one alone would wait for each
- * addition before the next. */
+/* purify.c - see purify.h. Sums are computed as several partial sums, so that additions need not
+ * wait for each other. */
 #include "purify.h"
 
 #include "lanes.h"
@@ -58,7 +58,7 @@ bool purify_measure(const float *x, size_t count, struct purify_row *row)
 
 	if (count < 4)
 		return false;
-	/* Floats cannot overflow a double: the sum is finite if they all are. */
+	/* A finite sum shows that all values are finite: floats cannot overflow a double. */
 	sum = purify_sum(x, count);
 	if (!isfinite(sum))
 		return false;
@@ -85,7 +85,7 @@ void purify_add(struct purify_rest *rest, const float *z, size_t count)
 	rest->squares += squares_about(z, count, 0.0);
 }
 
-/* No value is farther from the mean than deviation * sqrt(count), so this rarely looks. */
+/* No value is farther from the mean than deviation * sqrt(count), so the loop is rarely needed. */
 static bool fits(const struct purify_row *row, const float *z, size_t count, double scale,
 		 double shift, double most)
 {
@@ -107,7 +107,7 @@ bool purify_restore(const struct purify_row *row, const struct purify_rest *rest
 	double scale, shift;
 	size_t i = 0;
 
-	/* Less than the rounding of the sums. */
+	/* the variance is below the rounding error of the sums */
 	if (!(variance > 1e-24 + 1e-14 * mean * mean))
 		return false;
 	scale = row->deviation / sqrt(variance);

@@ -1,46 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* purify.h - what all purifiers of a row have in common. A row is centred and brought to standard
- * deviation 1, so that neither huge nor tiny values leave the range of a float on the way; some of
- * it is taken away; what remains gets the row's mean and standard deviation back. These are
- * computed in double precision.
+/* purify.h - shared by all purifiers of a row. A row is scaled to mean 0 and standard deviation 1,
+ * so that neither huge nor tiny values leave the range of a float; the purifier removes a part; the
+ * rest gets the row's mean and standard deviation back. Both are computed in double precision.
  *
- * A row stays as it is, to the last bit, that has fewer than four values, that is constant, or in
- * which something is not finite; so does one of which nothing remains, and one whose result would
- * have a value of a magnitude above a given one, the most that its type can hold. */
+ * A row stays unchanged, bit for bit, if it has fewer than four values, is constant, or contains a
+ * value that is not finite; also if nothing remains of it, or if the result would have a value
+ * above a given magnitude, the largest of its type. */
 #ifndef MEASURE_PURIFY_H
 #define MEASURE_PURIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of a row's values: the population's. */
+/* Mean and population standard deviation of a row. */
 struct purify_row {
 	double mean, deviation;
 };
 
-/* What remains of a row of count values, in any scale: its sum and the sum of its squares. */
+/* The rest of a row of count values, in any scale: its sum and sum of squares. */
 struct purify_rest {
 	double sum, squares;
 };
 
-/* Of count values. */
+/* The sum of count values. */
 double purify_sum(const float *x, size_t count);
 
-/* False: the row stays as it is, and row is not set. */
+/* False: the row stays unchanged, and *row is not set. */
 bool purify_measure(const float *x, size_t count, struct purify_row *row);
 
 /* normal[i] = (x[i] - mean) / deviation */
 void purify_normalise(const struct purify_row *row, const float *x, size_t count, float *normal);
 
-/* Add count values to the sums, which begin at 0. */
+/* Add count values to the sums, which are initially 0. */
 void purify_add(struct purify_rest *rest, const float *z, size_t count);
 
-/* y = z with the row's mean and deviation. y may be z. False, and y is as it was: nothing remains,
- * or the result would exceed most. */
+/* y = z with the row's mean and deviation; y may be z. False, with y unchanged: nothing remains, or
+ * the result would exceed most. */
 bool purify_restore(const struct purify_row *row, const struct purify_rest *rest, const float *z,
 		    size_t count, float most, float *y);
 
-/* y = x, which may be the same. False, for a purifier to return. */
+/* y = x; both may be the same. Returns false, the result of a purifier. */
 bool purify_unchanged(const float *x, size_t count, float *y);
 
 #endif

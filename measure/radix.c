@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* radix.c - see radix.h. Least significant digit first, three digits of eleven bits, all counted
- * in the loop that makes the keys. A digit that all keys share costs no pass: values that were 16
- * bits before they became floats have the lowest one in common. */
+ * while the keys are made. A digit equal in all keys needs no pass: values converted from 16 bits
+ * share the lowest one. */
 #include "radix.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ static uint32_t digit_of(uint32_t key, unsigned digit)
 	return key >> digit * DIGIT_BITS & (BUCKETS - 1);
 }
 
-/* Returns how many keys there are. */
+/* Returns the number of keys. */
 static size_t make_keys(const float *values, size_t count, uint32_t *keys,
 			uint32_t counts[DIGITS][BUCKETS])
 {
@@ -34,7 +34,7 @@ static size_t make_keys(const float *values, size_t count, uint32_t *keys,
 	return n;
 }
 
-/* Turn the counts of one digit into the place of each bucket's first key. */
+/* Turn the counts of a digit into the place of each bucket's first key. */
 static void counts_to_places(uint32_t counts[BUCKETS])
 {
 	uint32_t place = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* radix.h - floats as unsigned keys whose order is the numbers' order, and sorting them without
- * comparing: several times faster than qsort for a sample of a tensor. */
+/* radix.h - floats as unsigned keys in the numbers' order, and a radix sort of them, which is
+ * several times faster than qsort for a sample of a tensor. */
 #ifndef MEASURE_RADIX_H
 #define MEASURE_RADIX_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The key of a number. -0 and +0 have the same. Meaningless for a NaN. */
+/* The key of a number; -0 and +0 have the same key. Undefined for a NaN. */
 static inline uint32_t radix_key(float value)
 {
 	const float unsigned_zero = value + 0.0f;
@@ -28,7 +28,7 @@ static inline float radix_value(uint32_t key)
 	return value;
 }
 
-/* The key of the least float that is above a bound. */
+/* The key of the least float above a bound. */
 static inline uint32_t radix_key_above(double bound)
 {
 	const float nearest = (float)bound;
@@ -36,8 +36,8 @@ static inline uint32_t radix_key_above(double bound)
 	return radix_key((double)nearest > bound ? nearest : nextafterf(nearest, INFINITY));
 }
 
-/* The keys of the finite ones among count values (below 2^32), ascending, in one of two arrays
- * with room for count keys each. Returns the one that holds them. */
+/* Sort the keys of the finite ones among count values (below 2^32) in ascending order. Two arrays
+ * have room for count keys each. Returns the array with the result. */
 uint32_t *radix_sort(const float *values, size_t count, uint32_t *keys, uint32_t *other);
 
 #endif

@@ -23,9 +23,9 @@ void sample_init(struct sample *sample, uint64_t elements, uint64_t limit)
 	sample->spans = (uint32_t)(limit / SAMPLE_SPAN);
 }
 
-/* The tile of span i. Two neighbouring strata may both point at one tile when they are hardly
- * longer than a tile: the later one then takes the next. That never runs past the last tile, as
- * there are at least as many tiles left as spans. */
+/* The tile of span i. Two neighbouring strata may select the same tile if they are hardly longer
+ * than a tile; the later one then takes the next tile. That never exceeds the last tile, since at
+ * least as many tiles as spans are left. */
 static uint64_t take_tile(struct sample *sample, uint32_t i)
 {
 	const uint64_t place = (uint64_t)i << 32 | (uint32_t)(i * WEYL);

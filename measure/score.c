@@ -7,7 +7,7 @@
 #define ENTROPY_NOISE	    0.95
 #define ENTROPY_SIGNAL_HIGH 0.70
 #define ENTROPY_SIGNAL_LOW  0.30
-/* The lower flank is as wide as the upper one. */
+/* the lower flank is as wide as the upper one */
 #define ENTROPY_DEAD   (ENTROPY_SIGNAL_LOW - (ENTROPY_NOISE - ENTROPY_SIGNAL_HIGH))
 #define ENTROPY_MIDDLE 0.5
 

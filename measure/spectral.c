@@ -13,7 +13,7 @@ struct spectral {
 	float most;
 	struct fourier *fourier;
 	kiss_fft_cpx *bins;
-	float *energies; /* of bins[1] on */
+	float *energies; /* energies of bins[1] and up */
 	uint32_t *keys;
 	float *row;
 };
@@ -27,7 +27,7 @@ struct spectral *spectral_new(size_t count, float most)
 		return NULL;
 	s->count = count;
 	s->most = most;
-	/* So short a row stays as it is. */
+	/* a shorter row stays unchanged */
 	if (count < 4)
 		return s;
 	s->fourier = fourier_new(count);
@@ -58,7 +58,7 @@ void spectral_free(struct spectral *s)
 	free(s);
 }
 
-/* Every frequency but the highest of an even length stands for two of the transform. */
+/* Every frequency stands for two of the transform, except the highest one of an even length. */
 static void find_energies(struct spectral *s)
 {
 	const size_t n = s->count / 2;
@@ -72,7 +72,7 @@ static void find_energies(struct spectral *s)
 		s->energies[n - 1] *= 0.5f;
 }
 
-/* False: there is nothing to remove. */
+/* False: no frequency is removed. */
 static bool remove_tail(struct spectral *s, double keep)
 {
 	const size_t n = s->count / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tail.c - see tail.h. A key has 31 bits: a coarse digit (the exponent and three bits) and four of
- * five bits. The energies are summed up by their coarse digits. Of the few that have the one in
- * which the budget ends the same is done with the next digit, until one key is left. */
+/* tail.c - see tail.h. A key has 31 bits: a coarse digit (the exponent and three bits) and four
+ * digits of five bits. Energies are summed by coarse digit. For the few with the digit in which the
+ * budget ends, the next digit is processed the same way, until one key is left. */
 #include "tail.h"
 
 #include <float.h>
@@ -34,8 +34,8 @@ static uint32_t coarse_digit_of(double energy)
 					: COARSE_BUCKETS - 1;
 }
 
-/* The first bucket from first to last that the budget does not cover, or the one after them; those
- * before it are spent. */
+/* The first of the buckets first to last that exceeds the budget, or last + 1. The buckets before
+ * it are subtracted from the budget. */
 static uint32_t spend(const double *sums, uint32_t first, uint32_t last, double *budget)
 {
 	uint32_t i = first;
@@ -45,8 +45,8 @@ static uint32_t spend(const double *sums, uint32_t first, uint32_t last, double 
 	return i;
 }
 
-/* Energies below the share that the budget has for each are covered by it: of these one sum is
- * enough, two digits below. */
+/* Energies below the budget divided by their number fit the budget, so all buckets up to two digits
+ * below share one sum. */
 static uint32_t find_coarse_digit(const float *energies, size_t count, double total, double *budget)
 {
 	const double most = *budget < total ? *budget : total;
@@ -63,7 +63,7 @@ static uint32_t find_coarse_digit(const float *energies, size_t count, double to
 	return spend(sums, first, last, budget);
 }
 
-/* The keys with this coarse digit. Returns how many. */
+/* Collect the keys with this coarse digit. Returns their number. */
 static size_t collect(const float *energies, size_t count, uint32_t digit, uint32_t *keys)
 {
 	size_t n = 0;
@@ -77,7 +77,7 @@ static size_t collect(const float *energies, size_t count, uint32_t digit, uint3
 	return n;
 }
 
-/* The digits before it, and the digit above shift in which the budget ends. */
+/* Append to `before` the digit, at position shift, in which the budget ends. */
 static uint32_t find_digit(const uint32_t *keys, size_t count, double *budget, uint32_t before,
 			   unsigned shift)
 {

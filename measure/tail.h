@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tail.h - the least of many energies that together stay within a budget: ascending, of equal ones
- * the later first, the longest sequence whose sum does not exceed it. Found by sums over digits of
- * the floats' bits instead of sorting. */
+/* tail.h - selects the least energies that together stay within a budget: the longest sequence,
+ * ascending (of equal ones the later first), whose sum does not exceed the budget. Sums over digits
+ * of the floats' bits replace sorting. */
 #ifndef MEASURE_TAIL_H
 #define MEASURE_TAIL_H
 
@@ -10,13 +10,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Those below an energy, and of those that equal it the ones from a place on. */
+/* Energies below a value, and those that equal it from an index on. */
 struct energy_tail {
-	uint32_t key; /* the energy's bits, whose order is the numbers' */
+	uint32_t key; /* the value's bits, whose order is that of the numbers */
 	size_t from;
 };
 
-/* Of count energies, none negative, whose sum is total, finite. scratch: room for as many. */
+/* Select from count energies, none negative, with a finite total. scratch: count keys. */
 struct energy_tail tail_find(const float *energies, size_t count, double total, double budget,
 			     uint32_t *scratch);
 

@@ -40,7 +40,7 @@ const char *zmeasure_status_name(enum zmeasure_status status)
 	return names[status];
 }
 
-/* A zero never has a sign: which of them would be found depends on the order of the values. */
+/* A zero is stored without a sign, which would depend on the order of the values. */
 static void describe(struct zmeasure *result, const struct moments *moments)
 {
 	const double n = (double)moments->finite;
@@ -105,7 +105,7 @@ static void add_pieces(add_piece *add, struct moments *moments, const float *val
 		add(moments, values + at, count - at < SAMPLE_SPAN ? count - at : SAMPLE_SPAN);
 }
 
-/* The first place in [from, to) whose key is at least this, or to. */
+/* The first index in [from, to) whose key is at least this, or to. */
 static size_t lower_bound(const uint32_t *keys, size_t from, size_t to, uint32_t key)
 {
 	while (from < to) {
@@ -119,7 +119,7 @@ static size_t lower_bound(const uint32_t *keys, size_t from, size_t to, uint32_t
 	return from;
 }
 
-/* The first place from here on whose value the distribution has to be told, or the last place. */
+/* The index, from here on, of the next value that the distribution needs, or the last index. */
 static size_t next_place(const struct distribution *distribution, const uint32_t *keys, size_t from,
 			 size_t n)
 {
@@ -130,7 +130,7 @@ static size_t next_place(const struct distribution *distribution, const uint32_t
 	return place > from ? place : from;
 }
 
-/* Most values are skipped: they are next to nothing that is looked for. */
+/* Most values are skipped, because they are not near an edge or quantile. */
 static void read_sorted(struct distribution *distribution, const uint32_t *keys, size_t n)
 {
 	for (size_t from = 0, end; from < n; from = end) {
@@ -151,7 +151,7 @@ static void read_sorted(struct distribution *distribution, const uint32_t *keys,
 	distribution_end(distribution);
 }
 
-/* The keys twice: sorting moves them to and fro. */
+/* Two arrays of keys, between which sorting moves them. */
 size_t zmeasure_scratch(size_t n)
 {
 	return 2 * n * sizeof(uint32_t);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* zmeasure.h - the Z-measure of a tensor: how far the distribution of its weights is from noise, as
  * an angle. Three indicators (entropy of the histogram, excess kurtosis, evenness of the sorted
- * values), each scored between a value that means noise and one that means signal (score.h); their
- * root mean square is the signal S, theta = arcsin S. The magnitude says how information grows with
- * the scale at which neighbouring values are averaged: Z = dI/d(ln s) * exp(i * theta).
+ * values) are scored between a value for noise and one for signal (score.h). The root mean square
+ * of the scores is the signal S, and theta = arcsin S. The magnitude is the growth of information
+ * with the scale at which neighbouring values are averaged: Z = dI/d(ln s) * exp(i * theta).
  *
  * The thresholds, the three indicators and the form of Z come from the Organ Architecture's
  * description of its measure; bins, trimming and the treatment of ties are chosen here, see
@@ -27,8 +27,8 @@ enum zmeasure_status {
 struct zmeasure {
 	enum zmeasure_status status;
 	uint64_t elements;  /* of the tensor */
-	uint64_t sampled;   /* values looked at */
-	uint64_t nonfinite; /* of these, not counted otherwise */
+	uint64_t sampled;   /* values that were measured */
+	uint64_t nonfinite; /* of these, the ones that are not finite, not counted elsewhere */
 	bool low_n;	    /* fewer than 512 finite values: theta is uncertain by degrees */
 	double entropy, kurtosis, spacing;
 	double s_entropy, s_kurtosis, s_spacing; /* scores, [0, 1] */
@@ -36,23 +36,23 @@ struct zmeasure {
 	double theta;				 /* degrees, [0, 90] */
 	double magnitude; /* dI/d(ln s), [-1/2, 1/2]; 0 without has_magnitude */
 	bool has_magnitude;
-	/* Of the finite values that were looked at, with every status; NaN without any. deviation
-	 * is the population's, zeros the share that is 0, [0, 1]. */
+	/* Figures of the finite values of the sample, for every status; NaN if there are none.
+	 * deviation is the population's; zeros is the share of zeros, [0, 1]. */
 	double min, max, mean, deviation, zeros;
 };
 
-/* A measure with that status of which no figure is known: each is NaN. */
+/* A measure with that status without figures: each is NaN. */
 struct zmeasure zmeasure_unknown(enum zmeasure_status status);
 
 /* "ok", "constant", "zero", "short", "spike", "nonfinite" */
 const char *zmeasure_status_name(enum zmeasure_status status);
 
-/* Bytes of scratch that zmeasure() needs for n values, aligned as for uint32_t. */
+/* Size of the scratch for n values in bytes; aligned as uint32_t. */
 size_t zmeasure_scratch(size_t n);
 
-/* Measure a tensor of so many elements by the n values (below 2^32) that its sample holds: the
- * spans of sample.h, one after the other. The values stay as they are. Any thread may call it with
- * scratch of its own; it takes some 32 KiB of stack. */
+/* Measure a tensor of so many elements by the n values (below 2^32) of its sample: the spans of
+ * sample.h, one after the other. The values are not changed. Any thread may call it, with a scratch
+ * of its own and about 32 KiB of stack. */
 void zmeasure(const float *values, size_t n, uint64_t elements, void *scratch,
 	      struct zmeasure *result);
 

@@ -150,7 +150,7 @@ static void prepare_cells(struct zstream *z)
 	}
 }
 
-/* False: there is nothing to look for, the sample is a spike. */
+/* False: no third pass is needed, because the sample is a spike. */
 static bool prepare_third(struct zstream *z)
 {
 	const uint64_t n = z->moments.finite, lowest = distribution_lowest_rank(n);
@@ -242,7 +242,7 @@ static void add_piece(struct zstream *z, const float *piece, size_t count)
 	}
 }
 
-/* Pieces begin at multiples of their length, however the chunks are cut. */
+/* Pieces begin at multiples of their length, independent of the chunks. */
 void zstream_add(struct zstream *z, const float *values, size_t count)
 {
 	while (count > 0) {
