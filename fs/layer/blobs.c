@@ -20,7 +20,7 @@
 #define RESERVE_BYTES ((off_t)1 << 20)
 #define RESERVE_LEAST ((off_t)128 << 10)
 
-/* Numbers are given in turn: no layer comes to this one. */
+/* numbers are assigned in sequence, so no layer reaches this one */
 #define NUMBER_MOST ((uint64_t)1 << 62)
 
 #define NAME_TEXT 24
@@ -42,8 +42,8 @@ void blob_remove(struct layer *layer, uint64_t number)
 {
 	char name[NAME_TEXT];
 
-	/* The next mount may find the transaction that was refused: its files are orphans until
-	 * then. */
+	/* The failed transaction may still be in the log, and the next mount may see it committed,
+	 * so keep its files. */
 	if (atomic_load(&layer->queue.failed))
 		return;
 	unlinkat(layer->blobs, name_of(number, name), 0);
@@ -70,7 +70,7 @@ static int add_number(struct blob_numbers *list, uint64_t number)
 	return 0;
 }
 
-/* The number that a file's name says; 0: none. */
+/* The number in a file's name; 0: none. */
 static uint64_t number_of(const char *name)
 {
 	char *end;
@@ -102,10 +102,10 @@ static int remove_orphans(struct layer *layer, struct database *database)
 	while ((entry = layer_list_next(entries, &rc))) {
 		const uint64_t number = number_of(entry);
 
-		/* Files of other programs stay. */
+		/* Keep files of other programs. */
 		if (!number || has_row(database, number) != 0)
 			continue;
-		/* It may stay, as a directory of that name does. */
+		/* The number is taken if the file cannot be removed, for example a directory. */
 		if (number >= layer->next_blob && number < NUMBER_MOST / 2)
 			layer->next_blob = number + 1;
 		unlinkat(layer->blobs, entry, 0);
@@ -191,7 +191,7 @@ void blobs_keep_reserve(struct layer *layer)
 	fd = layer_create_file(layer->dir, RESERVE);
 	if (fd < 0)
 		return;
-	/* A smaller disk may have RESERVE_LEAST, which is enough to undo a few grafts. */
+	/* A small disk may only have RESERVE_LEAST, enough to undo a few grafts. */
 	layer->has_reserve = posix_fallocate(fd, 0, RESERVE_BYTES) == 0 ||
 			     posix_fallocate(fd, 0, RESERVE_LEAST) == 0;
 	close(fd);
@@ -230,7 +230,7 @@ int blob_read(sqlite3_stmt *row, int first, struct blob *blob)
 			       .is_compressed = form[0] == 'z',
 			       .is_inline = sqlite3_column_type(row, first + 4) != SQLITE_NULL };
 	strcpy(blob->xxh128, hash);
-	/* Any number may stand in a row for its size. */
+	/* The size in a row is untrusted. */
 	if (!blob->is_inline || n != blob->size || n > BLOB_INLINE_MOST)
 		return 0;
 	blob->bytes = malloc(n + 1);
@@ -239,7 +239,7 @@ int blob_read(sqlite3_stmt *row, int first, struct blob *blob)
 	return blob->bytes ? 0 : -ENOMEM;
 }
 
-/* The bytes of a row. They are few, so that they stay in memory. */
+/* The bytes of a row, kept in memory. */
 struct row_bytes {
 	struct backing *self; /* borrowed */
 	size_t size;
@@ -276,7 +276,7 @@ static void release_bytes(void *context)
 	free(row);
 }
 
-/* No two rows, of any layers, are the same file. */
+/* A unique inode for each row, in all layers. */
 static struct stat stat_of(const struct row_bytes *row, const struct timespec *mtime)
 {
 	return (struct stat){ .st_mode = S_IFREG | 0600,
@@ -296,7 +296,8 @@ static struct backing *row_backing(struct blob *blob, const char *path,
 	if (!blob->bytes) {
 		free(row);
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "blob %" PRIu64 " is not of the size that layer.db says", blob->number);
+			  "blob %" PRIu64 " differs in size from its row in layer.db",
+			  blob->number);
 		return NULL;
 	}
 	if (row) {
@@ -317,7 +318,7 @@ static struct backing *row_backing(struct blob *blob, const char *path,
 	return file;
 }
 
-/* A row without its file is damage, and no empty slot. */
+/* A row without its file is an error, not an empty slot. */
 static struct backing *file_backing(struct layer *layer, const struct blob *blob, const char *path,
 				    struct error *err)
 {
@@ -337,7 +338,7 @@ static struct backing *file_backing(struct layer *layer, const struct blob *blob
 	if (file && backing_size(file) != blob->size) {
 		backing_unref(file);
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "blobs/%s is not of the size that layer.db says", name);
+			  "blobs/%s differs in size from its row in layer.db", name);
 		return NULL;
 	}
 	snprintf(place, sizeof(place), "%s/blobs/%" PRIu64, layer_path(layer), blob->number);

@@ -14,27 +14,27 @@
 #define TEXT_OF(macro)	     TEXT_OF_TOKEN(macro)
 #define TEXT_OF_TOKEN(token) #token
 
-/* Statements that are kept for the next run; there are fewer in the room. */
+/* cached statements; the room has fewer */
 #define STATEMENTS_MOST 48
 
 static const char schema[] =
 #include "fs/layer/layer_schema.inc" /* made from schema.sql */
 	;
 
-/* Tables and indices in it. */
+/* number of its tables and indices */
 #define SCHEMA_ITEMS 9
 
 struct database {
 	sqlite3 *handle;
 	size_t n;
 	struct {
-		const char *sql; /* by its address */
+		const char *sql; /* compared by address */
 		sqlite3_stmt *statement;
 	} kept[STATEMENTS_MOST];
 };
 
-/* The errno of the last system call that failed on the database's file, or on its log. Another
- * call may have changed errno itself since. 0: none has failed. */
+/* The errno of the last failed system call on the database or its log, since errno may have changed
+ * meanwhile; 0: none has failed. */
 static int system_errno(struct database *database)
 {
 	sqlite3_file *log = NULL;
@@ -89,7 +89,7 @@ static int set_error(struct database *database, int rc, struct error *err)
 			 rc == -EBADMSG ? sqlite3_errmsg(database->handle) : strerror(-rc));
 }
 
-/* A path as a URI, so that it can have parameters. */
+/* The path as a URI, which can carry parameters. */
 static char *uri_of(const char *path, enum database_access access)
 {
 	char *uri = malloc(3 * strlen(path) + 64), *out = uri;
@@ -142,7 +142,7 @@ static int check_form(struct database *database, struct error *err)
 		return set_error(database, rc, err);
 	if (id != APPLICATION_ID)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
-				 "layer.db is no database of a layer");
+				 "layer.db is not the database of a layer");
 	if (version != USER_VERSION)
 		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
 				 "this layer has format version %lld, and this organfs knows only "
@@ -151,8 +151,8 @@ static int check_form(struct database *database, struct error *err)
 	return 0;
 }
 
-/* Is the schema ours, word for word? Another one may have constraints that never end, columns that
- * are computed, or an encoding in which texts have another order. */
+/* Is the schema, word for word, schema.sql? Another one may have constraints that never end,
+ * computed columns, or an encoding with another order of texts. */
 static int check_schema(struct database *database, struct error *err)
 {
 	int64_t is_ours = 0;
@@ -165,7 +165,7 @@ static int check_schema(struct database *database, struct error *err)
 	if (rc >= 0 && !is_ours)
 		rc = -EBADMSG;
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET, "%s",
-				  rc == -EBADMSG ? "layer.db has other tables than a layer has"
+				  rc == -EBADMSG ? "the tables of layer.db are not those of a layer"
 						 : strerror(-rc))
 		      : 0;
 }
@@ -190,7 +190,7 @@ static int check_whole(struct database *database, struct error *err)
 			       "layer.db is damaged: %.200s",
 			       rc < 0 ? strerror(-rc)
 			       : says ? says
-				      : "it cannot be checked");
+				      : "integrity_check failed to run");
 	database_end(query);
 	return rc;
 }
@@ -262,7 +262,7 @@ void database_close(struct database *database)
 	free(database);
 }
 
-/* The statement, prepared once. */
+/* Prepare the statement, or take it from the cache. */
 static sqlite3_stmt *prepare(struct database *database, const char *sql, int *rc)
 {
 	sqlite3_stmt *statement = NULL;
@@ -277,7 +277,7 @@ static sqlite3_stmt *prepare(struct database *database, const char *sql, int *rc
 					    &statement, NULL)
 		       : SQLITE_NOMEM;
 	if (code != SQLITE_OK) {
-		/* A table that is not there, or has other columns: this is no schema of ours. */
+		/* A table or column is missing, so the schema is not a layer's. */
 		*rc = code == SQLITE_ERROR ? -EBADMSG : error_of(database, code);
 		return NULL;
 	}
@@ -399,15 +399,14 @@ int database_commit(struct database *database, bool *may_be_logged)
 	const int code = sqlite3_exec(database->handle, "COMMIT", NULL, NULL, NULL);
 	const int rc = error_of(database, code);
 
-	/* A write that finds no space comes before the end of the transaction; a sync comes after
-	 * it. */
+	/* SQLITE_FULL comes from a write before the commit record; a failed sync comes after it. */
 	*may_be_logged = rc < 0 && (code & 0xff) != SQLITE_FULL;
 	if (rc == 0)
 		return 0;
 	if (database_in_transaction(database))
 		database_exec(database, "ROLLBACK");
-	/* When the sync has failed, the log holds all of the transaction. This one takes its place
-	 * in the log, so that the next one to open the database finds no such transaction. */
+	/* After a failed sync the log contains the whole transaction. This statement overwrites it,
+	 * so that nobody who opens the database finds it committed. */
 	database_exec(database, "PRAGMA user_version = " TEXT_OF(USER_VERSION));
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer.c - see layer.h: the directory, whose it is and how long. */
+/* layer.c - see layer.h: the layer's directory, its lock and its life. */
 #include "fs/base/fingerprint.h"
 #include "fs/layer/blobs.h"
 #include "fs/layer/database.h"
@@ -21,23 +21,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* So many mounts of one base at a time have a private layer each. */
+/* most private layers of one base in use at the same time */
 #define PRIVATE_LAYERS 1000
 
-/* Remove all files of a layer but layer.db, which the caller removes first. */
+/* Remove all files of a layer except layer.db, which the caller has removed before. */
 static void empty_directory(int dir)
 {
-	static const char *const files[] = { RESERVE,		  DATABASE "-wal",
-					     DATABASE "-journal", DATABASE_NEW,
-					     DATABASE_NEW "-wal", DATABASE_NEW "-journal" };
+	static const char *const files[] = {
+		RESERVE,      DATABASE "-wal",	   DATABASE "-journal",
+		DATABASE_NEW, DATABASE_NEW "-wal", DATABASE_NEW "-journal"
+	};
 
 	paths_remove_directory(dir, "blobs");
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		unlinkat(dir, files[i], 0);
 }
 
-/* Open and lock a directory: against everybody, or against those who would write. -EBUSY: it is in
- * use. */
+/* Open and lock a directory, exclusively or against writers only. -EBUSY: another mount uses it. */
 static int lock_directory(const char *path, int flags, bool shared)
 {
 	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
@@ -60,14 +60,14 @@ int layer_open_locked(const char *path, bool make)
 	return lock_directory(path, O_NOFOLLOW, false);
 }
 
-/* A layer's base is in its database: another mount or other grafts have the directory. */
+/* Does the directory contain a layer? It then belongs to another mount or to other grafts. */
 static bool is_taken(int dir)
 {
 	return (faccessat(dir, DATABASE, F_OK, 0) == 0 || errno != ENOENT) ||
 	       (faccessat(dir, "LAYER", F_OK, 0) == 0 || errno != ENOENT);
 }
 
-/* Make the directory of that name the layer, unless it is taken. */
+/* Make the directory of that name for the layer, unless it is taken. */
 static int make_named(struct layer *layer, const char *name)
 {
 	char *path;
@@ -91,7 +91,7 @@ static int make_named(struct layer *layer, const char *name)
 	return 0;
 }
 
-/* Make the directory of a private layer, under the first name that is free. */
+/* Make the directory of a private layer under the first free name. */
 static int make_private(struct layer *layer)
 {
 	char key[FINGERPRINT_KEY], name[FINGERPRINT_KEY + 16];
@@ -176,7 +176,7 @@ static int holds_nothing(int dir)
 	return listed ? nothing : rc;
 }
 
-/* Is the directory the base's layer, or can it become that? */
+/* Take up the directory as the base's layer, or make it one. */
 static int move_in(struct layer *layer, struct error *err)
 {
 	int rc = is_taken(layer->dir) ? 1 : holds_nothing(layer->dir);
@@ -194,13 +194,12 @@ static int move_in(struct layer *layer, struct error *err)
 
 static void note_doubt(struct layer_history *past, const char *path, const char *why)
 {
-	if (asprintf(&past->doubt,
-		     "warning: the layer %s may hold what other users have put there: %s", path,
-		     why) < 0)
+	if (asprintf(&past->doubt, "warning: the layer %s may contain changes by other users: %s",
+		     path, why) < 0)
 		past->doubt = NULL;
 }
 
-/* Returns 0, also where there is no directory and none is to be made. */
+/* Returns 0, also for a read-only layer that does not exist. */
 static int open_at_path(struct layer *layer, const char *path, struct error *err)
 {
 	const bool read_only = layer->manner.read_only;
@@ -248,7 +247,7 @@ struct layer *layer_open_at(const char *path, const struct layer_options *manner
 		return NULL;
 	if (open_at_path(layer, path, err) < 0) {
 		layer_rest(layer);
-		/* Nothing of it is touched. */
+		/* Leave its files as they are. */
 		if (layer->dir >= 0)
 			release_directory(layer);
 		layer_close(layer);
@@ -257,7 +256,7 @@ struct layer *layer_open_at(const char *path, const struct layer_options *manner
 	return layer;
 }
 
-/* With database_lock held. */
+/* Called with database_lock held. */
 static int make(struct layer *layer)
 {
 	struct error err = { 0 };
@@ -269,12 +268,13 @@ static int make(struct layer *layer)
 		return rc;
 	empty_directory(layer->dir);
 	rc = paths_fsync_directory(layer->state);
-	/* Last: other threads use the layer from now on. */
+	/* Set last, because other threads then use the layer. */
 	if (rc == 0)
 		rc = layer_make_database(layer, &err);
 	if (rc == 0)
 		return 0;
-	/* The next mount would take this one up, and not the one that is made instead. */
+	/* Remove it, else the next mount would take it up instead of the layer made in its
+	 * place. */
 	layer_close_database(layer);
 	unlinkat(layer->dir, DATABASE, 0);
 	empty_directory(layer->dir);
@@ -330,7 +330,7 @@ const char *layer_path(struct layer *layer)
 	return path;
 }
 
-/* Messages show at most so many characters of a path, the last ones. */
+/* number of a path's last characters that messages show */
 #define PATH_SHOWN ((size_t)100)
 
 int layer_unread(struct layer *layer, int code, struct error *err)
@@ -360,7 +360,7 @@ void layer_owner(const struct layer *layer, uid_t *uid, gid_t *gid)
 {
 	struct stat stat;
 
-	/* The owner in a row counts only if root mounts the layer and owns layer.db. */
+	/* The owner in a row is trusted only if root mounts the layer and owns layer.db. */
 	if (fstatat(layer->dir, DATABASE, &stat, AT_SYMLINK_NOFOLLOW) < 0)
 		stat.st_uid = stat.st_gid = (uid_t)-1;
 	if (geteuid() == 0 && stat.st_uid == 0)
@@ -376,17 +376,18 @@ int layer_delete(struct layer *layer)
 	layer_rest(layer);
 	pthread_mutex_lock(&layer->lock);
 	if (layer->dir >= 0 && layer->state) {
-		/* A directory without layer.db is no layer: no half of one is left. */
+		/* Delete layer.db first: a directory without it is not a layer, so an interrupted
+		 * deletion leaves no partial layer. */
 		if (unlinkat(layer->dir, DATABASE, 0) < 0 && errno != ENOENT)
 			rc = -errno;
 		if (rc == 0)
 			rc = disk_sync_directory(layer->dir);
 		if (rc == 0) {
 			empty_directory(layer->dir);
-			/* Files of other programs stay; the grafts are gone. */
+			/* The grafts are deleted; files of other programs stay. */
 			if (rmdir(layer->path) < 0 && errno != ENOTEMPTY && errno != EEXIST)
 				rc = -errno;
-			/* Another mount may use the name of the directory from now on. */
+			/* Another mount may now use the directory's name. */
 			release_directory(layer);
 		}
 	}
@@ -403,7 +404,7 @@ static int say_number(struct layer *layer, sqlite3_stmt *row, void *context)
 	return 0;
 }
 
-/* Is the layer without any change? */
+/* Has the layer no changes? */
 static bool is_empty(struct layer *layer)
 {
 	int64_t holds_changes = 0;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chimeras of one base may have one fingerprint. A base with the times of the row's is not read for
- * that at every mount. Contents that cannot be read are not compared. */
+/* Compare the contents, because chimeras of one base may have equal fingerprints. A base whose
+ * times equal the row's is not read again at every mount. Unreadable contents are not compared. */
 static int check_contents(const char *contents, const char *times, struct backing *file,
 			  const struct gguf *gguf, struct error *err)
 {
@@ -45,7 +45,7 @@ static int check_row(sqlite3_stmt *row, struct backing *base, const struct gguf 
 		return error_set(err, -rc, ERROR_NO_OFFSET, "the base cannot be read");
 	if (!print)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
-				 "layer.db does not tell for which base it was made");
+				 "layer.db has no valid fingerprint of its base");
 	snprintf(shown, sizeof(shown), "%s", name ? name : "?");
 	make_printable(shown);
 	if (strcmp(print, mine) != 0)
@@ -70,8 +70,7 @@ int layer_base_check(struct database *database, struct backing *base, const stru
 		rc = check_row(row, base, gguf, err);
 	else
 		rc = error_set(err, rc < 0 ? -rc : EBADMSG, ERROR_NO_OFFSET, "layer.db: %s",
-			       rc < 0 ? strerror(-rc)
-				      : "it does not tell for which base it was made");
+			       rc < 0 ? strerror(-rc) : "it has no row for its base");
 	database_end(row);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_database.c - the database of a layer in its directory: found, opened, made. It is made
- * under another name, so that the file layer.db is whole wherever there is one. */
+/* layer_database.c - finding, opening and making the database of a layer. A new one is made under
+ * another name, so that every file layer.db is complete. */
 #include "fs/layer/blobs.h"
 #include "fs/layer/database.h"
 #include "fs/layer/layer_base.h"
@@ -17,8 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Check the kinds of the files before SQLite opens them: it would wait for the other end of a FIFO.
- * A journal may be anybody's and names a file for SQLite to remove; no mount leaves one. */
+/* Check the file types before SQLite opens the files, because it would wait for the other end of a
+ * FIFO. A rollback journal is refused: mounts leave none, anybody may have made it, and it names a
+ * file that SQLite would delete. */
 static int check_files(int dir, struct error *err)
 {
 	static const char *const files[] = { DATABASE "-wal", DATABASE };
@@ -38,7 +39,7 @@ static int check_files(int dir, struct error *err)
 		rc = fstatat(dir, files[i], &stat, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 		if (rc == 0 && !S_ISREG(stat.st_mode))
 			return error_set(err, EBADMSG, ERROR_NO_OFFSET,
-					 "a file of its database is no regular file");
+					 "a file of its database is not a regular file");
 		if (rc < 0 && rc != -ENOENT)
 			break;
 	}
@@ -52,8 +53,8 @@ static bool has_log(int dir)
 	return fstatat(dir, DATABASE "-wal", &stat, AT_SYMLINK_NOFOLLOW) == 0 && stat.st_size > 0;
 }
 
-/* Sync the log that a killed mount left. SQLite takes a transaction in it for committed although
- * the mount was killed before its sync; it is durable before this mount shows it. */
+/* Sync the log that a killed mount left. SQLite takes a transaction in the log for committed even
+ * if the mount was killed before the sync, so make it durable before this mount shows it. */
 static int sync_log(int dir, struct error *err)
 {
 	const int fd = openat(dir, DATABASE "-wal", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -68,7 +69,7 @@ static int sync_log(int dir, struct error *err)
 	return rc < 0 ? error_errno(err, -rc) : 0;
 }
 
-/* Open a file of the directory, which may have been renamed since it was opened. */
+/* Open a file in the directory, which may have been renamed since its opening. */
 static struct database *open_in(int dir, const char *name, enum database_access access, bool checks,
 				struct error *err)
 {
@@ -86,8 +87,7 @@ static struct database *open_in(int dir, const char *name, enum database_access 
 	return database;
 }
 
-/* A log that a killed mount left is written back first: a database that is only read is read
- * without. */
+/* Checkpoint the log that a killed mount left: read-only databases are opened without a log. */
 static int finish_log(int dir, struct error *err)
 {
 	struct error why = { 0 };
@@ -118,7 +118,7 @@ struct database *layer_database_at(int dir, bool read_only, bool checks, struct 
 	if (read_only)
 		return open_in(dir, DATABASE, DATABASE_READ, checks, err);
 	database = open_in(dir, DATABASE, DATABASE_WRITE, checks, &why);
-	/* SQLite says ENOENT if there is no inode for the log. The reserve has one. */
+	/* SQLite fails with ENOENT if no inode is left for the log. The reserve has one. */
 	if (!database && why.code == ENOENT && unlinkat(dir, RESERVE, 0) == 0)
 		database = open_in(dir, DATABASE, DATABASE_WRITE, checks, &why);
 	if (!database)
@@ -162,7 +162,7 @@ int layer_take_up(struct layer *layer, struct error *err)
 	return 0;
 }
 
-/* Make the file, which SQLite would make for others to read, and fill it. */
+/* Make the file with mode 0600, because SQLite would make it readable for others, and fill it. */
 static int make_file(struct layer *layer, struct error *err)
 {
 	const int fd = layer_create_file(layer->dir, DATABASE_NEW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_internal.h - definitions that the files of this room share. */
+/* layer_internal.h - shared by the files of this room. */
 #ifndef FS_LAYER_LAYER_INTERNAL_H
 #define FS_LAYER_LAYER_INTERNAL_H
 
@@ -12,93 +12,91 @@
 
 struct layer {
 	struct layer_options manner;
-	char *state; /* where private layers are; NULL: it is one with a directory of its own */
-	char *place; /* of a private one: layer_base_path() of the base, or NULL */
+	char *state; /* directory of private layers; NULL: a layer of -o layer= */
+	char *place; /* of a private layer: layer_base_path() of the base, or NULL */
 	struct layer_history past;
 	struct backing *base;
 	const struct gguf *gguf;
 	struct layer_queue queue;
 	bool has_reserve;	       /* blobs.h; with queue.database_lock held */
-	atomic_uint in_memory;	       /* stages that are */
-	pthread_mutex_t compress_lock; /* held while something is compressed with much memory */
-	pthread_mutex_t lock;	       /* protects what follows */
-	char *path;		       /* NULL: there is no directory yet */
-	int dir;		       /* holds the lock; -1: there is no directory yet */
-	int blobs;		       /* its directory of blobs; -1: not opened */
-	bool exists;		       /* it has a database with tables */
-	bool is_checked;	       /* the database was found whole once */
-	bool keeps;		       /* a directory that cannot be read is not removed */
+	atomic_uint in_memory;	       /* number of stages in memory */
+	pthread_mutex_t compress_lock; /* held during a compression that needs much memory */
+	pthread_mutex_t lock;	       /* protects the members below */
+	char *path;		       /* NULL: no directory yet */
+	int dir;		       /* locked; -1: no directory yet */
+	int blobs;		       /* the directory blobs; -1: not open */
+	bool exists;		       /* the database and its tables exist */
+	bool is_checked;	       /* the database has passed integrity_check */
+	bool keeps;		       /* keep the directory, which cannot be read */
 	uint64_t next_blob;
-	struct timespec times[LAYER_DIRECTORIES]; /* of directories of the mount */
-	unsigned timed;				  /* of times, by bits: there is one */
+	struct timespec times[LAYER_DIRECTORIES]; /* of the mount's directories */
+	unsigned timed;				  /* bit i: times[i] is valid */
 };
 
-/* Open and lock the directory of a private layer; with make, it is made if need be. Returns its
- * descriptor, or -errno: EBUSY it is in use. */
+/* Open and lock the directory of a private layer, which is made if make is true. Returns its
+ * descriptor, or -errno: EBUSY another mount uses it. */
 int layer_open_locked(const char *path, bool make);
 
-/* The database of a layer, and its name while it is being made. */
+/* The layer's database, and its name during its making. */
 #define DATABASE     "layer.db"
 #define DATABASE_NEW "layer.new"
 
-/* Space for changes that take things back (blobs.h). */
+/* See blobs_keep_reserve(). */
 #define RESERVE "reserve"
 
-/* Open the database of a layer whose directory is open and locked. checks as in database_open().
- * NULL with err set: as there; ENOENT there is none; ENOTSUP of version 1; EBUSY, if it is only
- * read, another mount writes its log back. */
+/* Open the database in a layer's open and locked directory. checks as for database_open(). NULL
+ * with err set: errors of database_open(); ENOENT no database; ENOTSUP version 1; EBUSY another
+ * mount is checkpointing the log, if read_only. */
 struct database *layer_database_at(int dir, bool read_only, bool checks, struct error *err);
 
-/* The same for the layer, which has a directory, with its directory of blobs. The first time, the
- * base is checked too. */
+/* Open the database and the blobs of a layer with a directory. The first call checks the base. */
 struct database *layer_open_database(struct layer *layer, struct error *err);
 
-/* With database_lock held, or before another thread knows the layer. */
+/* Called with database_lock held, or before other threads know the layer. */
 void layer_close_database(struct layer *layer);
 
-/* With database_lock held, or before another thread knows the layer: the database of its directory,
- * which is there or is made, is open from now on, and the layer exists. Both return 0, or -errno
- * with err set. */
+/* Open the database of the layer's directory, or make it; the layer then exists. Called with
+ * database_lock held, or before other threads know the layer. Both return 0, or -errno with err
+ * set. */
 int layer_take_up(struct layer *layer, struct error *err);
 int layer_make_database(struct layer *layer, struct error *err);
 
-/* The user with whose rights a link of that owner by its row is followed. */
+/* Set the user with whose rights a link is followed, given the owner in its row. */
 void layer_owner(const struct layer *layer, uid_t *uid, gid_t *gid);
 
-/* The canonical path of a base, of shards that of the first one with tensors, to free. NULL: it is
- * not there any more, or no memory. */
+/* The canonical path of a base, for shards that of the first one with tensors; to free. NULL: the
+ * file is gone, or out of memory. */
 char *layer_base_path(struct backing *base);
 
-/* Take up the private layer that earlier mounts of this base left behind, the newest one if there
- * are several, and note in layer->past what was found. */
+/* Take up the newest private layer of this base, if there is one, and report in layer->past. */
 void layer_recover_private(struct layer *layer);
 
-/* SQL of a condition: the layer holds a change. */
+/* SQL condition: the layer contains a change. */
 #define LAYER_HOLDS_CHANGES                                                           \
 	"EXISTS (SELECT 1 FROM slot) OR EXISTS (SELECT 1 FROM key) OR EXISTS (SELECT" \
 	" 1 FROM adapter) OR EXISTS (SELECT 1 FROM merge) OR EXISTS (SELECT 1 FROM type)"
 
-/* Is there a database? Without one the layer says nothing about anything. */
+/* Does the layer have a database? Otherwise it contains nothing. */
 bool layer_exists(struct layer *layer);
 
-/* There is a directory with a database from now on. Returns 0 or -errno. */
+/* Make directory and database, unless they exist. Returns 0 or -errno. */
 int layer_make(struct layer *layer);
 
-/* Within a change: the item is taken back; NULL: nothing is. Both return 0 or -errno. */
+/* Undo an item within a change; NULL: none. Both return 0 or -errno. */
 int layer_undo_one(struct layer *layer, struct database *database,
 		   const struct layer_undone *undone);
 int layer_undo_slot(struct layer *layer, struct database *database,
 		    const struct layer_undone *undone);
 
-/* Times as the rows have them. */
+/* Conversion of times from and to those in rows. */
 struct timespec layer_time_of(int64_t ns);
 int64_t layer_time_ns(const struct timespec *time);
 
-/* Within a change: the directory has changed now. Returns 0 or -errno. */
+/* Set the directory's time to now, within a change. Returns 0 or -errno. */
 int layer_touch(struct layer *layer, struct database *database, unsigned directory);
 
-/* Before another thread knows the layer, and after a commit that wrote times: the times of the
- * database are what layer_time() says. Returns 0 or -errno. */
+/* Read the times for layer_time(). Called before other threads know the layer, and after a commit
+ * that wrote times. Returns 0 or -errno. */
 int layer_read_times(struct layer *layer, struct database *database);
 
 #endif

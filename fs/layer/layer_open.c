@@ -23,7 +23,7 @@ int layer_open_file(int dir, const char *name)
 
 	if (rc < 0)
 		return rc;
-	/* Another process may have put something else there since. */
+	/* O_NOFOLLOW and O_NONBLOCK: another process may have replaced the file since fstatat(). */
 	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -65,7 +65,7 @@ int layer_create_file(int dir, const char *name)
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
 	int fd = openat(dir, name, flags, 0600);
 
-	/* What cannot be removed shows in openat(). */
+	/* An error of unlinkat() shows in openat(). */
 	if (fd < 0 && errno == EEXIST) {
 		unlinkat(dir, name, 0);
 		fd = openat(dir, name, flags, 0600);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_private.c - see layer.h: which of the private layers that earlier mounts left behind is
- * taken up.
+/* layer_private.c - see layer.h: selects the private layer to take up.
  *
- * A file that was copied has the fingerprint of the first one, but not its grafts: a user who keeps
- * a copy wants it as it is. A file that was moved is still the one that was grafted onto. */
+ * A copied model has the fingerprint of the original, but must not show the original's grafts,
+ * since users keep copies unchanged. A moved model is still the grafted one. */
 #include "fs/base/base.h"
 #include "fs/base/fingerprint.h"
 #include "fs/layer/database.h"
@@ -26,11 +25,11 @@
 
 /* A private layer of this base, open and locked. */
 struct candidate_layer {
-	int dir; /* -1: there is none */
+	int dir; /* -1: none */
 	char *path;
-	char *place; /* as its database says; NULL: it says none */
+	char *place; /* path of the base in its database; NULL: none */
 	bool holds_changes;
-	struct timespec changed; /* the last of them */
+	struct timespec changed; /* time of the last change */
 };
 
 char *layer_base_path(struct backing *base)
@@ -41,7 +40,7 @@ char *layer_base_path(struct backing *base)
 	return url_is_remote(path) ? strdup(path) : realpath(path, NULL);
 }
 
-/* Note whether the layer holds anything, and when it changed last. */
+/* Read whether the layer has changes, and the time of the last one. */
 static void read_last_change(struct database *database, struct candidate_layer *candidate)
 {
 	int rc;
@@ -58,7 +57,7 @@ static void read_last_change(struct database *database, struct candidate_layer *
 	database_end(row);
 }
 
-/* Has the file this base's fingerprint, and its contents as far as both can be read? -errno. */
+/* Are fingerprint and, if both can be read, contents those of this base? Returns 1, 0 or -errno. */
 static int is_same(const struct layer *layer, const struct base *other)
 {
 	char theirs[FINGERPRINT_TEXT], mine[FINGERPRINT_TEXT];
@@ -77,7 +76,7 @@ static int is_same(const struct layer *layer, const struct base *other)
 	return !theirs[0] || !mine[0] || strcmp(theirs, mine) == 0;
 }
 
-/* Is there a copy of this base at path, or something that cannot be told from one? */
+/* Is there at path a copy of this base, or a file that may be one? */
 static bool is_copy(const struct layer *layer, const char *path)
 {
 	struct error err = { 0 };
@@ -85,7 +84,7 @@ static bool is_copy(const struct layer *layer, const char *path)
 	struct stat status;
 	int rc;
 
-	/* No server is asked for a model that is not mounted. */
+	/* Do not contact a server for a model that is not mounted. */
 	if (url_is_remote(path))
 		return true;
 	if (stat(path, &status) < 0)
@@ -99,7 +98,7 @@ static bool is_copy(const struct layer *layer, const char *path)
 	return rc > 0 || rc == -EACCES || rc == -EPERM || rc == -EIO || rc == -ENOMEM;
 }
 
-/* Is the file at path the base itself, perhaps by another name? */
+/* Is the file at path the base itself, perhaps under another name? */
 static bool is_base(const struct layer *layer, const char *path)
 {
 	struct backing *first = backing_first_readable(layer->base);
@@ -121,7 +120,7 @@ static void release_candidate(struct candidate_layer *candidate)
 	*candidate = (struct candidate_layer){ .dir = -1 };
 }
 
-/* Its base is this one, by the fingerprint. */
+/* Check by the fingerprint that the layer is of this base, and read it. */
 static bool read_candidate(const struct layer *layer, struct candidate_layer *candidate,
 			   struct database *database, struct error *err)
 {
@@ -136,13 +135,13 @@ static void note_doubt(struct layer_history *past, const struct candidate_layer 
 		       const char *why)
 {
 	if (asprintf(&past->doubt,
-		     "begins without the grafts in %s: %s; -o layer= takes them all the same",
+		     "begins without the grafts in %s: %s; to use them, mount with -o layer=",
 		     candidate->path, why) < 0)
 		past->doubt = NULL;
 }
 
-/* Note a layer with a database that cannot be read, or one of an older form: it may hold grafts of
- * this base, as its name says. */
+/* Note a layer whose database is unreadable or of an older version: by its directory's name it may
+ * contain grafts of this base. */
 static void note_unread(struct layer_history *past, const struct candidate_layer *candidate,
 			const struct error *err)
 {
@@ -157,7 +156,7 @@ static void note_unread(struct layer_history *past, const struct candidate_layer
 		past->unread = NULL;
 }
 
-/* The layer in that directory, if it is of a base with this fingerprint and no mount uses it. */
+/* Open the layer in that directory, if its base has this fingerprint and no mount uses it. */
 static struct candidate_layer open_candidate(struct layer *layer, const char *name)
 {
 	struct candidate_layer candidate = { .dir = -1 };
@@ -182,19 +181,18 @@ static struct candidate_layer open_candidate(struct layer *layer, const char *na
 	return candidate;
 }
 
-/* Note that this layer's base is another file. A layer without changes is not reported. */
+/* Note that the layer belongs to another copy of the base, unless it has no changes. */
 static void note_copy(struct layer_history *past, const struct candidate_layer *candidate)
 {
 	if (!past->copy && candidate->holds_changes &&
 	    asprintf(&past->copy,
-		     "begins without the grafts that an earlier mount left in %s, for they are "
-		     "those of another copy, %s",
+		     "begins without the grafts of an earlier mount in %s, which belong to "
+		     "another copy, %s",
 		     candidate->path, candidate->place) < 0)
 		past->copy = NULL;
 }
 
-/* Can other users have put anything into it? Then it is left alone. A layer without changes is not
- * reported. */
+/* May other users have changed the layer? Layers without changes are not reported. */
 static bool is_doubtful(struct layer_history *past, const struct candidate_layer *candidate)
 {
 	const char *why = layer_trust_doubt(candidate->dir);
@@ -204,7 +202,7 @@ static bool is_doubtful(struct layer_history *past, const struct candidate_layer
 	return why != NULL;
 }
 
-/* Keep the newer one of both, and let the other one go. */
+/* Keep the newer of both in *best; the caller releases *other. */
 static void choose(struct layer *layer, struct candidate_layer *best, struct candidate_layer *other)
 {
 	if (best->dir < 0 || (other->holds_changes && !best->holds_changes) ||
@@ -271,8 +269,8 @@ void layer_recover_private(struct layer *layer)
 
 	if (newest.dir < 0)
 		return;
-	/* From now on it is this file's, also where that is moved again. Where the disk refuses
-	 * that, the row stays as it was, which is no worse than before. */
+	/* Record this file as the base, so that a later move is recognised. After an error the row
+	 * keeps the old path, which still works as for this mount. */
 	if (layer->place && (!newest.place || strcmp(newest.place, layer->place) != 0))
 		move_base(&newest, layer->place);
 	layer->is_checked = true;

@@ -56,9 +56,9 @@ static bool is_full(int rc)
 	return rc == -ENOSPC || rc == -EDQUOT;
 }
 
-/* A transaction has failed. Pages of the log whose sync has failed may not be on the disk although
- * the page cache has them, and SQLite's memory is not trusted after an error: the database is
- * opened anew once the log is empty, or if a full disk has let no end of a transaction into it. */
+/* Handle a failed transaction. Log pages whose sync has failed may be in the page cache only, and
+ * SQLite's memory is not trusted after an error, so the database is closed and reopened: after the
+ * log has been emptied, or at once if a full disk has kept the commit record out of the log. */
 static void note_failure(struct layer *layer, int rc)
 {
 	struct layer_queue *queue = &layer->queue;
@@ -71,7 +71,7 @@ static void note_failure(struct layer *layer, int rc)
 	}
 	if (queue->may_be_logged && !atomic_load(&queue->failed))
 		log_add(layer->manner.log,
-			"%s: a change that was refused cannot be taken out of layer.db-wal: %s; "
+			"%s: a refused change cannot be removed from layer.db-wal: %s; "
 			"the next mount may find it done",
 			layer_path(layer), strerror(-rc));
 	atomic_store(&queue->failed, rc);
@@ -119,7 +119,7 @@ int layer_query(struct layer *layer,
 	return rc;
 }
 
-/* All that the transaction has done so far is gone: the changes that were applied have failed. */
+/* The transaction was rolled back, so fail the changes that were applied. */
 static void fail_applied(struct layer_change *first, int rc)
 {
 	for (struct layer_change *change = first; change; change = change->next)
@@ -137,7 +137,7 @@ static int apply_within_savepoint(struct layer *layer, struct database *database
 		return rc;
 	rc = change->apply(layer, database, change->context);
 	if (rc < 0) {
-		/* The rows are there again: their files stay. */
+		/* The rows are restored, so keep their files. */
 		layer->queue.dropped.n = n_dropped;
 		layer->queue.added.n = n_added;
 	}
@@ -148,8 +148,8 @@ static int apply_within_savepoint(struct layer *layer, struct database *database
 	return rc;
 }
 
-/* Apply the changes that have no result yet. Returns 0, or -errno: an error of the disk has ended
- * the transaction. */
+/* Apply the changes without a result. Returns 0, or -errno of an error that ended the
+ * transaction. */
 static int apply_all(struct layer *layer, struct database *database, struct layer_change *first)
 {
 	for (struct layer_change *change = first; change; change = change->next) {
@@ -162,7 +162,7 @@ static int apply_all(struct layer *layer, struct database *database, struct laye
 	return 0;
 }
 
-/* Returns 0, or -errno: nothing of the transaction is left. */
+/* Returns 0, or -errno after a rollback. */
 static int commit(struct layer *layer, struct database *database)
 {
 	struct layer_queue *queue = &layer->queue;
@@ -187,8 +187,7 @@ static void roll_back(struct layer *layer, struct database *database)
 	blobs_end_transaction(layer, false);
 }
 
-/* One transaction for all changes whose result is 0; after an error that becomes the result of
- * each. */
+/* Run one transaction for all changes whose result is 0. A disk error fails each of them. */
 static void run_transaction(struct layer *layer, struct layer_change *first)
 {
 	struct layer_queue *queue = &layer->queue;
@@ -217,7 +216,7 @@ static void run_transaction(struct layer *layer, struct layer_change *first)
 		note_failure(layer, rc);
 }
 
-/* Has a change that takes things back found the disk full? */
+/* Has a change that removes data failed because the disk is full? */
 static bool lacks_space(const struct layer_change *first)
 {
 	for (const struct layer_change *change = first; change; change = change->next)
@@ -226,19 +225,19 @@ static bool lacks_space(const struct layer_change *first)
 	return false;
 }
 
-/* Another transaction for those changes. */
+/* Run these changes in another transaction. */
 static void run_again(struct layer *layer, struct layer_change *first)
 {
 	for (struct layer_change *change = first; change; change = change->next)
 		if (change->frees && is_full(change->rc))
 			change->rc = 0;
 		else if (change->rc == 0)
-			change->rc = 1; /* it is durable already */
+			change->rc = 1; /* durable already */
 	run_transaction(layer, first);
 }
 
-/* With database_lock held. On a full disk the space in reserve goes to the changes that take things
- * back. */
+/* Run all changes, with database_lock held. On a full disk, changes that remove data are run again
+ * with the reserve freed. */
 static void run_batch(struct layer *layer, struct layer_change *first)
 {
 	int rc;
@@ -252,13 +251,13 @@ static void run_batch(struct layer *layer, struct layer_change *first)
 	}
 	blobs_give_reserve(layer);
 	run_again(layer, first);
-	/* To write the log back may take more than the reserve had, so that is the last try. */
+	/* Emptying the log may need more space than the reserve had, so that is tried last. */
 	if (lacks_space(first)) {
 		if (layer_database(layer, &rc))
 			database_empty_log(layer->queue.database);
 		run_again(layer, first);
 	}
-	/* For the next one, before another program takes the rest. */
+	/* Allocate the reserve again at once, before another program takes the space. */
 	blobs_keep_reserve(layer);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_queue.h - group commit: changes of a layer on their way into its database.
+/* layer_queue.h - group commit of a layer's changes.
  *
- * A thread submits its change and waits. The first thread that waits while no other one leads
- * becomes the leader: it takes all changes that were submitted, applies each within a savepoint, so
- * that a change that breaks a rule fails alone, and commits the others in one transaction. An error
- * of the disk that ends the transaction fails all of them. Changes that are submitted meanwhile are
- * the next leader's. So a thread alone never waits for others, and n threads at once
- * share an fsync(). Changes are applied in the order in which they were submitted. */
+ * A thread submits its change and waits. The first thread that waits while there is no leader
+ * becomes the leader: it takes all submitted changes, applies each within a savepoint, so that a
+ * change that violates a constraint fails alone, and commits the others in one transaction. A disk
+ * error that ends the transaction fails all of them. Changes that are submitted meanwhile belong to
+ * the next leader. A single thread thus never waits for others, and n concurrent threads share an
+ * fsync(). Changes are applied in the order of submission. */
 #ifndef FS_LAYER_LAYER_QUEUE_H
 #define FS_LAYER_LAYER_QUEUE_H
 
@@ -20,14 +20,14 @@
 struct database;
 struct layer;
 
-/* One change; the submitting thread's own until layer_await() returns. */
+/* One change; owned by the submitting thread again when layer_await() returns. */
 struct layer_change {
-	/* Run its statements, on the leader's thread: 0 or -errno. It may be called again, after
-	 * all of it was rolled back. */
+	/* Run the statements, on the leader's thread. Returns 0 or -errno. May be called again
+	 * after a rollback. */
 	int (*apply)(struct layer *layer, struct database *database, const void *context);
 	const void *context; /* borrowed */
-	bool frees;	     /* it takes things back: a full disk has space in reserve for it */
-	/* Of the queue: */
+	bool frees;	     /* removes data: may use the reserve on a full disk */
+	/* Private to the queue: */
 	struct layer_change *next;
 	bool done;
 	int rc;
@@ -43,31 +43,31 @@ struct layer_queue {
 	pthread_mutex_t lock; /* protects first, last, leads */
 	pthread_cond_t moved;
 	struct layer_change *first, **last;
-	bool leads; /* a thread commits */
+	bool leads; /* a thread is committing */
 
-	pthread_mutex_t database_lock; /* protects what follows; held while the disk works */
-	struct database *database;     /* NULL: closed until it is needed */
-	atomic_int failed;  /* -errno of a transaction that failed, if the log may hold it still;
-			    * else 0. Nothing is changed until the log is empty */
-	bool holds;	    /* all changes go into one transaction, layer_hold() */
-	int lost;	    /* -errno: an error of the disk has ended that one */
-	bool may_be_logged; /* database_commit(), of the transaction that failed */
+	pthread_mutex_t database_lock; /* protects the members below; held while the disk works */
+	struct database *database;     /* NULL: closed until needed */
+	atomic_int failed;  /* -errno of a failed transaction that may be in the log; no change
+			     * until the log is empty */
+	bool holds;	    /* all changes belong to one transaction, layer_hold() */
+	int lost;	    /* -errno of a disk error that ended this transaction */
+	bool may_be_logged; /* set by database_commit() for the failed transaction */
 	bool is_timed;	    /* the transaction has written times of directories */
-	bool has_new_file;  /* the directory of blobs is to be made durable first */
-	struct blob_numbers dropped; /* no slot has them after the commit */
-	struct blob_numbers added;   /* their files go if the transaction is rolled back */
+	bool has_new_file;  /* the directory blobs has to be synced first */
+	struct blob_numbers dropped; /* files to remove after the commit */
+	struct blob_numbers added;   /* files to remove after a rollback */
 };
 
 void layer_queue_init(struct layer_queue *queue);
-void layer_queue_destroy(struct layer_queue *queue); /* the database is closed */
+void layer_queue_destroy(struct layer_queue *queue); /* call after the database was closed */
 
-/* Submit the change. Calls are ordered as the caller's changes are. */
+/* Submit the change. Call in the order of the caller's changes. */
 void layer_submit(struct layer *layer, struct layer_change *change);
 
-/* Wait until it is durable. Returns 0, or -errno: nothing of it was done. */
+/* Wait until the change is durable. Returns 0, or -errno with nothing changed. */
 int layer_await(struct layer *layer, struct layer_change *change);
 
-/* Both, for a function and its context. -EROFS of a layer that is only read. */
+/* layer_submit() and layer_await() for a function and its context. -EROFS for a read-only layer. */
 int layer_apply(struct layer *layer,
 		int (*apply)(struct layer *layer, struct database *database, const void *context),
 		const void *context, bool frees);
@@ -75,9 +75,9 @@ int layer_apply(struct layer *layer,
 /* The open database, with database_lock held. NULL with *rc set. */
 struct database *layer_database(struct layer *layer, int *rc);
 
-/* Call say() for each row of a query as database_query(), with the database locked, until it
- * returns another value than 0. Returns that value, 0, also of a layer that does not exist, or
- * -errno. */
+/* Call say() for each row of a query, with the database locked, until it returns a value other than
+ * 0, which is then returned. Otherwise returns 0, also if the layer does not exist, or -errno.
+ * Parameters as for database_query(). */
 int layer_query(struct layer *layer,
 		int (*say)(struct layer *layer, sqlite3_stmt *row, void *context), void *context,
 		const char *sql, const char *format, ...);

@@ -81,7 +81,7 @@ int layer_write_key(struct layer *layer, const struct layer_key *key, struct vie
 	return rc;
 }
 
-/* Whom to tell of the rows of a query, with the database locked: it changes only the model. */
+/* Callback for rows of a query, called with the database locked: it must not use the layer. */
 struct row_reader {
 	layer_key_fn *key;
 	layer_type_fn *type;
@@ -90,7 +90,7 @@ struct row_reader {
 	struct error *err;
 };
 
-/* Set err for a failed query unless the reader of its rows has set it. Returns rc. */
+/* Set err for a failed query, unless the callback has set it. Returns rc. */
 static int end_rows(struct layer *layer, int rc, struct error *err)
 {
 	return rc < 0 && !err->code ? layer_unread(layer, -rc, err) : rc;
@@ -326,7 +326,7 @@ int layer_undo(struct layer *layer, const struct layer_undone *undone, size_t n)
 	const struct undo_change change = { undone, n };
 	bool says = layer_exists(layer);
 
-	/* Without a directory the layer says nothing about anything. */
+	/* A layer that does not exist has nothing to remove. */
 	for (size_t i = 0; i < n; i++)
 		says |= undone[i].removed;
 	return says ? layer_apply(layer, apply_undo, &change, true) : 0;

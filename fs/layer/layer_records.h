@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_records.h - what a layer has beside slots: edited metadata, the files of adapters/ that are
- * no organs, and the merge of models beneath the grafts. Each change is durable when the call
- * returns: 0, or -errno, and nothing has changed. */
+/* layer_records.h - contents of a layer other than slots: edited metadata, chosen types, files in
+ * adapters/ that are not organs, and the merge beneath the grafts. Each change is durable when the
+ * call returns 0; -errno means that nothing has changed. */
 #ifndef FS_LAYER_LAYER_RECORDS_H
 #define FS_LAYER_LAYER_RECORDS_H
 
@@ -18,27 +18,27 @@ struct layer;
 struct layer_undone;
 struct view;
 
-/* A key, by the name of its file in a mount (key_filename.h). */
+/* A key, with the name of its file in a mount (key_filename.h). */
 struct layer_key {
 	const char *name;
 	bool removed;
-	const char *type;    /* NULL: the one that the key has in the base */
-	const uint8_t *text; /* of the value, size bytes; NULL of a removed one */
+	const char *type;    /* NULL: the key's type in the base */
+	const uint8_t *text; /* of the value, size bytes; NULL: removed */
 	size_t size;
 	struct timespec mtime;
 };
 
-/* The key has that text. left: NULL, or an item that is taken back in the same transaction, for it
- * was moved. layer_undo() removes keys. */
+/* Set the text of the key. left: NULL, or the item from which it was moved, undone in the same
+ * transaction. layer_undo() removes keys. */
 int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
 		    const struct layer_undone *left);
 
-/* Call found for each key of which the layer says something. It returns 0, or -errno with err set,
- * which ends it. Returns that, or -errno with err set where not all can be read. */
+/* Call `found` for each key in the layer. A result of found other than 0, -errno with err set, ends
+ * the loop and is returned. Otherwise returns 0, or -errno with err set if a row cannot be read. */
 typedef int layer_key_fn(void *context, const struct layer_key *key, struct error *err);
 int layer_each_key(struct layer *layer, layer_key_fn *found, void *context, struct error *err);
 
-/* The type in which a slot shows its content, by the type's name; NULL: its own. */
+/* The name of the type in which a slot shows its content; NULL: the content's own. */
 struct layer_type {
 	enum organ_class klass;
 	const char *name; /* of the slot, without ".bin" */
@@ -46,19 +46,18 @@ struct layer_type {
 	struct timespec mtime;
 };
 
-/* From now on these n slots have those types. If all lose their types, a full disk has space for
- * that in reserve. */
+/* Set the types of these n slots. If all types are removed, the reserve may be used. */
 int layer_write_types(struct layer *layer, const struct layer_type *types, size_t n);
 
 /* As layer_each_key(). */
 typedef int layer_type_fn(void *context, const struct layer_type *type, struct error *err);
 int layer_each_type(struct layer *layer, layer_type_fn *found, void *context, struct error *err);
 
-/* A file of adapters/ that is no organ's: a symbolic link, or a text. */
+/* A file in adapters/ that is not an organ: a symbolic link or a text. */
 struct layer_adapter {
 	const char *file;
-	const char *target, *text; /* one of them; both NULL of a damaged row */
-	uid_t uid;		   /* whose the link is */
+	const char *target, *text; /* one of both; both are NULL for a damaged row */
+	uid_t uid;		   /* owner of the link */
 	gid_t gid;
 	struct timespec mtime;
 };
@@ -69,21 +68,20 @@ typedef int layer_adapter_fn(void *context, const struct layer_adapter *adapter,
 int layer_each_adapter(struct layer *layer, layer_adapter_fn *found, void *context,
 		       struct error *err);
 
-/* The longest text of a merge, in bytes. */
+/* longest text of a merge, in bytes */
 #define LAYER_MERGE_MAX ((uint64_t)64 << 20)
 
 struct layer_merge {
 	char *text; /* merge_note.h */
-	uid_t uid;  /* with whose rights its models are opened */
+	uid_t uid;  /* user with whose rights its models are opened */
 	gid_t gid;
 	struct timespec mtime;
 };
 
-/* The layer has that merge: -EFBIG its text is longer. */
+/* Set the merge. -EFBIG: the text is too long. */
 int layer_write_merge(struct layer *layer, const struct layer_merge *merge);
 
-/* The merge, whose text is to be freed. Returns 1; 0: there is none; or -errno: EBADMSG it is no
- * text. */
+/* Get the merge, with a text to free. Returns 1; 0: none; or -errno: EBADMSG not a text. */
 int layer_read_merge(struct layer *layer, struct layer_merge *merge);
 
 #endif

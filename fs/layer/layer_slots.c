@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A tensor's name has so many bytes at most where it is added (ADDED_NAME_MAX). */
+/* longest tensor name of an added slot (ADDED_NAME_MAX) */
 #define SLOT_MAX 512
 
 static const char *const kinds[] = { [LAYER_COPY] = "copy",
@@ -24,7 +24,7 @@ static const char *const kinds[] = { [LAYER_COPY] = "copy",
 				     [LAYER_LINK] = "link",
 				     [LAYER_WHITEOUT] = "removed" };
 
-/* A GGUF that nothing tells from another is not known again. */
+/* A GGUF without a fingerprint cannot be recognised later, so its path is not kept. */
 static const struct donor *donor_to_keep(const struct layer_entry *row)
 {
 	const struct layer_origin *origin = &row->origin;
@@ -55,8 +55,7 @@ static int insert_row(struct database *database, const struct layer_entry *row, 
 			    donor ? donor_view(donor) : NULL);
 }
 
-/* From now on the slot has that row, with a blob of that number, 0: of none; or, with deletes, no
- * row. */
+/* Write the slot's row, with the blob of that number, 0 for none; with deletes, delete the row. */
 static int set_row(struct layer *layer, struct database *database, const struct layer_entry *row,
 		   uint64_t blob, bool deletes)
 {
@@ -87,9 +86,9 @@ int layer_undo_slot(struct layer *layer, struct database *database,
 	return set_row(layer, database, &row, 0, !undone->removed);
 }
 
-/* A change of one slot, and of an item that is left. */
+/* A change of a slot, and the item from which it was moved. */
 struct slot_change {
-	struct layer_entry row; /* its file is not looked at */
+	struct layer_entry row; /* the member file is not used */
 	uint64_t blob;
 	const struct layer_undone *left;
 };
@@ -161,7 +160,7 @@ static int apply_commit(struct layer *layer, struct database *database, const vo
 	return rc == 0 ? apply_slot(layer, database, &commit->slot) : rc;
 }
 
-/* The sealed organ file, or NULL with *rc set. */
+/* The sealed organ file; NULL with *rc set. */
 static struct backing *open_sealed(struct layer *layer, const struct layer_seal *seal,
 				   const struct layer_entry *row, int *rc)
 {
@@ -198,7 +197,7 @@ struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *
 	commit->slot.blob = seal->number;
 	commit->change.apply = apply_commit;
 	commit->change.context = commit;
-	/* Opened before: once it is durable nothing may fail. */
+	/* Open the file first, because nothing may fail after the commit. */
 	commit->file = open_sealed(layer, seal, &commit->slot.row, rc);
 	if (!commit->file) {
 		free(commit);
@@ -237,7 +236,7 @@ static int say_blob(struct layer *layer, sqlite3_stmt *row, void *context)
 	return rc < 0 ? rc : 1;
 }
 
-/* The blob of a slot's copy, and the time of the slot. Returns 1, 0: it has none, or -errno. */
+/* Get the blob of a slot's copy and the slot's mtime. Returns 1, 0: no copy, or -errno. */
 static int read_blob(struct layer *layer, enum organ_class klass, const char *name,
 		     struct blob *blob, struct timespec *mtime)
 {
@@ -264,7 +263,7 @@ bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *n
 	return has;
 }
 
-/* The same blob in the same layer. */
+/* Use the same blob for another slot of the layer. */
 static int share_blob(struct layer *layer, struct blob *blob, const struct slot_change *change,
 		      struct backing **file)
 {
@@ -281,7 +280,7 @@ static int share_blob(struct layer *layer, struct blob *blob, const struct slot_
 	return rc;
 }
 
-/* The blob as one of another layer: its file gets another name, its bytes another row. */
+/* Copy the blob to another layer: link the file under a new number, copy the row's bytes. */
 static int link_blob(struct layer *from, struct blob *blob, struct layer *to,
 		     struct layer_seal *seal)
 {
@@ -329,13 +328,13 @@ int layer_link(struct layer *from, enum organ_class klass, const char *name, str
 	change.blob = blob.number;
 	rc = from == to ? share_blob(to, &blob, &change, file)
 			: share_with_other(from, &blob, to, &change, file);
-	/* Perhaps no thread has read the other one yet. */
+	/* Perhaps the original's hash has not been verified yet. */
 	if (rc == 0)
 		backing_expect_hash(*file, blob.xxh128);
 	return rc;
 }
 
-/* A name of bytes, to free. NULL: none, or too long. */
+/* Bytes of a column as a text, to free. NULL: none, or too long. */
 static char *copy_bytes(sqlite3_stmt *row, int column, size_t most, size_t *n)
 {
 	const void *bytes = sqlite3_column_blob(row, column);
@@ -364,10 +363,10 @@ enum {
 	COLUMN_DONOR_FINGERPRINT,
 	COLUMN_DONOR_OF,
 	COLUMN_DONOR_VIEW,
-	COLUMN_BLOB, /* BLOB_COLUMNS */
+	COLUMN_BLOB, /* first of BLOB_COLUMNS */
 };
 
-/* The donor of a copy. NULL: none, or none that could be. */
+/* The donor of a copy. NULL: none, or invalid. */
 static struct donor *read_donor(sqlite3_stmt *row)
 {
 	const char *path = database_text(row, COLUMN_DONOR);
@@ -386,7 +385,7 @@ static struct donor *read_donor(sqlite3_stmt *row)
 	free(tensor);
 	if (!view || !donor)
 		return donor;
-	/* Values that NumPy has written have no donor. */
+	/* Values written by NumPy have no donor. */
 	viewed = organ_view_find(view, &form) && form != ORGAN_VIEW_NPY
 			 ? donor_from_view(donor, organ_view_name(form))
 			 : NULL;
@@ -401,7 +400,7 @@ static char *copy_text(sqlite3_stmt *row, int column)
 	return text ? strdup(text) : NULL;
 }
 
-/* The values of one row. */
+/* Values of one row. */
 struct read_slot {
 	struct layer_entry entry; /* its texts are owned */
 	struct blob blob;
@@ -474,7 +473,7 @@ static int say(struct layer *layer, struct read_slot *slot, layer_entry_fn *foun
 	return rc;
 }
 
-/* The database is not locked while found is called, so that it may change the layer. */
+/* Read slot by slot, without the database locked: `found` may change the layer. */
 int layer_each(struct layer *layer, layer_entry_fn *found, void *context, struct error *err)
 {
 	struct read_slot slot;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_stage.c - see layer.h: an organ file on its way into the layer: a file of blobs/ that is
- * being written, or one in memory. To be put in force it is hashed, compressed if that is worth it,
- * and made durable, once: as a row if it is small, else as a file. */
+/* layer_stage.c - see layer.h: stages, files in blobs/ or in memory in which organ files are
+ * written. Sealing hashes a stage, compresses it if that is worthwhile, and makes it durable: small
+ * content with its row, other content as a file. */
 #include "fs/layer/blobs.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_open.h"
@@ -17,13 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(LAYER_SMALL <= ZSTD_FRAME_BYTES, "what is small is one frame");
+_Static_assert(LAYER_SMALL <= ZSTD_FRAME_BYTES, "a small organ is one frame");
 _Static_assert(BLOB_INLINE_MOST <= ZSTD_FRAME_BYTES, "the bytes of a row are one frame");
 
 #define COPY_CHUNK ((size_t)1 << 20)
 
-/* Above this level compressing takes many megabytes, so one organ at a time has them; one of a
- * single frame, which is done at once, does not wait for one of gigabytes. */
+/* Above this level compression needs many megabytes, so organs are compressed one at a time. Organs
+ * of one frame are exempt, so that they do not wait for one of gigabytes. */
 #define CHEAP_LEVEL 3
 
 int layer_stage(struct layer *layer, uint64_t *number)
@@ -36,10 +36,10 @@ int layer_stage(struct layer *layer, uint64_t *number)
 	return blob_create(layer, *number);
 }
 
-/* MFD_NOEXEC_SEAL of <linux/memfd.h>, which older systems do not name. */
+/* MFD_NOEXEC_SEAL of <linux/memfd.h>, which older systems lack. */
 #define NOEXEC_SEAL 0x8u
 
-/* Processes may hold any number of files open that they have begun to write. */
+/* limit, because processes may have any number of files open for writing */
 #define IN_MEMORY_MOST 64u
 
 int layer_stage_in_memory(struct layer *layer, uint64_t *number)
@@ -54,7 +54,7 @@ int layer_stage_in_memory(struct layer *layer, uint64_t *number)
 		errno = ENOMEM;
 	else
 		fd = memfd_create("organfs", MFD_CLOEXEC | NOEXEC_SEAL);
-	/* Kernels before 6.3 do not know the flag, and later ones may insist on it. */
+	/* Kernels before 6.3 reject the flag, later ones may require it. */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("organfs", MFD_CLOEXEC);
 	if (fd >= 0)
@@ -107,12 +107,12 @@ struct sealing {
 	int from;
 	bool in_memory;
 	uint64_t size;
-	uint8_t *bytes; /* ZSTD_FRAME_BYTES; the first frame until another one is read */
-	size_t first;	/* bytes of the first frame */
+	uint8_t *bytes; /* ZSTD_FRAME_BYTES; the first frame until another is read */
+	size_t first;	/* size of the first frame */
 	struct layer_seal *seal;
 };
 
-/* The bytes at a frame's start, into sealing->bytes. */
+/* Read the frame that begins at that offset to sealing->bytes. */
 static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 {
 	const uint64_t left = sealing->size - at;
@@ -123,7 +123,7 @@ static int read_frame(const struct sealing *sealing, uint64_t at, size_t *n)
 	return got < 0 ? (int)got : (size_t)got < *n ? -EIO : 0;
 }
 
-/* Hash the file, and pass it to the writer, if there is one, which has the first frame. */
+/* Hash the file and feed it to the writer, if there is one, which has the first frame already. */
 static int pass_on(struct sealing *sealing, struct zstd_writer *writer)
 {
 	XXH3_state_t *hash = XXH3_createState();
@@ -156,13 +156,13 @@ static int compress_to(struct sealing *sealing, struct zstd_writer *writer, int 
 	if (rc == 0) {
 		const int64_t size = zstd_writer_finish(writer);
 
-		/* The first frame compressed, but the whole file did not: it is kept as it is. */
+		/* If only the first frame shrank, not the whole file, it is stored uncompressed. */
 		rc = size < 0 ? (int)size : (uint64_t)size >= sealing->size ? -EFBIG : 0;
 	}
 	return rc == 0 && fsync(fd) < 0 ? -errno : rc;
 }
 
-/* Compress the stage into another file, if its first frame says that this is worth it. */
+/* Compress the stage into another file, if the first frame shrinks enough. */
 static int compress(struct sealing *sealing, struct zstd_writer *writer)
 {
 	struct layer *layer = sealing->layer;
@@ -206,7 +206,7 @@ static int press(struct sealing *sealing)
 	return rc;
 }
 
-/* A small organ file goes into a row, whose commit makes it durable. */
+/* A small organ file is stored in a row, whose commit makes it durable. */
 static int keep_inline(struct sealing *sealing, uint64_t number)
 {
 	struct layer_seal *seal = sealing->seal;
@@ -220,7 +220,7 @@ static int keep_inline(struct sealing *sealing, uint64_t number)
 	return 0;
 }
 
-/* A file in memory, which is one frame and too large for a row. */
+/* Write a file in memory, of one frame but too large for a row, to disk. */
 static int write_out(struct sealing *sealing, uint64_t number)
 {
 	struct layer *layer = sealing->layer;
@@ -248,7 +248,7 @@ static int seal_as_it_is(struct sealing *sealing, uint64_t number)
 	sealing->seal->number = number;
 	if (sealing->in_memory)
 		return write_out(sealing, number);
-	/* The disk may begin while we hash. */
+	/* Let the disk start writing during the hash. */
 	sync_file_range(sealing->from, 0, 0, SYNC_FILE_RANGE_WRITE);
 	rc = pass_on(sealing, NULL);
 	return rc == 0 && fsync(sealing->from) < 0 ? -errno : rc;
@@ -271,7 +271,7 @@ int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memor
 	} else if (sealing.bytes) {
 		sealing.size = to->size = (uint64_t)stat.st_size;
 		rc = read_frame(&sealing, 0, &sealing.first);
-		/* A file that cannot be compressed, for want of room too, is kept as it is. */
+		/* Without space or gain the file is stored uncompressed. */
 		to->compressed = rc == 0 && sealing.size > BLOB_INLINE_MOST && press(&sealing) == 0;
 		if (rc == 0 && !to->compressed)
 			rc = seal_as_it_is(&sealing, number);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layer_times.c - see layer.h: the modification times of the mount's directories, and times as rows
- * have them. */
+/* layer_times.c - see layer.h: modification times of the mount's directories, and times in rows. */
 #include "fs/layer/database.h"
 #include "fs/layer/layer_internal.h"
 
@@ -21,7 +20,7 @@ int64_t layer_time_ns(const struct timespec *time)
 {
 	int64_t ns;
 
-	/* Times beyond the range become its end. */
+	/* Clamp times beyond the range. */
 	if (__builtin_mul_overflow((int64_t)time->tv_sec, 1000000000, &ns) ||
 	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
 		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
@@ -36,7 +35,7 @@ int layer_read_times(struct layer *layer, struct database *database)
 	pthread_mutex_lock(&layer->lock);
 	while (row && (rc = database_next(database, row)) > 0) {
 		const char *name = database_text(row, 0);
-		enum organ_class klass; /* class_find() leaves CLASSES if it finds none */
+		enum organ_class klass; /* stays CLASSES if class_find() fails */
 
 		if (!name ||
 		    (!class_find(name, strlen(name), &klass) && strcmp(name, "metadata") != 0))
@@ -95,7 +94,7 @@ int layer_set_time(struct layer *layer, unsigned directory, const struct timespe
 	const struct given_time given = { directory, *mtime };
 	struct timespec time;
 
-	/* A directory without a change is not in the layer. */
+	/* Only directories that have a time in the layer can be set. */
 	return layer_time(layer, directory, &time) ? layer_apply(layer, apply_time, &given, false)
 						   : 0;
 }

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANOTHERS "files in it are another user's, as where root has unpacked them"
+#define ANOTHERS "files in it belong to another user, for example after unpacking as root"
 #define WRITABLE "other users may write to it"
-#define UNKNOWN	 "it cannot be told whose it is"
+#define UNKNOWN	 "its owner is unknown"
 
-/* A group of the user's own, as many systems give each user, lets no other in. */
+/* A user's private group, as many systems have, gives access to nobody else. */
 static bool is_writable(const struct stat *stat)
 {
 	return (stat->st_mode & S_IWOTH) ||
@@ -33,7 +33,7 @@ static const char *doubt_entry(int dir, const char *name)
 	return fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0 ? UNKNOWN : doubt_status(&stat);
 }
 
-/* The directory of that name in the layer, and what is in it. */
+/* Check the layer's directory of that name and its files. */
 static const char *doubt_files(int layer, const char *name)
 {
 	int rc;
@@ -49,7 +49,7 @@ static const char *doubt_files(int layer, const char *name)
 	return rc < 0 ? UNKNOWN : why;
 }
 
-/* The directory that it lies in: there another user could put another one in its place. */
+/* Check the parent directory, in which another user might replace the layer. */
 static const char *doubt_place(int layer)
 {
 	struct stat stat;

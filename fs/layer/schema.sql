@@ -4,7 +4,7 @@
 -- was a directory of text files with a file LAYER. application_id is 'ORGF'. Times are nanoseconds
 -- since 1970. A name in `class` and `name` is that of a file in a mount, without ".bin".
 
--- The model that the layer belongs to: one row.
+-- The layer's base: one row.
 CREATE TABLE base (
 	one INTEGER PRIMARY KEY CHECK (one = 1),
 	name TEXT NOT NULL,        -- the file's name, for messages
@@ -24,7 +24,7 @@ CREATE TABLE blob (
 	                           -- NULL: they are the file blobs/NUMBER
 ) STRICT;
 
--- The content of a slot, where it is another one than the base's.
+-- The content of a slot, if it is not the base's.
 CREATE TABLE slot (
 	class TEXT NOT NULL,
 	name TEXT NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE slot (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX slot_blob ON slot (blob) WHERE blob IS NOT NULL;
 
--- The type of ggml in which a slot shows its content, whatever that is, where a user chose one.
+-- The type of ggml in which a slot shows its content, if a user chose one.
 CREATE TABLE type (
 	class TEXT NOT NULL,
 	name TEXT NOT NULL,

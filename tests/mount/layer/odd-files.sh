@@ -139,10 +139,10 @@ refused() {
 }
 again
 odd fifo "$TMP/layer/layer.db"
-refused 'no regular file'
+refused 'not a regular file'
 again
 odd fifo "$TMP/layer/layer.db-wal"
-refused 'no regular file'
+refused 'not a regular file'
 # SQLite removes a file of that name when it reads such a journal.
 again
 echo mine >"$TMP/mine"
@@ -339,7 +339,7 @@ for change in 'CREATE TRIGGER t AFTER INSERT ON blob BEGIN DELETE FROM slot; END
 	'ALTER TABLE slot ADD COLUMN more TEXT'; do
 	again
 	layer_change "$TMP/layer" "$change"
-	refused 'other tables than a layer has'
+	refused 'not those of a layer'
 done
 
 # Each page is overwritten in turn.

@@ -138,7 +138,7 @@ cp -r "$layer" "$TMP/later"
 layer_change "$TMP/later" 'PRAGMA user_version = 3'
 refused "$TMP/later" "$base" 'version 3, .*only 2'
 layer_change "$TMP/later" 'PRAGMA application_id = 1'
-refused "$TMP/later" "$base" 'layer.db is no database of a layer'
+refused "$TMP/later" "$base" 'layer.db is not the database of a layer'
 echo junk >"$TMP/later/layer.db"
 refused "$TMP/later" "$base" 'layer.db: file is not a database'
 # The form of organfs 0.2, with and without a database beside it.

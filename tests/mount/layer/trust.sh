@@ -100,7 +100,7 @@ exists "$private/layer.db"
 takes() {
 	mounts noassemble
 	equal "$(as_user cat "$mnt/.grafts" | wc -l)" "$1" "grafts, $2: $(cat "$TMP/said")"
-	[ "$1" = 1 ] || grep -q "begins without the grafts in $private: .*; -o layer= takes them" \
+	[ "$1" = 1 ] || grep -q "begins without the grafts in $private: .*; to use them, mount" \
 		"$TMP/said" || fail "$2: $(cat "$TMP/said")"
 	ends
 	rm -rf "$private-2"

@@ -538,7 +538,7 @@ static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **sta
 	remove_tree(in_temp(state, "deep/down/layer").text);
 	must(mkdir(in_temp(state, "deep/down/layer").text, 0700) == 0);
 	must(mkfifo(in_temp(state, "deep/down/layer/layer.db").text, 0600) == 0);
-	assert_not_opened(state, &site, EBADMSG, "no regular file");
+	assert_not_opened(state, &site, EBADMSG, "not a regular file");
 	remove_tree(in_temp(state, "deep/down/layer").text);
 	write_text(in_temp(state, "deep/down/layer").text, "a file");
 	assert_not_opened(state, &site, ENOTDIR, "Not a directory");
@@ -563,7 +563,7 @@ static void a_layer_of_another_base_is_refused_in_words(void **state)
 		{ "DROP TABLE base", EBADMSG, "layer.db" },
 		{ "PRAGMA user_version = 3", ENOTSUP,
 		  "format version 3, and this organfs knows only 2" },
-		{ "PRAGMA application_id = 1", EBADMSG, "no database of a layer" },
+		{ "PRAGMA application_id = 1", EBADMSG, "not the database of a layer" },
 	};
 	struct site site = small_site(state);
 
