@@ -45,7 +45,7 @@ int decode_read(struct backing *file, uint64_t offset, uint32_t type, unsigned f
 	return 0;
 }
 
-/* Values that are asked for at an odd address are decoded elsewhere, so many blocks at a time. */
+/* Values for an unaligned address are decoded to a buffer, so many blocks at a time. */
 #define ASIDE 64u
 
 static int decode_unaligned(const struct decoded_values *floats, unsigned flags, uint64_t first,

@@ -54,7 +54,7 @@ bool expert_slice_find(const char *name, size_t length, uint32_t n, uint32_t *ex
 
 uint64_t expert_slice_order_size(uint32_t n)
 {
-	/* Each has a digit and what follows it, and one more for every power of ten reached. */
+	/* Each number has a digit and a separator, and a digit more per power of ten reached. */
 	uint64_t size = 2 * (uint64_t)n;
 
 	for (uint64_t power = 10; power < n; power *= 10)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* expert_slice.h - what a tensor holds of each expert: a slice along its last axis, as an organ
- * file. Experts are counted from 0. */
+/* expert_slice.h - one expert's part of a tensor, a slice along the last axis, as an organ file.
+ * Experts are counted from 0. */
 #ifndef FS_TENSOR_EXPERT_SLICE_H
 #define FS_TENSOR_EXPERT_SLICE_H
 
@@ -8,28 +8,28 @@
 
 #include <stddef.h>
 
-/* So many experts can be told apart. */
+/* greatest number of experts */
 #define EXPERT_SLICE_EXPERTS_MAX 65535u
 
-/* How many there are in an organ in the place of the tensor that it is named after. 0: it holds
- * nothing by expert, or there are too many. */
+/* Number of experts in an organ with its tensor's name. 0: the tensor is not divided by expert, or
+ * there are too many. */
 uint32_t expert_slice_count(const struct organ *organ);
 
-/* What the stack has of one of them: no byte is copied. */
+/* The slice of one expert in the stack; no bytes are copied. */
 struct organ_location expert_slice(const struct organ_location *stack, uint32_t expert);
 
-/* "007" and the like: as many digits as the last of n has, three at least. */
+/* Print "007" and the like: as many digits as n - 1 has, at least three. */
 #define EXPERT_SLICE_NAME_MAX 8
 void expert_slice_name(uint32_t expert, uint32_t n, char name[EXPERT_SLICE_NAME_MAX]);
 
-/* The reverse, for a name of that length. False: none of the n has it. */
+/* Parse such a name, of that length. False: no expert of n has it. */
 bool expert_slice_find(const char *name, size_t length, uint32_t n, uint32_t *expert);
 
-/* The order that n experts have before it is changed: "0 1 2\n". NULL: out of memory. */
+/* The initial order of n experts as text, "0 1 2\n". NULL: out of memory. */
 struct view *expert_slice_order(uint32_t n);
-uint64_t expert_slice_order_size(uint32_t n); /* without making it */
+uint64_t expert_slice_order_size(uint32_t n); /* size of that text */
 
-/* Room for the order of so many. */
+/* Room for the order of so many experts. */
 #define EXPERT_SLICE_ORDER_MAX ((size_t)6 * EXPERT_SLICE_EXPERTS_MAX + 1)
 
 #endif

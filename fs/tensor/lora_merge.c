@@ -15,30 +15,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of values that are worked on at a time, if a row is not longer. */
+/* bytes of values processed at a time, unless a row is longer */
 #define CHUNK ((size_t)1 << 18)
 
 struct lora_merge_source {
 	struct lora_merge merge;
 	struct matrix_cache *matrices;
-	size_t bytes; /* of a row of the result */
+	size_t bytes; /* of one row of the result */
 };
 
-/* What one read works with. */
+/* State of one read. */
 struct lora_merge_read {
 	const struct lora_merge_source *merged;
 	unsigned flags;
 	const atomic_bool *stop;
-	uint32_t n_pairs; /* that are merged: the first ones */
-	/* Takes the rows, some at a time, in their order. Returns 0 or -errno. */
+	uint32_t n_pairs; /* number of pairs to merge, the first ones */
+	/* Processes the next rows, which come in their order. Returns 0 or -errno. */
 	int (*use)(struct lora_merge_read *work);
-	void *to;		/* of use() */
-	uint64_t expert, first; /* the rows are those of one expert, from this one on */
+	void *to;		/* output of use() */
+	uint64_t expert, first; /* the rows belong to this expert and begin at this one */
 	size_t n;
-	uint8_t *scratch; /* DECODE_SCRATCH */
+	uint8_t *scratch; /* DECODE_SCRATCH bytes */
 	float *rows;
-	/* Of the pairs that have directions, for that expert: their vectors V, and V W. Kept for
-	 * the whole read, for with less of them in the cache each would take a pass again. */
+	/* For pairs with directions: this expert's vectors V, and V W. Held for the whole read,
+	 * since a matrix that the cache has evicted meanwhile would need another pass. */
 	const struct matrix *vectors[LORA_MERGE_PAIRS_MAX], *products[LORA_MERGE_PAIRS_MAX];
 	struct importance_weights weights;
 };
@@ -69,7 +69,7 @@ static uint64_t row_bytes(uint32_t type, uint64_t length)
 	return length / info->block_elements * info->block_bytes;
 }
 
-/* n rows of length values of a tensor, from that one on. */
+/* Read n rows of `length` values of a tensor, from that one on. */
 static int read_rows(const struct lora_merge_read *work, const struct lora_merge_data *data,
 		     uint64_t first, size_t n, uint64_t length, float *values)
 {
@@ -79,7 +79,7 @@ static int read_rows(const struct lora_merge_read *work, const struct lora_merge
 			   n * blocks, work->scratch, values, work->stop);
 }
 
-/* The half of which every row needs all: A, or B where they are flipped or there is no A. */
+/* The half that every row needs as a whole: A, or B if the pair is flipped or has no A. */
 static const struct lora_merge_data *shared_half(const struct lora_merge_pair *pair)
 {
 	return pair->flipped || !pair->a.file ? &pair->b : &pair->a;
@@ -91,7 +91,8 @@ static void release(void *context)
 
 	backing_unref(merged->merge.w.file);
 	for (uint32_t i = 0; i < merged->merge.n; i++) {
-		/* The disk of an adapter that is gone can be unmounted. */
+		/* Drop cached matrices, so that the file is closed and its disk can be
+		 * unmounted. */
 		matrix_cache_drop_file(merged->matrices,
 				       shared_half(&merged->merge.pairs[i])->file);
 		backing_unref(merged->merge.pairs[i].a.file);
@@ -103,7 +104,7 @@ static void release(void *context)
 	free(merged);
 }
 
-/* The matrix that every row of an expert is made with: A, or B with its axes exchanged. */
+/* The matrix for every row of an expert: A, or B transposed. */
 static const struct matrix *get_matrix(const struct lora_merge_read *work,
 				       const struct lora_merge_pair *pair, int *rc)
 {
@@ -119,7 +120,7 @@ static const struct matrix *get_matrix(const struct lora_merge_read *work,
 	return matrix_cache_get(work->merged->matrices, &at, work->flags, work->stop, rc);
 }
 
-/* Add a pair to the rows: each takes its row of B, of A where they are flipped. */
+/* Add a pair to the rows, each with its row of B, or of A if the pair is flipped. */
 static int add_pair(const struct lora_merge_read *work, const struct lora_merge_pair *pair)
 {
 	const struct lora_merge *merge = &work->merged->merge;
@@ -141,13 +142,13 @@ static int add_pair(const struct lora_merge_read *work, const struct lora_merge_
 	return rc;
 }
 
-/* A pair that has directions, and their vectors V. */
+/* A pair with directions, and the vectors V. */
 struct directions {
 	const struct lora_merge_read *work;
 	const struct lora_merge_pair *pair;
 	size_t channels;
 	const struct matrix *vectors;
-	float *products; /* V W, while it is computed */
+	float *products; /* V W, during its computation */
 };
 
 static int compute_vectors(void *context, float *values)
@@ -268,7 +269,7 @@ static int add_directions(struct lora_merge_read *work, uint32_t i)
 	return rc;
 }
 
-/* The rows of an expert, or all, are done. */
+/* Release the matrices after the last row of an expert, or of the read. */
 static void put_matrices(struct lora_merge_read *work)
 {
 	for (uint32_t i = 0; i < work->n_pairs; i++) {
@@ -303,7 +304,7 @@ static int use_some(struct lora_merge_read *work)
 	return rc < 0 ? rc : work->use(work);
 }
 
-/* Values that a row takes, of the tensor or of a pair. */
+/* Length of the longest row, of the tensor or a pair, in values. */
 static uint64_t widest(const struct lora_merge *merge)
 {
 	uint64_t width = merge->ne[0];
@@ -314,7 +315,7 @@ static uint64_t widest(const struct lora_merge *merge)
 	return width;
 }
 
-/* n rows of all experts, from first on, for work->use(). */
+/* Pass n rows of all experts, from first on, to work->use(). */
 static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n)
 {
 	const struct lora_merge *merge = &work->merged->merge;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* matrix_cache.c - see matrix_cache.h. A list, the last one used first. */
+/* matrix_cache.c - see matrix_cache.h. A list, in which the most recently used matrix is first. */
 #include "fs/tensor/matrix_cache.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
@@ -10,22 +10,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Immutable once it is read, which is before a caller has it. */
+/* Immutable once is_read is set, which happens before a caller gets it. */
 struct matrix {
-	atomic_uint refs; /* that of the list, and one for each user */
+	atomic_uint refs; /* one of the list, and one for each user */
 	struct matrix_key at;
 	size_t bytes;
 	struct matrix *next;
-	pthread_mutex_t lock; /* protects what follows, but the values while busy */
-	pthread_cond_t idle;  /* busy became false */
-	bool busy;	      /* a thread reads it: another one that wants it waits */
-	bool is_read;	      /* else the next one who wants it tries */
+	pthread_mutex_t lock; /* protects the members below, except values while busy */
+	pthread_cond_t idle;  /* signalled when busy becomes false */
+	bool busy;	      /* a thread reads or computes the matrix; others wait */
+	bool is_read;	      /* false: the next thread that requests it tries again */
 	float values[];
 };
 
 struct matrix_cache {
 	atomic_uint refs;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct matrix *first;
 	size_t bytes;
 };
@@ -59,8 +59,8 @@ void matrix_cache_put(const struct matrix *matrix)
 	free(mine);
 }
 
-/* With the lock held, or alone: the matrix of that link, which leaves the list with its
- * reference. */
+/* Remove the matrix at that link from the list and return it with the list's reference. With the
+ * lock held, or single-threaded. */
 static struct matrix *unlinked(struct matrix_cache *cache, struct matrix **link)
 {
 	struct matrix *matrix = *link;
@@ -98,7 +98,7 @@ struct matrix_reading {
 	const atomic_bool *stop;
 };
 
-/* Decode into values, row by row where they are to be transposed. */
+/* Decode into values; row by row if the matrix is transposed. */
 static int decode(const struct matrix_reading *reading, uint8_t *scratch, float *row, float *values)
 {
 	const struct matrix_key *at = reading->at;
@@ -119,7 +119,7 @@ static int decode(const struct matrix_reading *reading, uint8_t *scratch, float 
 	return 0;
 }
 
-/* One that is not read yet. NULL: out of memory. */
+/* A matrix without values. NULL: out of memory. */
 static struct matrix *new_matrix(const struct matrix_key *at)
 {
 	const size_t bytes = (size_t)(at->rows * at->length) * sizeof(float);
@@ -149,14 +149,14 @@ static int read_values(void *context, float *values)
 	return rc;
 }
 
-/* With the lock held: the link of the matrix that the LRU cache evicts next, never the first one.
- * Decoded matrices go before computed ones, which cost more, unless the computed ones have more
- * than half of the room. A computed matrix that is in use stays, because a thread that computes
- * with it asks for it again. NULL: there is none. */
+/* The link of the matrix to evict next, never the first one; called with the lock held. Decoded
+ * matrices are evicted before computed ones, which are more expensive, unless the computed ones
+ * have more than half of the size. A computed matrix in use stays, because the thread that uses it
+ * will request it again. NULL: none. */
 static struct matrix **next_to_go(struct matrix_cache *cache)
 {
 	struct matrix **decoded = NULL, **computed = NULL;
-	size_t bytes = 0; /* of those that are computed */
+	size_t bytes = 0; /* of computed matrices */
 
 	for (struct matrix **link = &cache->first->next; *link; link = &(*link)->next) {
 		if (!(*link)->at.computed) {
@@ -170,7 +170,7 @@ static struct matrix **next_to_go(struct matrix_cache *cache)
 	return decoded && (!computed || bytes <= MATRIX_CACHE_BYTES / 2) ? decoded : computed;
 }
 
-/* With the lock held: the matrix from the list, which it leaves. NULL: it is not there. */
+/* Take the matrix out of the list, with the lock held. NULL: not in the list. */
 static struct matrix *take(struct matrix_cache *cache, const struct matrix_key *at)
 {
 	struct matrix **link = &cache->first;
@@ -194,7 +194,7 @@ void matrix_cache_drop_file(struct matrix_cache *cache, const struct backing *fi
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* The matrix, whether it is read or not, first in the list. NULL: out of memory. */
+/* Find or add the matrix, perhaps without values, as first of the list. NULL: out of memory. */
 static struct matrix *find_or_add(struct matrix_cache *cache, const struct matrix_key *at)
 {
 	struct matrix *matrix, **next;
@@ -220,7 +220,7 @@ static bool is_stopped(const atomic_bool *stop)
 	return stop && atomic_load(stop);
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* Called with the lock held, which is released during compute(). */
 static int compute_values(struct matrix *matrix, int (*compute)(void *context, float *values),
 			  void *context)
 {

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to four axes of 20 digits make no longer header. */
+/* room for four axes of 20 digits */
 #define HEAD	   10u
 #define HEADER_MAX 256u
 
-/* NumPy's word for a type whose bytes it takes as they are, else NULL. */
+/* NumPy's name of a type whose bytes are used unchanged, or NULL. */
 static const char *own_type(uint32_t type)
 {
 	static const char *const words[] = {
@@ -38,7 +38,7 @@ uint32_t npy_values(uint32_t type)
 	return own_type(type) ? type : GGML_F32;
 }
 
-/* Fills the header for an organ's values, and returns its size. */
+/* Write the header for an organ's values, and return its size. */
 static size_t write_header(const struct organ *organ, char header[HEADER_MAX])
 {
 	const char *type = own_type(organ->type);
@@ -49,7 +49,7 @@ static size_t write_header(const struct organ *organ, char header[HEADER_MAX])
 			     type ? type : "<f4");
 	for (uint32_t axis = organ->dims; axis-- > 0; gap = " ")
 		n += (size_t)sprintf(header + n, "%s%" PRIu64 ",", gap, organ->ne[axis]);
-	/* One axis has a comma behind it, several have not. */
+	/* A tuple of one axis needs a comma after the axis. */
 	if (organ->dims > 1)
 		n--;
 	n += (size_t)sprintf(header + n, "), }");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* npy.h - a tensor as a NumPy file, with the shape turned around: NumPy counts axes from the
- * slowest on.
+/* npy.h - a tensor as a NumPy file. The shape is reversed: NumPy counts axes from the slowest on.
  *
  *	0x93 "NUMPY" 1 0 | header length u16 | header, ended by spaces and a newline | values
  *
@@ -16,13 +15,13 @@ struct organ;
 struct organ_location;
 struct view;
 
-/* Does the type hold values that are known? */
+/* Can the type's values be represented? */
 bool npy_supports(uint32_t type);
 
-/* The type of the values that such a type is shown as. */
+/* The type of the values in the NumPy file for such a type. */
 uint32_t npy_values(uint32_t type);
 
-/* Of an organ for which npy_supports(): the size in bytes, false if that is more than 2^63 - 1. */
+/* Size of the file in bytes, if npy_supports() the organ. False: more than 2^63 - 1. */
 bool npy_size(const struct organ *organ, uint64_t *size);
 
 /* The file. NULL: out of memory. */

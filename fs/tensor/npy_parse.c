@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Four axes of 20 digits and other keys that are known take no more. */
+/* room for four axes of 20 digits and all known keys */
 #define HEADER_MAX 1024u
-#define START	   8u /* of the length */
+#define START	   8u /* offset of the length */
 
 static const struct {
 	const char *descr, *word;
@@ -46,7 +46,7 @@ const char *npy_shape_text(const uint64_t ne[GGML_AXES], uint32_t dims, char tex
 /* The text of a header, which ends with a NUL. */
 struct words {
 	const char *start, *at;
-	uint64_t offset; /* of start in the file */
+	uint64_t offset; /* file offset of start */
 	struct error *err;
 };
 
@@ -73,7 +73,7 @@ static bool take(struct words *words, const char *word)
 	return true;
 }
 
-/* A string of at most n - 1 bytes without escapes. */
+/* Parse a string without escapes, of at most n - 1 bytes. */
 static bool take_string(struct words *words, char *text, size_t n)
 {
 	const char *end;
@@ -99,7 +99,7 @@ static int take_type(struct words *words, struct npy_array *array)
 	char descr[16];
 
 	if (!take_string(words, descr, sizeof(descr)))
-		return wrong(words, "its dtype is no simple one");
+		return wrong(words, "its dtype is not a simple type");
 	for (size_t i = 0; i < TYPES; i++) {
 		if (strcmp(types[i].descr, descr) == 0) {
 			array->type = types[i].type;
@@ -115,8 +115,9 @@ static int take_type(struct words *words, struct npy_array *array)
 static int take_order(struct words *words, struct npy_array *array)
 {
 	array->fortran = take(words, "True");
-	return array->fortran || take(words, "False") ? 0
-						      : wrong(words, "fortran_order is no truth");
+	return array->fortran || take(words, "False")
+		       ? 0
+		       : wrong(words, "fortran_order is neither True nor False");
 }
 
 static bool take_number(struct words *words, uint64_t *number)
@@ -136,22 +137,22 @@ static int take_shape(struct words *words, struct npy_array *array)
 	uint64_t axes[GGML_AXES];
 
 	if (!take(words, "("))
-		return wrong(words, "its shape is no tuple");
+		return wrong(words, "its shape is not a tuple");
 	for (array->dims = 0; !take(words, ")"); array->dims++) {
 		if (array->dims == GGML_AXES)
 			return wrong(words, "it has more than four axes");
 		if (!take_number(words, &axes[array->dims]))
-			return wrong(words, "there is no length of an axis");
+			return wrong(words, "the length of an axis is not a number");
 		skip_blanks(words);
 		if (!take(words, ",") && *words->at != ')')
-			return wrong(words, "its shape is no tuple of numbers");
+			return wrong(words, "its shape is not a tuple of numbers");
 	}
 	for (uint32_t i = 0; i < GGML_AXES; i++)
 		array->ne[i] = i < array->dims ? axes[array->dims - 1 - i] : 1;
 	return 0;
 }
 
-/* One key of the dict and its value; *seen has a bit for each. */
+/* Parse one key and its value. *seen has a bit for each key. */
 static int take_entry(struct words *words, struct npy_array *array, unsigned *seen)
 {
 	static const struct {
@@ -163,36 +164,36 @@ static int take_entry(struct words *words, struct npy_array *array, unsigned *se
 	char key[16];
 
 	if (!take_string(words, key, sizeof(key)) || !take(words, ":"))
-		return wrong(words, "its header is no dict of NumPy's");
+		return wrong(words, "its header is not a NumPy dict");
 	for (unsigned i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		if (strcmp(entries[i].key, key) == 0 && !(*seen & 1u << i)) {
 			*seen |= 1u << i;
 			return entries[i].take(words, array);
 		}
 	}
-	return wrong(words, "its header has another key than descr, fortran_order and shape");
+	return wrong(words, "its header has a key other than descr, fortran_order and shape");
 }
 
 static int parse_words(struct words *words, struct npy_array *array)
 {
 	unsigned seen = 0;
-	int rc = take(words, "{") ? 0 : wrong(words, "its header is no dict of NumPy's");
+	int rc = take(words, "{") ? 0 : wrong(words, "its header is not a NumPy dict");
 
 	while (rc == 0 && !take(words, "}")) {
 		rc = take_entry(words, array, &seen);
 		skip_blanks(words);
 		if (rc == 0 && !take(words, ",") && *words->at != '}')
-			rc = wrong(words, "its header is no dict of NumPy's");
+			rc = wrong(words, "its header is not a NumPy dict");
 	}
 	skip_blanks(words);
 	if (rc == 0 && *words->at)
-		rc = wrong(words, "there is something behind the dict of its header");
+		rc = wrong(words, "its header has text after the dict");
 	if (rc == 0 && seen != 7)
 		rc = wrong(words, "its header lacks descr, fortran_order or shape");
 	return rc;
 }
 
-/* The place and length of the header's text. */
+/* Find the header's text and its length. */
 static int find_header(const struct source *source, uint64_t *offset, size_t *n, struct error *err)
 {
 	uint8_t bytes[START + 4];
@@ -200,12 +201,12 @@ static int find_header(const struct source *source, uint64_t *offset, size_t *n,
 	int rc;
 
 	if (source->size < sizeof(bytes))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "it is no NumPy file");
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "not a NumPy file");
 	rc = source->read_at(source->context, bytes, sizeof(bytes), 0);
 	if (rc < 0)
 		return rc;
 	if (memcmp(bytes, "\x93NUMPY", 6) != 0)
-		return error_set(err, EINVAL, 0, "it is no NumPy file");
+		return error_set(err, EINVAL, 0, "not a NumPy file");
 	if (bytes[6] < 1 || bytes[6] > 3)
 		return error_set(err, EINVAL, 6, "version %u of NumPy's format is not known",
 				 bytes[6]);
@@ -219,7 +220,7 @@ static int find_header(const struct source *source, uint64_t *offset, size_t *n,
 	return 0;
 }
 
-/* Has the file the values that the header tells of, and nothing else, or none of them? */
+/* Check that the file has exactly the values of the header, or none. */
 static int check_size(const struct source *source, struct npy_array *array, struct error *err)
 {
 	char text[NPY_SHAPE_TEXT];
@@ -254,7 +255,7 @@ int npy_parse(const struct source *source, struct npy_array *array, struct error
 	text[n] = '\0';
 	array->offset = words.offset + n;
 	if (strlen(text) != n)
-		return error_set(err, EINVAL, words.offset, "there is a NUL in its header");
+		return error_set(err, EINVAL, words.offset, "its header contains a NUL");
 	rc = parse_words(&words, array);
 	return rc < 0 ? rc : check_size(source, array, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* npy_parse.h - what a NumPy file says of its values.
+/* npy_parse.h - parses the header of a NumPy file.
  *
  *	0x93 "NUMPY" | version u8 u8 | header length u16, from version 2 on u32 | header | values
  *
@@ -16,24 +16,22 @@ struct error;
 struct source;
 
 struct npy_array {
-	uint32_t type; /* whose blocks the values are: '<u2' is taken for BF16 */
-	bool fortran;  /* the first axis of NumPy is the fastest one in the file, not the last */
+	uint32_t type; /* type of the blocks; '<u2' is read as BF16 */
+	bool fortran;  /* fortran_order: NumPy's first axis, not its last, varies fastest */
 	uint32_t dims;
-	uint64_t ne[GGML_AXES]; /* as ggml counts axes: NumPy's last one first; unused ones are 1 */
-	uint64_t offset;	/* of the values in the file, in bytes */
+	uint64_t ne[GGML_AXES]; /* in ggml's order, NumPy's last axis first; unused axes are 1 */
+	uint64_t offset;	/* of the values, in bytes */
 	uint64_t elements;
-	bool has_values; /* else the file ends with the header, as numpy.lib.format.open_memmap()
-			  * makes it before it maps it */
+	bool has_values; /* false: no values yet, as numpy.lib.format.open_memmap() leaves it */
 };
 
-/* Reads the header and checks the file's size against it. Returns 0, -EINVAL with the reason in
- * err, or as the source. */
+/* Parse the header and check the size. Returns 0, -EINVAL with err set, or a source's error. */
 int npy_parse(const struct source *source, struct npy_array *array, struct error *err);
 
-/* NumPy's word for the type's values, "float32"; NULL: it has none. */
+/* NumPy's name of the type, "float32"; NULL: none. */
 const char *npy_type_word(uint32_t type);
 
-/* A shape as NumPy writes it, "(11008, 4096)". Returns text. */
+/* Print a shape in NumPy's notation, "(11008, 4096)". Returns text. */
 #define NPY_SHAPE_TEXT 96
 const char *npy_shape_text(const uint64_t ne[GGML_AXES], uint32_t dims, char text[NPY_SHAPE_TEXT]);
 

@@ -17,28 +17,28 @@
 
 #define ROW_MIN 4u
 
-/* Where one row at a time is purified. */
+/* Buffers for purifying one row. */
 struct workspace {
 	struct workspace *next;
-	struct spectral *spectral; /* one of the two */
+	struct spectral *spectral; /* one of spectral and fractal is NULL */
 	struct fractal *fractal;
 	float *values;
-	uint8_t *bytes; /* the row as it is on disk */
+	uint8_t *bytes; /* the row as on disk */
 };
 
 struct purified {
 	struct backing *file;
 	uint64_t offset;
-	uint32_t from, to; /* types */
-	size_t row;	   /* values */
-	size_t row_bytes;  /* of it on disk */
-	size_t made_bytes; /* and purified */
+	uint32_t from, to; /* types of the organ and of the result */
+	size_t row;	   /* values of a row */
+	size_t row_bytes;  /* size of a row on disk */
+	size_t made_bytes; /* size of a purified row */
 	enum purifier purifier;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct workspace *idle;
 };
 
-/* Is the organ purified, as what? */
+/* Is the organ purified? *made is the purified organ. */
 static bool is_purified(const struct organ *organ, struct organ *made)
 {
 	*made = *organ;
@@ -104,8 +104,7 @@ static void release_workspace(struct purified *purified, struct workspace *works
 	pthread_mutex_unlock(&purified->lock);
 }
 
-/* The values of the workspace, as bytes of the type to be made. A row that stays as it is keeps its
- * bits, also where they are no number. */
+/* Purify the row in the workspace and encode it. An unchanged row keeps its bits, NaNs included. */
 static void make_row(const struct purified *purified, struct workspace *workspace, uint8_t *made)
 {
 	float *x = workspace->values;
@@ -171,7 +170,7 @@ static struct backing *rows_of(enum purifier purifier, const struct organ_locati
 
 	if (!purified)
 		return NULL;
-	/* Whole rows, for none of which ne[0] is 0. */
+	/* Whole rows; ne[0] is not 0. */
 	shape_elements(organ->ne, &source.n);
 	source.n /= organ->ne[0];
 	purified->file = backing_ref(located->file);

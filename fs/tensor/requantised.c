@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* requantised.c - see requantised.h. Without an importance matrix each block is encoded by itself,
- * so that the unit that is computed is the longer one of the blocks of both types. Each row is a
- * multiple of both. With a matrix the encoders look at the whole row, which is the unit then. */
+/* requantised.c - see requantised.h. Without an importance matrix each block is encoded separately,
+ * so the unit of computation is the longer block of the two types; each row is a multiple of both.
+ * With a matrix, encoders need the whole row, which then is the unit. */
 #include "fs/tensor/requantised.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
@@ -16,19 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer rows have no weights: a row is made as one, in memory. */
+/* longer rows get no weights, because a row is computed as a whole in memory */
 #define ROW_MOST ((uint64_t)1 << 20)
 
-/* So many values are decoded and encoded at once, or a unit if that is longer. */
+/* values decoded and encoded at a time, or a unit if that is longer */
 #define VALUES_AT_ONCE ((size_t)1 << 13)
 
 struct requantised {
-	struct organ_location from; /* with a name of its own, and a reference to the file */
-	uint32_t to;		    /* type */
-	size_t unit;		    /* values */
-	uint64_t blocks;	    /* of a unit in the file */
-	size_t made_bytes;	    /* of a unit as it is made */
-	struct importance_matrix *importance; /* NULL: it has no weights for the organ */
+	struct organ_location from;	      /* with its own name and a reference of the file */
+	uint32_t to;			      /* type of the result */
+	size_t unit;			      /* values of a unit */
+	uint64_t blocks;		      /* blocks of a unit in the file */
+	size_t made_bytes;		      /* bytes of an encoded unit */
+	struct importance_matrix *importance; /* NULL: no weights for the organ */
 };
 
 bool requantised_exists(const struct organ *organ, uint32_t type,
@@ -54,9 +54,9 @@ struct organ requantised_organ(const struct organ *organ, uint32_t type)
 	return made;
 }
 
-/* Memory of one call of make(). */
+/* Buffers of one call of make(). */
 struct row_work {
-	size_t most; /* units at once */
+	size_t most; /* units at a time */
 	float *values;
 	void *scratch;
 	struct importance_weights weights;
@@ -79,7 +79,7 @@ static void work_release(struct row_work *work)
 	free(work->weights.values);
 }
 
-/* Encode n units from number first on, whose values are in work. */
+/* Encode n units, from number `first` on, whose values are in work. */
 static int encode(const struct requantised *made, struct row_work *work, uint64_t first, size_t n,
 		  uint8_t *out)
 {

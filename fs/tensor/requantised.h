@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* requantised.h - a tensor in another ggml type: its values decoded and encoded again when they
- * are read (gguf/quant.h). */
+/* requantised.h - a tensor in another ggml type, decoded and encoded when read (gguf/quant.h). */
 #ifndef FS_TENSOR_REQUANTISED_H
 #define FS_TENSOR_REQUANTISED_H
 
@@ -12,25 +11,24 @@ struct organ;
 struct organ_location;
 struct view;
 
-/* Does the view of the organ, under the name of its slot, in that type exist? The organ's own type
- * always does. Any other type needs an encoder, values that are weights and can be decoded, and
- * rows of whole blocks; if the encoder needs weights, importance, which may be NULL, must have
- * them. */
+/* Can the organ, with its slot's name, be shown in that type? True for its own type. Another type
+ * requires an encoder, decodable weights, and rows of whole blocks. If the encoder needs weights,
+ * importance, which may be NULL, has to have them. */
 bool requantised_exists(const struct organ *organ, uint32_t type,
 			const struct importance_matrix *importance);
 
-/* The organ in that type, for which requantised_exists(). */
+/* The organ in that type, for which requantised_exists() is true. */
 struct organ requantised_organ(const struct organ *organ, uint32_t type);
 
-/* The organ in that type, which is not its own, in a file of its data, to release with
- * backing_unref(). If importance, which may be NULL, has weights for the organ's name, each row is
- * encoded with those of its expert, unless it has more than 2^20 values; a read fails with -EIO if
- * the weights do not fit the organ. File NULL: out of memory. */
+/* The organ in that type, which is not its own, in a file with its data alone, to release with
+ * backing_unref(). If importance, which may be NULL, has weights for the organ's name, each row of
+ * up to 2^20 values is encoded with its expert's weights; a read fails with -EIO if the weights do
+ * not fit the organ. File NULL: out of memory. */
 struct organ_location requantised_location(const struct organ_location *located, uint32_t type,
 					   struct importance_matrix *importance);
 
-/* The organ file in that type, encoded as above; for the organ's own type it has the organ's bytes.
- * NULL: out of memory. */
+/* The organ file in that type, encoded in the same way; for the organ's own type it has the organ's
+ * bytes. NULL: out of memory. */
 struct view *requantised_view(const struct organ_location *located, uint32_t type,
 			      struct importance_matrix *importance);
 

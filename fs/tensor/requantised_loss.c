@@ -18,12 +18,12 @@ static bool is_wanted(void *stop)
 	return !stop || !atomic_load((const atomic_bool *)stop);
 }
 
-/* The weights of one expert at a time. */
+/* Weights, one expert at a time. */
 struct weighing {
 	const struct organ *organ;
 	struct importance_matrix *importance;
-	float *roots;	 /* ne[0] of them */
-	uint64_t expert; /* to which they belong; UINT64_MAX: none was read yet */
+	float *roots;	 /* ne[0] square roots of weights */
+	uint64_t expert; /* expert of these; UINT64_MAX: none yet */
 };
 
 static int read_roots(struct weighing *weighing, uint64_t expert)

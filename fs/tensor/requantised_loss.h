@@ -9,12 +9,12 @@
 struct importance_matrix;
 struct organ_location;
 
-/* The length of the difference between all values of the organ and the same values encoded in that
- * type, as requantised_view() does, over the length of the values; if importance, which may be
- * NULL, has weights for the organ, each value and difference counts times the root of its weight.
- * It is 0 for the organ's own type, which reads nothing, and for zeros, and NaN if a value is not
- * finite before or after. Returns 0, or -EINTR soon after *stop, which may be NULL, is true;
- * -ENOTSUP: the bytes are in a file that is gone; -EIO: the file is not what it was; -ENOMEM. */
+/* The relative error of all values of the organ when encoded in that type as by requantised_view():
+ * the norm of the difference over the norm of the values. If importance, which may be NULL, has
+ * weights for the organ, each value and difference is multiplied by the root of its weight. *loss
+ * is 0 for the organ's own type, which reads nothing, and for zeros; NaN if a value is not finite
+ * before or after. Returns 0, or -EINTR soon after *stop became true, which may be NULL; -ENOTSUP:
+ * the file is gone; -EIO: the file was changed; -ENOMEM. */
 int requantised_loss(const struct organ_location *located, uint32_t type,
 		     struct importance_matrix *importance, const atomic_bool *stop, double *loss);
 

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Elements that are read and decoded at once: whole blocks of every type. */
+/* elements read and decoded at a time: whole blocks of every type */
 #define CHUNK SAMPLING_RANGE_MAX
 
-/* Spans that a server is asked for together. */
+/* spans requested from a server together */
 #define BATCH 256
 
 bool sampling_locate(struct sampling *s, const struct organ_location *at)
@@ -30,7 +30,7 @@ bool sampling_locate(struct sampling *s, const struct organ_location *at)
 	return s->file && !backing_is_revoked(s->file);
 }
 
-/* Where count elements from a block's start on lie in the file. */
+/* File offset of the block that begins with element `start`. *n: bytes of count elements there. */
 static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count, size_t *n)
 {
 	const struct type_info *type = type_find(s->type);
@@ -40,7 +40,7 @@ static uint64_t place_of(const struct sampling *s, uint64_t start, size_t count,
 	return s->offset + start / type->block_elements * type->block_bytes;
 }
 
-/* Read and decode count elements, at most CHUNK, from a block's start on. */
+/* Read and decode count elements, at most CHUNK, from the begin of a block on. */
 static int read_values(const struct sampling *s, uint64_t start, size_t count, void *bytes,
 		       float *values)
 {
@@ -59,7 +59,7 @@ static size_t at_most(uint64_t n, size_t most)
 	return n < most ? (size_t)n : most;
 }
 
-/* A disk that is far away gets all spans at once, not one after the other. */
+/* Request all spans from a slow disk at once, so that it can fetch them concurrently. */
 static void prefetch(const struct sampling *s, const struct sample *sample)
 {
 	struct sample all = *sample;
@@ -77,15 +77,15 @@ static void prefetch(const struct sampling *s, const struct sample *sample)
 		}
 }
 
-/* Spans that are read together, whose bytes lie behind each other. */
+/* Spans that are read together; their bytes are contiguous in the buffer. */
 struct batch {
 	size_t n, most;
-	size_t used, room; /* bytes */
+	size_t used, room; /* in bytes */
 	struct remote_piece pieces[BATCH];
-	size_t counts[BATCH]; /* elements of each */
+	size_t counts[BATCH]; /* number of elements of each span */
 };
 
-/* Read and decode the batch, which is empty then. *values moves behind what was decoded. */
+/* Read and decode the batch and empty it. *values moves behind the decoded values. */
 static int finish_batch(const struct sampling *s, struct batch *batch, float **values)
 {
 	int rc = s->wanted(s->context) ? 0 : -EINTR;
@@ -100,7 +100,7 @@ static int finish_batch(const struct sampling *s, struct batch *batch, float **v
 	return rc;
 }
 
-/* One more of count elements from a block's start on, after what was there where it has no room. */
+/* Add a span of count elements from a block's begin on; first finish a full batch. */
 static int add_to_batch(const struct sampling *s, struct batch *batch, uint64_t start, size_t count,
 			uint8_t *bytes, float **values)
 {
@@ -190,7 +190,7 @@ static int measure_all(const struct sampling *s, void *bytes, struct zmeasure *r
 	return rc;
 }
 
-/* Memory for CHUNK elements as they are on disk. NULL with *rc set. */
+/* A buffer for CHUNK encoded elements. NULL with *rc set. */
 static void *new_bytes(const struct sampling *s, int *rc)
 {
 	const struct type_info *type = type_find(s->type);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of each that are compared at once. */
+/* bytes of each that are compared at a time */
 #define CHUNK ((size_t)1 << 20)
 
 const char *tensor_difference_status(enum tensor_difference_status status)
@@ -87,7 +87,7 @@ static int read_bytes(const struct comparing *c, const struct organ_location *of
 	return backing_read_cancellable(of->file, 0, bytes, n, of->offset + at, c->halt.reader);
 }
 
-/* Are all bytes of both the same? */
+/* Are all bytes equal? */
 static int compare_bytes(const struct comparing *c, bool *same)
 {
 	uint8_t *a = malloc(CHUNK), *b = malloc(CHUNK);
@@ -108,7 +108,7 @@ static int compare_bytes(const struct comparing *c, bool *same)
 	return rc;
 }
 
-/* So many values of each as are looked at, into a and b. */
+/* Add the pairs of sampled values, for which a and b are buffers. */
 static int add_sampled(const struct comparing *c, float *a, float *b, size_t n,
 		       struct difference *difference)
 {

@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values that are decoded at once: whole blocks of every type. */
+/* values decoded at a time: whole blocks of every type */
 #define DECODED ((uint64_t)1 << 14)
 
 struct difference_rows {
 	const struct tensor_factors *of;
 	const struct halt *halt;
-	uint64_t row; /* values of a row of what is searched */
+	uint64_t row; /* row length for the search, in values */
 	struct sampling here, there;
 	uint8_t *scratch; /* DECODE_SCRATCH bytes */
-	float *values;	  /* DECODED of those that are here */
+	float *values;	  /* DECODED values of `here` */
 };
 
-/* count values from one on, with which a block begins. */
+/* Decode count values from value `start` on, the begin of a block. */
 static int decode(const struct difference_rows *rows, const struct sampling *from, uint64_t start,
 		  uint64_t count, float *values)
 {
@@ -35,8 +35,7 @@ static int decode(const struct difference_rows *rows, const struct sampling *fro
 			   count / block, rows->scratch, values, rows->halt->reader);
 }
 
-/* A row is whole blocks, so that each part of it that begins at a multiple of DECODED is too; and
- * rows of one block are read in multiples of DECODED. */
+/* Parts of DECODED values begin a block: rows are whole blocks, single ones if rank is 0. */
 static int read_rows(void *context, size_t first, size_t n, float *values)
 {
 	const struct difference_rows *rows = context;
@@ -67,7 +66,7 @@ static bool is_wanted(void *context)
 	return !halted(rows->halt);
 }
 
-/* What was read unchecked counts now. */
+/* The unchecked reads are valid if the files are unchanged. */
 static int check(const struct difference_rows *rows)
 {
 	const int rc = rows->of->same ? 0 : backing_check(rows->here.file);
@@ -79,7 +78,7 @@ int tensor_factors(const struct tensor_factors *of, const struct halt *halt,
 		   struct low_rank *result)
 {
 	const struct organ *organ = &of->here->organ;
-	/* Where they are not multiplied, rows may be short: a tensor may be one row. */
+	/* Without factors, rows of the search may be short, since a tensor may be one row. */
 	struct difference_rows rows = {
 		.of = of,
 		.halt = halt,
