@@ -18,7 +18,7 @@ int base_open_shards(struct base *base, struct shards *shards, struct error *err
 	return shards_join(shards, &base->file, &base->gguf, err);
 }
 
-/* Open what was found, if it was. */
+/* Open the shards that were found; NULL: err is set. */
 static int open_found(struct base *base, struct shards *shards, struct error *err)
 {
 	const int rc = shards ? base_open_shards(base, shards, err) : -err->code;
@@ -55,7 +55,7 @@ int base_open_with(struct base *base, const char *path, const struct base_option
 	backing_announce(base->file, options->mounted ? FILE_USE_BASE : FILE_USE_DONOR);
 	source = backing_source(base->file);
 	base->gguf = gguf_read(&source, err);
-	/* The parser knows no more than that it could not read. */
+	/* The parser reports only that it could not read. */
 	if (!base->gguf && err->code == EIO)
 		backing_remote_error(base->file, err);
 	if (!base->gguf)

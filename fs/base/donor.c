@@ -22,10 +22,10 @@ struct donor {
 	atomic_uint refs;
 	char *path, *tensor;
 	size_t tensor_length;
-	const char *view;     /* NULL: none; one of the names that there are */
+	const char *view;     /* NULL: none; otherwise a static name */
 	struct backing *file; /* NULL: not held open */
-	/* Which file the path has to lead to: what it was, or what its fingerprint is. Without
-	 * either it is not opened. */
+	/* Identifies the file at path: stat or fingerprint. Without either the file is not
+	 * opened. */
 	bool has_stat;
 	struct stat stat;
 	char fingerprint[FINGERPRINT_TEXT];
@@ -198,15 +198,15 @@ bool donor_may_be_same_file(const struct donor *a, const struct donor *b)
 				    (is_of_stat(b) && is_of_fingerprint(a))));
 }
 
-/* The path is a real one: a link that has come into it leads who knows where, perhaps into our own
- * mount, for which we must not wait. */
+/* The path was resolved earlier. A link in it now could lead anywhere, also into this mount, for
+ * which its own threads must not wait. */
 static int open_path(const char *path)
 {
 	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 				      .resolve = RESOLVE_NO_SYMLINKS };
 	struct stat stat;
 
-	/* A device may do something when it is opened. */
+	/* Opening a device may have side effects. */
 	if (lstat(path, &stat) == 0 && !S_ISREG(stat.st_mode) && !S_ISLNK(stat.st_mode)) {
 		errno = EINVAL;
 		return -1;
@@ -214,7 +214,7 @@ static int open_path(const char *path)
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-/* Has the file that fingerprint? */
+/* Does the file have that fingerprint? */
 static bool has_fingerprint(struct backing *file, const char *wanted)
 {
 	const struct source source = backing_source(file);
@@ -234,16 +234,17 @@ struct backing *donor_open(const struct donor *donor, struct error *err)
 	if (donor->file)
 		return backing_ref(donor->file);
 	if (!donor->has_stat && !donor->fingerprint[0]) {
-		error_set(err, ELOOP, ERROR_NO_OFFSET, "it leads back into this mount");
+		error_set(err, ELOOP, ERROR_NO_OFFSET, "the path leads into this mount");
 		return NULL;
 	}
-	/* No server is asked for a model that is not mounted. */
+	/* Do not contact a server for a model that is not mounted. */
 	if (url_is_remote(donor->path)) {
-		error_set(err, EREMOTE, ERROR_NO_OFFSET, "it is on a server, and not mounted");
+		error_set(err, EREMOTE, ERROR_NO_OFFSET,
+			  "the URL is not mounted, so it is not read");
 		return NULL;
 	}
 	if (donor->path[0] != '/') {
-		error_set(err, ENOENT, ERROR_NO_OFFSET, "it is not known where it lies");
+		error_set(err, ENOENT, ERROR_NO_OFFSET, "its path is unknown");
 		return NULL;
 	}
 	fd = open_path(donor->path);

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Of the tensor data, this much at both ends is hashed. */
+/* bytes hashed at both ends of the tensor data */
 #define SAMPLE ((size_t)65536)
 
-/* Of each tensor, this much in its middle; of so many tensors. */
+/* bytes hashed in the middle of each tensor; most tensors that are hashed */
 #define PIECE  ((uint64_t)4096)
 #define PIECES ((uint32_t)4096)
 
-/* More experts than that in a tensor are not looked at one by one. */
+/* experts of larger stacks are not hashed one by one */
 #define STACK_MAX 4096u
 
 static int hash_range(XXH3_state_t *hash, struct backing *base, uint64_t start, uint64_t end)
@@ -81,7 +81,7 @@ int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY])
 	return rc;
 }
 
-/* How many pieces of a tensor tell its content: one of each of its matrices, and its end. */
+/* Number of pieces of a tensor: one per matrix, and its end. */
 static uint64_t count_ends(const struct gguf_tensor *tensor)
 {
 	uint64_t matrices;
@@ -102,7 +102,7 @@ static void find_end(const struct gguf_tensor *tensor, uint64_t k, uint64_t n, u
 	*length = tensor->size - at < most ? tensor->size - at : most;
 }
 
-/* The disk gets them in the order that suits it. Returns 0, or -EREMOTE. */
+/* Announce the pieces to the disk, which reads them in its own order. Returns 0 or -EREMOTE. */
 static int announce_ends(struct backing *base, const struct gguf_tensor *tensor)
 {
 	const uint64_t n = count_ends(tensor);
@@ -180,7 +180,7 @@ bool fingerprint_times(struct backing *base, const struct gguf *gguf, char text[
 	return tell;
 }
 
-/* Where the piece of a tensor lies. NULL: in no file, or in two. */
+/* Place of a tensor's piece. NULL: in no file, or across two. */
 static struct backing *find_piece(struct backing *base, const struct gguf_tensor *tensor,
 				  uint64_t *offset, uint64_t *length)
 {
@@ -192,7 +192,7 @@ static struct backing *find_piece(struct backing *base, const struct gguf_tensor
 	*length = whole;
 	if (whole)
 		file = backing_file_at(base, offset, length);
-	/* A server would have to be asked for each of them. */
+	/* Each piece would cost a request to a server. */
 	return file && *length == whole && !backing_is_remote(file) && !backing_is_revoked(file)
 		       ? file
 		       : NULL;
@@ -205,7 +205,7 @@ static void hash_pieces(XXH3_state_t *hash, struct backing *base, const struct g
 	uint64_t offset, length;
 	struct backing *file;
 
-	/* The disk gets them in the order that suits it. */
+	/* Announce the pieces to the disk, which can then read them in its own order. */
 	for (uint32_t i = 0; i < gguf->n_tensors; i += step) {
 		file = find_piece(base, &gguf->tensors[i], &offset, &length);
 		if (file)

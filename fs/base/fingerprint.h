@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fingerprint.h - what tells one base from another. */
+/* fingerprint.h - hashes that identify a base. */
 #ifndef FS_BASE_FINGERPRINT_H
 #define FS_BASE_FINGERPRINT_H
 
@@ -14,34 +14,36 @@ struct gguf;
 #define FINGERPRINT_TEXT 33
 int fingerprint(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
 
-/* The same of any file of size bytes with a header of that many, such as an organ file. */
+/* fingerprint() of any file of size bytes with a header of `header` bytes, such as an organ
+ * file. */
 int fingerprint_file(struct backing *file, uint64_t header, uint64_t size,
 		     char text[FINGERPRINT_TEXT]);
 
-/* What a fingerprint does not see, the tensor data between its ends: XXH128 of 4 KiB at the
- * beginning of each tensor, of each expert where a tensor is a stack of them, and at the end of
- * each tensor. Chimeras of one base whose organs have the types of the base's have one fingerprint,
- * and other contents. Returns 0, -EREMOTE where servers would have to be asked for every piece,
- * -EIO or -ENOMEM; then the text is empty. */
+/* Hash of the tensor data that fingerprint() omits: XXH128 of 4 KiB at the beginning of each
+ * tensor, of each expert in a stack, and at the end of each tensor. Chimeras of one base, whose
+ * organs have the base's types, share its fingerprint but not its contents. Returns 0, -EREMOTE if
+ * servers would have to be asked for each piece, -EIO or -ENOMEM; after an error the text is
+ * empty. */
 int fingerprint_contents(struct backing *base, const struct gguf *gguf,
 			 char text[FINGERPRINT_TEXT]);
 
-/* A shorter one, of the size and the first 64 KiB: quick to make, so that a mount need not read the
- * whole header to find out that there is no layer for its base. */
+/* A shorter hash, of the size and the first 64 KiB. It is quick, so that a mount need not read the
+ * whole header to find that there is no layer for its base. */
 #define FINGERPRINT_KEY 17
 int fingerprint_key(struct backing *base, char key[FINGERPRINT_KEY]);
 
-/* XXH128 of the modification times, to the nanosecond, of the files that hold the tensors. It is
- * the same for the files as they were and for copies that kept their times, and takes no reading.
- * False, and the text is empty: a file has a time in whole seconds, as archives and servers give
- * it, which tells too little, or is on a server; or there is no memory. */
+/* XXH128 of the modification times, in nanoseconds, of the files with the tensors. Copies that keep
+ * the times have the same hash, and nothing is read. False, with an empty text: a time is in whole
+ * seconds, as set by archives and servers, which is not specific enough; a file is on a server; or
+ * out of memory. */
 bool fingerprint_times(struct backing *base, const struct gguf *gguf, char text[FINGERPRINT_TEXT]);
 
-/* A number of seconds from 1 to FINGERPRINT_DAY, of the base's header and fingerprint_times();
- * where those are not known, of 4 KiB in the middle of each tensor (of some thousands), as far as
- * they are in files. Programs take files of one size and time for the same: bases of one shape that
- * were written in one second have other such numbers, but for one pair in 86,400. Copies of a base
- * that kept its time have the same. What cannot be read is left out. */
+/* A number of seconds from 1 to FINGERPRINT_DAY, derived from the base's header and
+ * fingerprint_times(), or if the latter is unknown, from 4 KiB in the middle of each tensor (of
+ * some thousands), as far as they are in files. Programs take files of equal size and mtime for the
+ * same, and this number makes the mtimes of bases of one shape differ that were written in the same
+ * second, except one pair in 86,400. Copies of a base that kept its time have the same number.
+ * Unreadable bytes are omitted. */
 #define FINGERPRINT_DAY 86400
 uint32_t fingerprint_seconds(struct backing *base, const struct gguf *gguf);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A GGUF that was read. */
+/* A parsed GGUF. */
 struct link_target_model {
 	struct stat stat;
 	struct gguf *gguf;
@@ -58,9 +58,9 @@ static struct link_target_model *read_model(struct backing *file)
 	return NULL;
 }
 
-/* The GGUF in the file, borrowed. The lock is not held while it is read, for the file's filesystem
- * may not answer: two threads may read the same one, and the list has it twice. NULL: it cannot be
- * read, or there is no memory. */
+/* Get the GGUF in the file, borrowed. The lock is released during the parsing, because the file's
+ * filesystem may not answer; two threads may therefore parse the same file and both add it. NULL:
+ * unreadable, or out of memory. */
 static const struct link_target_model *find_model(struct link_target_models *models,
 						  struct backing *file)
 {
@@ -83,7 +83,7 @@ static const struct link_target_model *find_model(struct link_target_models *mod
 	return model;
 }
 
-/* An organ file begins with the length of a name, which is never that large. */
+/* An organ file begins with the length of a name, which is never as large as this magic. */
 static bool is_gguf(struct backing *file)
 {
 	char magic[4];
@@ -99,7 +99,7 @@ static bool is_like(const struct organ *a, const struct organ *b)
 	       memcmp(a->ne, b->ne, sizeof(a->ne)) == 0;
 }
 
-/* The organ file's organ, whose name is to be freed, and fingerprint. */
+/* Read organ and fingerprint of an organ file. The caller frees the organ's name. */
 static int read_organ(struct backing *file, struct organ *organ, char print[FINGERPRINT_TEXT])
 {
 	const struct source source = backing_source(file);
@@ -114,7 +114,7 @@ static int read_organ(struct backing *file, struct organ *organ, char print[FING
 	return rc;
 }
 
-/* The first tensor at or after that offset of the file, by place in gguf->order. */
+/* Position in gguf->order of the first tensor at or after that offset. */
 static uint32_t first_at(const struct gguf *gguf, uint64_t offset)
 {
 	uint32_t low = 0, high = gguf->n_tensors;
@@ -170,7 +170,7 @@ char *link_target_print(struct link_target_models *models, struct backing *file,
 
 static int set_stale(struct error *err)
 {
-	return error_set(err, ESTALE, ERROR_NO_OFFSET, "it is another file now, or was changed");
+	return error_set(err, ESTALE, ERROR_NO_OFFSET, "the file was replaced or changed");
 }
 
 static int find_tensor(struct link_target_models *models, struct backing *file,

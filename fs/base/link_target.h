@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* link_target.h - where the path of a link led when there was a good organ, as the text of a
- * reference (reference.h): the file by its path and fingerprint, and the tensor in it, or the
- * organ that an organ file is. */
+/* link_target.h - the last valid target of a link, as the text of a reference (reference.h): path
+ * and fingerprint of the file, and the tensor in it, or the organ of an organ file. */
 #ifndef FS_BASE_LINK_TARGET_H
 #define FS_BASE_LINK_TARGET_H
 
@@ -13,24 +12,25 @@ struct error;
 struct reference;
 struct organ;
 
-/* The GGUFs that were read for that, so that each is read once for many links; any thread may use
- * it. All zeros but for the lock there are none. */
+/* GGUFs that were parsed for targets, so that each is parsed once for many links. Any thread may
+ * use it. Initialise with zeros, except the lock. */
 struct link_target_models {
-	pthread_mutex_t lock; /* protects first; an entry does not change any more */
+	pthread_mutex_t lock; /* protects first; entries are immutable */
 	struct link_target_model *first;
 };
 
 void link_target_models_init(struct link_target_models *models);
 void link_target_models_release(struct link_target_models *models);
 
-/* The text for the organ whose data are at offset of the file, to free. Reads from the file. NULL:
- * no tensor of a GGUF and no organ file has them, it cannot be read, or there is no memory. */
+/* The text for the organ whose data begins at offset of the file, to free. Reads from the file.
+ * NULL: the data belongs to no tensor of a GGUF and no organ file, cannot be read, or out of
+ * memory. */
 char *link_target_print(struct link_target_models *models, struct backing *file,
 			const struct organ *organ, uint64_t offset);
 
-/* Is the file the one that the text means? Reads from it. Returns 0 with the organ, whose name is
- * the caller's to free, and the offset of its data, or -errno with err set: ESTALE it is another
- * file, or was changed; EIO, ENOMEM. */
+/* Check that the file is the one of the text; reads from it. Returns 0 with the organ, whose name
+ * the caller frees, and the offset of its data; or -errno with err set: ESTALE the file was
+ * replaced or changed; EIO, ENOMEM. */
 int link_target_find(struct link_target_models *models, struct backing *file,
 		     const struct reference *seen, struct organ *organ, uint64_t *offset,
 		     struct error *err);

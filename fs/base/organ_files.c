@@ -20,11 +20,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes of the longest name of a tensor that is told from an organ file alone, as the reader of a
- * GGUF takes it. */
+/* longest tensor name in an organ file without header, as for gguf_read() */
 #define TENSOR_MAX 65536
 
-/* The NAME of "NAME.bin" that is no hidden file; false: it is no such name. */
+/* Length of NAME in "NAME.bin". False: another name, or a hidden file. */
 static bool is_organ_name(const char *file, size_t *length)
 {
 	const size_t n = strlen(file), suffix = sizeof(".bin") - 1;
@@ -75,8 +74,8 @@ static DIR *open_class(const char *directory, enum organ_class klass)
 	return entries;
 }
 
-/* The organ file at path as far as its header goes. Its name is to be freed. What its path is when
- * it is resolved is not asked. */
+/* Parse the header of the organ file at path. The caller frees the organ's name. The path is not
+ * resolved, which saves system calls. */
 static int read_organ(const char *path, struct organ *organ, struct error *err)
 {
 	struct backing *file = NULL;
@@ -110,8 +109,7 @@ static bool is_organ(const char *directory, enum organ_class klass, const char *
 	return is;
 }
 
-/* Other programs have directories of these names too, and files that end so: one that is an organ
- * decides. */
+/* Other programs may have directories and files with such names, so check for a valid organ. */
 static bool has_organ(const char *directory, enum organ_class klass, DIR *entries)
 {
 	const struct dirent *entry;
@@ -174,17 +172,17 @@ void organ_files_unref(struct organ_files *files)
 	free(files);
 }
 
-/* What is found, and what has been seen already. */
+/* State of the search. */
 struct search {
 	const char *directory;
 	struct organ_files *files;
 	size_t room;
-	struct names *known;   /* of files, by class and NAME */
-	struct names *tensors; /* of all entries */
+	struct names *known;   /* files found so far, by class and NAME */
+	struct names *tensors; /* tensors of all entries */
 	struct error *err;
 };
 
-/* "organs/NAME.bin", the arena's. NULL: out of memory. */
+/* "organs/NAME.bin", owned by the arena. NULL: out of memory. */
 static const char *file_of(struct organ_files *files, enum organ_class klass, const char *name,
 			   size_t length)
 {
@@ -211,7 +209,7 @@ static int add_entry(struct search *search, const struct organ_file_entry *entry
 	return 0;
 }
 
-/* The file of a tensor that the header lists. */
+/* Add the file of a tensor in the header. */
 static int add_listed(struct search *search, const struct gguf_tensor *t, const char *name)
 {
 	struct organ_files *files = search->files;
@@ -250,7 +248,8 @@ static int add_all_listed(struct search *search, const struct gguf *header)
 	return rc;
 }
 
-/* Which tensor the file is; without one entry->why says why. -ENOMEM with err set. */
+/* Identify the tensor of a file that is not in the header; if there is none, set entry->why.
+ * -ENOMEM with err set. */
 static int identify(struct search *search, enum organ_class klass, const char *name,
 		    struct organ_file_entry *entry)
 {
@@ -268,9 +267,9 @@ static int identify(struct search *search, enum organ_class klass, const char *n
 	else if ((n = anatomy_added(organ.name, organ.name_length, name, klass, tensor,
 				    sizeof(tensor))) == 0)
 		snprintf(text, sizeof(text),
-			 "the organ in it is \"%.200s\", which has another file", organ.name);
+			 "its organ is \"%.200s\", to which another file name belongs", organ.name);
 	else if (names_find(search->tensors, tensor, n, &number))
-		snprintf(text, sizeof(text), "%.200s is the same tensor",
+		snprintf(text, sizeof(text), "%.200s contains the same tensor",
 			 search->files->entries[number].file);
 	else
 		entry->tensor = arena_copy(arena, tensor, n);
@@ -332,7 +331,7 @@ static int find_in_class(struct search *search, enum organ_class klass)
 	return rc;
 }
 
-/* Those that are passed over come last; in a class block 10 comes after block 9. */
+/* Ignored files come last; within a class block 10 comes after block 9. */
 static int in_order(const void *left, const void *right)
 {
 	const struct organ_file_entry *a = left, *b = right;

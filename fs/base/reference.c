@@ -52,8 +52,8 @@ char *reference_print(const char *path, const char *fingerprint, const struct or
 	return NULL;
 }
 
-/* The rest of the next line, which must begin with a word; *text moves on to the line after it.
- * NULL: it does not. */
+/* The rest of the next line after `word`, with which it has to begin; *text moves to the line
+ * after. NULL: it begins otherwise. */
 static char *take_line(char **text, const char *word)
 {
 	const size_t n = strlen(word);
@@ -80,7 +80,7 @@ static bool take_number(char **text, char end, uint64_t *value)
 	return true;
 }
 
-/* Is it a shape that a tensor of that type and so many bytes can have? */
+/* Parse a shape that fits the type and the number of bytes of the tensor. */
 static bool take_shape(char *shape, struct gguf_tensor *tensor)
 {
 	uint64_t bytes, elements;
@@ -141,7 +141,7 @@ int reference_parse(const char *text, struct reference *reference, struct error 
 	if (!reference->text)
 		return error_errno(err, ENOMEM);
 	if (!parse(reference->text, reference))
-		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "this is no reference");
+		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "not a reference");
 	return 0;
 }
 

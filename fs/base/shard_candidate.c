@@ -35,7 +35,7 @@ struct shard_file *shard_file_ref(struct shard_file *part)
 	return part;
 }
 
-/* Parse the organ file of candidate number i as the shard of that number. */
+/* Parse the organ file of candidate number i as shard number i. */
 static void read_organ_file(const struct shards *shards, size_t i, const struct source *source,
 			    struct shard_file *part, struct error *err)
 {
@@ -52,10 +52,10 @@ static void read_organ_file(const struct shards *shards, size_t i, const struct 
 					       organs->entries[i - 1].length, err);
 	else
 		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%s", organs->entries[i - 1].why);
-	/* The header was added or changed since the mount began. */
+	/* The header was added or changed after the mount began. */
 	if (i == 0 && part->gguf && organs->entries && !organ_files_are_of(organs, part->gguf)) {
 		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "it lists other tensors than there were: mount the model again");
+			  "its tensors have changed: mount the model again");
 		gguf_free(part->gguf);
 		part->gguf = NULL;
 	}
@@ -66,7 +66,7 @@ static void read_shard(const struct source *source, struct shard_file *part, str
 	part->gguf = gguf_read(source, err);
 	if (!part->gguf || gguf_split(part->gguf, &part->split))
 		return;
-	error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no shard of a split model");
+	error_set(err, EBADMSG, ERROR_NO_OFFSET, "not a shard of a split model");
 	gguf_free(part->gguf);
 	part->gguf = NULL;
 }
@@ -137,7 +137,7 @@ bool shard_candidate_reject(struct shard_candidate *candidate, const char *forma
 	return false;
 }
 
-/* aria2 creates a file in its full length, and beside it a control file until it is complete. */
+/* aria2 allocates the whole file, and keeps a control file until the download is complete. */
 static bool is_being_fetched(const char *path)
 {
 	struct stat status;
@@ -151,8 +151,8 @@ static bool is_being_fetched(const char *path)
 	return fetched;
 }
 
-/* Look for the candidate's file. If the disk of another machine does not answer, the candidate
- * keeps the shard that it had before, and the function returns false. */
+/* Look for the candidate's file. If a network filesystem does not answer, the candidate keeps its
+ * previous shard, and the function returns false. */
 static bool find_file(const struct shard_candidate *before, struct shard_candidate *candidate)
 {
 	if (stat(candidate->path, &candidate->seen) == 0)
@@ -169,8 +169,8 @@ static bool find_file(const struct shard_candidate *before, struct shard_candida
 	return false;
 }
 
-/* Open an organ file without a stat(), if the listing of its directory has just said that it is a
- * regular file. Returns false if the caller has to look for it. */
+/* Open an organ file without stat(), if the listing of its directory shows a regular file. Returns
+ * false if the caller has to look for the file. */
 static bool open_listed(const struct shards *shards, size_t i)
 {
 	struct shard_candidate *candidate = &shards->candidates[i];
@@ -196,7 +196,8 @@ void shard_candidate_scan(const struct shards *shards, size_t i,
 		return;
 	if (!shards->tail && !find_file(before, candidate))
 		return;
-	/* A file that was no shard before may be one now, though its bytes are the same. */
+	/* Parse a file again that was not a shard before, because the reason may be gone although
+	 * its bytes are the same. */
 	if (before && before->part && paths_same_file(&before->seen, &candidate->seen) &&
 	    !backing_is_revoked(before->part->file)) {
 		candidate->part = shard_file_ref(before->part);

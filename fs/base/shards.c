@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shards.c - see shards.h: a set's life, and which of the files found are the model's. */
+/* shards.c - see shards.h: creation and release of sets, and the assignment of files to shards. */
 #include "fs/base/shards.h"
 #include "fs/base/organ_files.h"
 #include "fs/base/shard_candidate.h"
@@ -21,10 +21,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* split.count is an u16. */
+/* split.count is a u16 */
 #define COUNT_MAX 65535u
 
-/* Of the descriptors that the process may have, shards take at most this part. */
+/* shards use at most this part of the descriptors that the process may have */
 #define DESCRIPTORS_PART 4
 
 static struct fd_cache *make_set(void)
@@ -38,14 +38,14 @@ static struct fd_cache *make_set(void)
 	return fd_cache_new(most < 4 ? 4 : most);
 }
 
-/* Which set it is: as in struct shards, borrowed. */
+/* Parameters of a set: as in struct shards, borrowed. */
 struct shards_kind {
 	const char *stem, *header, *tail;
 	uint32_t count;
 	uint64_t total;
-	struct fd_cache *set; /* NULL: one of its own */
+	struct fd_cache *set; /* NULL: a new one */
 	struct organ_files *organs;
-	struct remote_cache *remote; /* NULL: one of its own, if it needs one */
+	struct remote_cache *remote; /* NULL: a new one, if needed */
 	bool mounted;
 };
 
@@ -56,7 +56,7 @@ static struct remote_cache *make_remote(const struct shards_kind *kind)
 	return kind->remote ? remote_cache_ref(kind->remote) : remote_cache_new();
 }
 
-/* Nothing was looked for yet. NULL: out of memory. */
+/* A set before its first scan. NULL: out of memory. */
 static struct shards *shards_new(const struct shards_kind *kind)
 {
 	const uint32_t count = kind->count;
@@ -120,7 +120,7 @@ void shards_unref(struct shards *shards)
 	free(shards);
 }
 
-/* Can it be a shard of this model, and is no other the same one? Else why not is noted. */
+/* Can the file be a shard of this model, with a new number? If not, record the reason. */
 static bool belongs(const struct shards *shards, struct shard_candidate *candidate)
 {
 	const struct split *split = &candidate->part->split;
@@ -146,7 +146,7 @@ static bool belongs(const struct shards *shards, struct shard_candidate *candida
 	return true;
 }
 
-/* Is none of its tensors there already? Else which one is noted. */
+/* Are all its tensors new? If not, the reason is recorded. */
 static bool has_new_tensors(const struct names *names, struct shard_candidate *candidate)
 {
 	const struct gguf *gguf = candidate->part->gguf;
@@ -164,12 +164,12 @@ static bool has_new_tensors(const struct names *names, struct shard_candidate *c
 	return true;
 }
 
-/* Put the shard of a candidate among those of the model, if it belongs there. -ENOMEM. */
+/* Add a candidate's shard to the set, if it belongs there. Returns 0 or -ENOMEM. */
 static int use(struct shards *shards, struct shard_candidate *candidate, struct names *names)
 {
 	const struct shard_file *part = candidate->part;
 	const uint32_t no = (uint32_t)part->split.no;
-	/* Those that a header lists are in the files after it. */
+	/* The tensors of a header are in the files after it. */
 	const uint32_t n = shards->organs && no == 0 ? 0 : part->gguf->n_tensors;
 
 	if (!belongs(shards, candidate) || !has_new_tensors(names, candidate))
@@ -186,7 +186,7 @@ static int use(struct shards *shards, struct shard_candidate *candidate, struct 
 	return 0;
 }
 
-/* Of two that have the same number, the one that is also named so is the shard. */
+/* If two files have the same split.no, the one whose name has that number is used. */
 static int use_all(struct shards *shards)
 {
 	struct names *names = names_new(shards->organs ? shards->count : 0);
@@ -205,8 +205,8 @@ static int use_all(struct shards *shards)
 	return rc;
 }
 
-/* Look at all candidates, of which the first n were looked at before. path is the argument of
- * shard_candidate_place(). NULL: out of memory. */
+/* Scan all candidates; the first n were scanned before. path is passed to shard_candidate_place().
+ * NULL: out of memory. */
 static struct shards *scan_all(struct shards *shards, const struct shard_candidate *before,
 			       size_t n, const char *path)
 {
@@ -216,7 +216,7 @@ static struct shards *scan_all(struct shards *shards, const struct shard_candida
 		whole = shard_candidate_place(shards, i, path);
 		if (whole)
 			shard_candidate_scan(shards, i, i < n ? &before[i] : NULL);
-		/* Of those at a URL all are needed: one that is missing is enough to know. */
+		/* At a URL, one missing shard makes the set unusable. */
 		if (whole && shards->tail && !shards->candidates[i].part)
 			break;
 	}
@@ -226,7 +226,7 @@ static struct shards *scan_all(struct shards *shards, const struct shard_candida
 	return NULL;
 }
 
-/* The path up to the numbers, to free. NULL: it is not named as a shard of so many is. */
+/* The path without numbers and suffix, to free. NULL: not a shard's name with that count. */
 static char *stem_of(const char *path, uint32_t count)
 {
 	const char *name = basename(path);
@@ -237,7 +237,7 @@ static char *stem_of(const char *path, uint32_t count)
 	return strndup(path, (size_t)(name - path) + n);
 }
 
-/* It stays when the working directory changes. To free. */
+/* An absolute path, independent of later chdir(), to free. */
 static char *absolute(const char *path)
 {
 	char *directory = paths_directory(path), *whole;
@@ -249,8 +249,7 @@ static char *absolute(const char *path)
 	return n < 0 ? NULL : whole;
 }
 
-/* Those at a URL are all there, with all tensors, or err says what is not, and shards is
- * released. */
+/* If shards or tensors at a URL are missing, set err and release the set. */
 static struct shards *require_all(struct shards *shards, struct error *err)
 {
 	char *text;
@@ -262,7 +261,7 @@ static struct shards *require_all(struct shards *shards, struct error *err)
 		if (shards->parts[k])
 			continue;
 		error_set(err, ENODATA, ERROR_NO_OFFSET, "%.100s: %s",
-			  shards_filename(shards, k, name), why ? why : "it is missing");
+			  shards_filename(shards, k, name), why ? why : "the file is missing");
 		shards_unref(shards);
 		return NULL;
 	}
@@ -308,8 +307,9 @@ struct shards *shards_find(const char *given, const struct split *split,
 	return NULL;
 }
 
-/* The header of organ files in a directory: without part there is none. That of a model with
- * missing shards is empty. Returns 0 or -errno with err set. */
+/* Look for the header of organ files in a directory; candidate->part stays NULL if there is none.
+ * Mounts show an empty header for a model with missing shards. Returns 0, or -errno with err
+ * set. */
 static int look_for_header(const char *directory, char *given, bool mounted,
 			   struct shard_candidate *candidate, struct error *err)
 {
@@ -332,7 +332,7 @@ static int look_for_header(const char *directory, char *given, bool mounted,
 					      : 0;
 	else if (candidate->seen.st_size || given)
 		candidate->part = shard_file_open(&alone, 0, candidate, &header);
-	/* Its own, if it is damaged, is missing; scan_all() notes why. */
+	/* A damaged header in the directory counts as missing; scan_all() records the reason. */
 	if (given && rc == 0 && !candidate->part)
 		rc = error_set(err, header.code, header.offset, "%.120s: %s", candidate->path,
 			       header.text);
@@ -375,7 +375,7 @@ bool shards_are_organs(const struct shards *shards)
 	return shards->organs != NULL;
 }
 
-/* The metadata of the model, which shard 0 has, stays known, and the list of organ files. */
+/* Keep the header of shard 0, which has the model's metadata, after the file is gone. */
 static void keep_head(struct shard_file *part)
 {
 	const size_t n = (size_t)part->gguf->infos_end;
@@ -402,7 +402,7 @@ bool shards_same(const struct shards *a, const struct shards *b)
 	return true;
 }
 
-/* What old had and is not there any more stays known. Returns whether there is anything new. */
+/* Keep the shards of old whose files are gone. Returns whether the sets differ. */
 static bool keep_gone(struct shards *shards, const struct shards *old)
 {
 	bool news = false;
@@ -424,7 +424,7 @@ struct shards *shards_rescan(struct shards *old)
 	struct shard_candidate *candidates;
 	struct shards *shards;
 
-	/* No server is asked again: all of them were there. */
+	/* A set on a server is complete, so it is not scanned again. */
 	if (old->tail)
 		return NULL;
 	shards = shards_new(&(struct shards_kind){ .stem = old->stem,
@@ -439,7 +439,7 @@ struct shards *shards_rescan(struct shards *old)
 				  old->candidates[0].path);
 	if (!shards || keep_gone(shards, old))
 		return shards;
-	/* It is the same set, but why the others are missing may have changed. */
+	/* The set is unchanged, but reasons of unused candidates may have changed. */
 	pthread_mutex_lock(&old->lock);
 	candidates = old->candidates;
 	old->candidates = shards->candidates;

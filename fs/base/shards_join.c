@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shards_join.c - see shards.h: how many there are, and the model that they are together. */
+/* shards_join.c - see shards.h: counts, and the joined model. */
 #include "fs/base/shards.h"
 #include "fs/base/shards_internal.h"
 #include "fs/storage/backing.h"
@@ -71,11 +71,11 @@ bool shards_has_file(const struct shards *shards, const struct stat *stat)
 	return false;
 }
 
-/* The bytes of a GGUF that is there only as shards, read from them. */
+/* The bytes of a GGUF that exists only as shards. */
 struct shards_backing {
 	struct join join;
 	struct shards_backing_head head;
-	bool lent; /* shard 0 is another model's: it is no file of this one */
+	bool lent; /* shard 0 is a header outside the model, not one of its files */
 	uint32_t n;
 	struct backing *files[];
 };
@@ -167,10 +167,10 @@ static bool copy_head(struct shards_backing *joined, const struct shards_backing
 	return bytes || !head->bytes;
 }
 
-/* A backing of the file that join describes, which becomes the backing's, also on failure. files
- * are those of the n shards, NULL where one is missing; the backing takes references of its own,
- * and a copy of the head. lent: the first is another model's. It has that path, the status of the
- * first that is there, and the time of the one that was written last. NULL: out of memory. */
+/* A backing of the file that join describes, which the backing owns, also on failure. files are
+ * those of the n shards, NULL if missing; the backing takes references, and copies the head. lent:
+ * the first file is not the model's. path is the backing's path; its status is that of the first
+ * existing file, with the latest mtime. NULL: out of memory. */
 static struct backing *shards_backing_new(struct join *join, struct backing *const *files,
 					  uint32_t n, const struct shards_backing_head *head,
 					  bool lent, const char *path)
@@ -215,7 +215,7 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 				path, &stat);
 }
 
-/* The head of the joined file: a shard that is gone has no data to read beyond it. */
+/* The head of the joined file, followed by zeros, because a shard that is gone has no data. */
 struct head {
 	struct backing *file;
 	uint64_t end;
@@ -231,7 +231,8 @@ static int read_head(void *context, void *bytes, size_t n, uint64_t offset)
 	return part ? backing_read(head->file, bytes, part, offset) : 0;
 }
 
-/* Its metadata cannot be read any more if no shard keeps it. */
+/* The parsed shard k. NULL: missing, or shard 0 is gone and its head, with the metadata, was not
+ * kept. */
 static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
 {
 	if (k == 0 && shards->parts[0] && shards->gone[0] && !shards->parts[0]->head.bytes)
@@ -239,7 +240,7 @@ static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
 	return shards->parts[k] ? shards->parts[k]->gguf : NULL;
 }
 
-/* Where the first that can be read was looked for: there the others are found too. */
+/* Path of the first readable shard; the other shards are found from there. */
 static const char *path_of(const struct shards *shards, struct backing *const *files)
 {
 	for (uint32_t k = shards->header ? 1 : 0; k < shards->count; k++)
@@ -252,7 +253,7 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 		      struct backing **file, struct gguf **gguf, struct error *err)
 {
 	static const struct shards_backing_head none;
-	/* The backing's, which keeps it as long as it lives. */
+	/* Moved to the backing, which frees it. */
 	const struct join kept = *join;
 	const struct shard_file *first = shards->parts[0];
 	struct head head = { .end = join->head_end };

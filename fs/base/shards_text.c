@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shards_text.c - see shards.h: in words. */
+/* shards_text.c - see shards.h: messages about a set. */
 #include "fs/base/organ_files.h"
 #include "fs/base/shards.h"
 #include "fs/base/shards_internal.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many missing files are named. */
+/* number of missing files that are named */
 #define NAMED_MAX 8u
 
 const char *shards_filename(const struct shards *shards, uint32_t no, char name[NAME_MAX + 1])
@@ -29,7 +29,7 @@ const char *shards_filename(const struct shards *shards, uint32_t no, char name[
 	return name;
 }
 
-/* "1-3,5" */
+/* Print "1-3,5". */
 static void print_numbers(const struct shards *shards, FILE *out)
 {
 	const char *comma = "";
@@ -89,7 +89,7 @@ static void print_missing(const struct shards *shards, FILE *out)
 			continue;
 		fprintf(out, "%s%s", missing > 1 ? ", " : "the model lacks ",
 			shards_filename(shards, k, name));
-		/* What is wrong with the file that is there. */
+		/* Reason for which an existing file is not used. */
 		if (why)
 			fprintf(out, " (%s)", why);
 	}
@@ -101,7 +101,7 @@ static void print_missing(const struct shards *shards, FILE *out)
 			shards->total, plural(shards->total), shards_tensor_count(shards));
 }
 
-/* What print() prints, to free. NULL: out of memory. */
+/* The output of print(), to free. NULL: out of memory. */
 static char *text_of(const struct shards *shards,
 		     void (*print)(const struct shards *shards, FILE *out))
 {
@@ -149,7 +149,7 @@ static void log_candidate(const struct shards *shards, const struct shards *old,
 			log_add(log, "%s: passed over: %s", candidate->path, candidate->why);
 	} else if (part && shards->stem && part->split.no != i &&
 		   (!old || !old->candidates[i].part)) {
-		log_add(log, "%s: taken for shard %" PRIu64 ", which it says it is",
+		log_add(log, "%s: taken for shard %" PRIu64 ", the number in its split.no key",
 			candidate->path, part->split.no + 1);
 	}
 }
@@ -167,8 +167,8 @@ void shards_log(struct shards *shards, const struct shards *old, struct log *log
 	}
 	if (!shards->stem)
 		log_add(log,
-			"%s: is not named as a shard of %" PRIu32
-			" is, so that the others cannot be found",
+			"%s: the name is not that of a shard of %" PRIu32
+			", so the other shards cannot be found",
 			shards->candidates[0].path, shards->count);
 	text = shards_are_complete(shards) ? NULL : shards_missing_text(shards);
 	if (text)
