@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer string is shown by how it begins. */
+/* longer strings are truncated */
 #define STRING_MAX ((uint64_t)1 << 20)
 
-/* Of an array these many elements are shown, and of a string in it so many bytes. */
+/* shown elements of an array, and bytes of a string in it */
 #define FIRST_ELEMENTS 8
 #define FIRST_BYTES    ((uint64_t)200)
 
@@ -28,7 +28,7 @@ void json_add_unsigned(cJSON *object, const char *key, uint64_t value)
 	cJSON_AddRawToObject(object, key, text);
 }
 
-/* JSON has no word for what is not a number; these are the words others read back. */
+/* JSON lacks infinities and NaN; other programs parse these words. */
 static cJSON *json_float(enum kv_type type, double value)
 {
 	int digits = type == KV_F64 ? 15 : 6;
@@ -56,7 +56,7 @@ cJSON *json_scalar(enum kv_type type, uint64_t scalar)
 	return cJSON_CreateRaw(text);
 }
 
-/* What is no UTF-8, and NUL, stands as U+FFFD, or percent-encoded, as '%' then is too. */
+/* Replace NUL and invalid UTF-8 by U+FFFD, or percent-encode them and '%'. */
 static char *clean(const char *bytes, size_t n, bool percent)
 {
 	char *text = malloc(n * 3 + 1), *out = text;
@@ -134,7 +134,7 @@ static void add_strings(const struct value *value, cJSON *first)
 			return;
 		at += value->width;
 		n = load_u64(bytes);
-		/* The reader has checked it; the file may have changed. */
+		/* The reader has checked the length, but the file may have changed. */
 		if (n > value->offset + value->length - at)
 			return;
 		cJSON_AddItemToArray(first,

@@ -56,7 +56,7 @@ size_t key_filename_decode(const char *name, char key[KEY_FILENAME_MAX + 1])
 	key[n] = '\0';
 	if (n == 0)
 		return 0;
-	/* No two names make one key. */
+	/* Two names must not decode to one key. */
 	key_filename(key, n, again);
 	return strcmp(again, name) == 0 ? n : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.c - see metadata.h. Values are metadata_entry.c. */
+/* metadata.c - see metadata.h. metadata_entry.c has the values. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/value_parse.h"
@@ -16,20 +16,20 @@
 
 struct key {
 	struct metadata_key key;
-	struct metadata_entry *now;   /* where it is edited; NULL: nothing */
-	struct metadata_entry *base;  /* NULL: not asked for yet, or it has none */
-	struct metadata_entry *shown; /* in place of the base's; NULL: none */
+	struct metadata_entry *now;   /* if edited; NULL: removed */
+	struct metadata_entry *base;  /* NULL: not created yet, or none */
+	struct metadata_entry *shown; /* default in place of the base's; NULL: none */
 	bool remembered;
-	struct value_type type; /* to remember */
+	struct value_type type; /* see metadata_set_type() */
 };
 
 struct metadata {
 	struct backing *base;
 	const struct gguf *gguf;
 	pthread_mutex_t
-		lock; /* protects what follows, and is held where either of these moves on */
+		lock; /* protects the members below; held while generation or shown changes */
 	atomic_uint_fast64_t generation;
-	atomic_uint_fast64_t shown; /* the model's, of which the values shown are */
+	atomic_uint_fast64_t shown; /* generation of the model for which `shown` values are set */
 	uint32_t n, n_edited;
 	size_t room;
 	struct key *keys;
@@ -45,7 +45,7 @@ bool metadata_is_fixed(const char *key, size_t n)
 	       (n > 6 && memcmp(key, "split.", 6) == 0);
 }
 
-/* With the lock held, or before other threads know it. */
+/* Called with the lock held, or before other threads know the metadata. */
 static int enter(struct metadata *metadata, const char *key, uint32_t length)
 {
 	char name[KEY_FILENAME_MAX + 1];
@@ -269,7 +269,7 @@ static void set(struct metadata *metadata, uint32_t i, bool edited,
 
 void metadata_set(struct metadata *metadata, uint32_t i, struct metadata_entry *metadatum)
 {
-	/* What was added and is gone is as in the base. */
+	/* An added key that is removed equals the base, which lacks it. */
 	set(metadata, i, metadatum || i < metadata->gguf->n_kv, metadatum);
 }
 
@@ -278,7 +278,7 @@ void metadata_reset(struct metadata *metadata, uint32_t i)
 	set(metadata, i, false, NULL);
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static int add(struct metadata *metadata, const char *key, size_t n, uint32_t *i)
 {
 	char name[KEY_FILENAME_MAX + 1];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* metadata.h - what every metadata key of a model is now: the base's, edited, removed or added.
+/* metadata.h - the present metadata of a model: keys as in the base, edited, removed or added.
  *
- * 1. A key changes in one step: readers see the old value or the new one.
- * 2. A value never changes; a reference keeps it alive.
- * 3. Every change moves the generation on, and nothing else does.
- * 4. Keys are added behind those of the base and keep their numbers; one that was removed has no
- *    value. */
+ * 1. A key changes atomically: readers see the old or the new value.
+ * 2. A value is immutable and reference-counted.
+ * 3. Every change increments the generation.
+ * 4. Added keys follow those of the base and keep their numbers; a removed key has no value. */
 #ifndef FS_METADATA_METADATA_H
 #define FS_METADATA_METADATA_H
 
@@ -20,11 +19,11 @@ struct layout_values;
 struct value_bytes;
 struct view;
 
-/* The value of a key. Counted; immutable, any thread may use it. */
+/* The value of a key; reference-counted, immutable. Any thread may use it. */
 struct metadata_entry;
 
-/* A value that a user wrote, whose bytes become the metadatum's, also on failure; ino: the inode
- * number of its file. NULL: out of memory. */
+/* A value written by a user. It owns its bytes, also on failure. ino: inode number of its file.
+ * NULL: out of memory. */
 struct metadata_entry *metadata_entry_new(uint64_t ino, struct value_type type, uint32_t width,
 					  struct value_bytes *bytes, const struct timespec *mtime);
 
@@ -36,88 +35,87 @@ struct metadata_entry *metadata_entry_ref(struct metadata_entry *metadatum);
 void metadata_entry_unref(struct metadata_entry *metadatum); /* NULL is fine */
 
 const struct value *metadata_entry_value(const struct metadata_entry *metadatum);
-uint64_t metadata_entry_ino(const struct metadata_entry *metadatum); /* 0: it is the base's */
+uint64_t metadata_entry_ino(const struct metadata_entry *metadatum); /* 0: a value of the base */
 struct timespec metadata_entry_mtime(const struct metadata_entry *metadatum);
 
-/* Its bytes in memory; NULL for the base's. */
+/* The value's bytes in memory; NULL for a value of the base. */
 const uint8_t *metadata_entry_bytes(const struct metadata_entry *metadatum);
 
-/* Bytes of its text (value_text.h), which is made once to know. Returns 0, -EIO, -ENOMEM. */
+/* Size of the text (value_text.h), which the first call generates. Returns 0, -EIO, -ENOMEM. */
 int metadata_entry_size(struct metadata_entry *metadatum, uint64_t *size);
 
-/* Was that made already, or is it made from memory alone? Never waits for who makes it. */
+/* Is metadata_entry_size() quick: size known, or value in memory? Never waits. */
 bool metadata_entry_is_size_known(struct metadata_entry *metadatum);
 
-/* Its text. NULL with *rc set, as metadata_entry_size(). */
+/* The text. NULL with *rc set, as by metadata_entry_size(). */
 struct view *metadata_entry_view(struct metadata_entry *metadatum, int *rc);
 
 struct metadata; /* any thread may use it */
 
-/* So many keys can be added to those of the base. */
+/* most keys that can be added */
 #define METADATA_ADDED_MAX 65536u
 
-/* Both are borrowed. NULL with err set: ENOMEM, or EBADMSG two keys give one file name. */
+/* base and gguf are borrowed. NULL with err set: ENOMEM, or EBADMSG two equal file names. */
 struct metadata *metadata_new(struct backing *base, const struct gguf *gguf, struct error *err);
 void metadata_free(struct metadata *metadata);
 
-/* How many keys there are by now, whatever they hold. */
+/* Number of keys so far, including removed ones. */
 uint32_t metadata_count(struct metadata *metadata);
 
-/* The key whose file has that name (key_filename.h). */
+/* Find the key whose file has that name (key_filename.h). */
 bool metadata_find(struct metadata *metadata, const char *name, uint32_t *i);
 
-/* Key number i; texts are borrowed from the metadata. */
+/* Key number i; texts are borrowed. */
 struct metadata_key {
 	const char *key;
 	uint32_t length;
-	const char *name; /* of its file */
-	bool edited;	  /* it is other than in the base */
-	bool fixed;	  /* it belongs to the container and cannot be changed */
+	const char *name; /* name of its file */
+	bool edited;	  /* differs from the base */
+	bool fixed;	  /* describes the container (alignment, split.*), not editable */
 };
 struct metadata_key metadata_key(struct metadata *metadata, uint32_t i);
 
-/* Does a key of n bytes belong to the container? */
+/* Does a key of n bytes describe the container? Such keys cannot be changed. */
 bool metadata_is_fixed(const char *key, size_t n);
 
-/* The value that a key has now, that it has where it is not edited, or that it has in the base,
- * to release with metadata_entry_unref(). NULL with *rc set: -ENOENT it has none, -ENOMEM. */
+/* Get a value of a key: the present one, the one without edits, or the base's; to release with
+ * metadata_entry_unref(). NULL with *rc set: -ENOENT no value, -ENOMEM. */
 enum metadata_as { METADATA_NOW, METADATA_DEFAULT, METADATA_OF_BASE };
 struct metadata_entry *metadata_get_as(struct metadata *metadata, enum metadata_as as, uint32_t i,
 				       int *rc);
 struct metadata_entry *metadata_get(struct metadata *metadata, uint32_t i, int *rc); /* now */
 
-/* The generation of the model that the values shown are of; 0: none yet. */
+/* Generation of the model for which metadata_set_defaults() was last called; 0: none yet. */
 uint64_t metadata_defaults_generation(struct metadata *metadata);
 
-/* From now on these keys, by their numbers in order, have other values where they are not edited,
- * for they follow the blocks that are there (block_metadata.h), and no others have, for that
- * generation of the model, unless those shown are of a later one. Bytes are copied. A value that is
- * as before stays the same. new_ino makes the number of a file. Without memory the base's are
- * shown. */
+/* Set the values that these keys have while they are not edited. Such values depend on the model's
+ * blocks (block_metadata.h), of the given generation; the call is ignored if defaults of a later
+ * one are set. values are in the order of key numbers; all other keys get the base's values again.
+ * Bytes are copied, and equal values are kept. new_ino assigns an inode number. Out of memory, the
+ * base's values are used. */
 void metadata_set_defaults(struct metadata *metadata, uint64_t generation,
 			   const struct layout_values *values, uint64_t (*new_ino)(void *context),
 			   void *context);
 
-/* The type of a value written to a key: that of its value; else the one to remember; else the
- * base's. False: there is none. */
+/* Type for a value that is written to a key: that of its present value; else the type set by
+ * metadata_set_type(); else the base's. False: none. */
 bool metadata_type(struct metadata *metadata, uint32_t i, struct value_type *type);
 void metadata_set_type(struct metadata *metadata, uint32_t i, const struct value_type *type);
 
-/* The key has that value, which becomes the metadata's; NULL: none. */
+/* Set the key's value, which the metadata owns; NULL: remove the key. */
 void metadata_set(struct metadata *metadata, uint32_t i, struct metadata_entry *metadatum);
 
-/* The key is as in the base. */
+/* Discard the edit of a key. */
 void metadata_reset(struct metadata *metadata, uint32_t i);
 
-/* One more key, which has no value yet. Returns 0, -EEXIST a key gives that file name, -ENOSPC,
- * -ENOMEM. */
+/* Add a key without a value. Returns 0, -EEXIST the file name is taken, -ENOSPC, -ENOMEM. */
 int metadata_add(struct metadata *metadata, const char *key, size_t n, uint32_t *i);
 
 uint64_t metadata_generation(struct metadata *metadata);
 
-/* What is other than in the base, at one moment. */
+/* A snapshot of the differences from the base. */
 struct metadata_edit {
-	uint32_t i; /* number of the key; from the base's n_kv on, it was added */
+	uint32_t i; /* number of the key; from the base's n_kv on, an added one */
 	struct metadata_key key;
 	struct metadata_entry *metadatum; /* NULL: removed */
 };
@@ -126,20 +124,19 @@ struct metadata_edits {
 	atomic_uint refs;
 	uint64_t generation;
 	uint32_t n;
-	struct metadata_edit edits[]; /* in the order of the keys' numbers */
+	struct metadata_edit edits[]; /* ordered by key number */
 };
 
-/* To release with metadata_edits_unref(). NULL: out of memory. */
+/* The present edits, to release with metadata_edits_unref(). NULL: out of memory. */
 struct metadata_edits *metadata_edits_get(struct metadata *metadata);
 struct metadata_edits *metadata_edits_ref(
 	struct metadata_edits *edits); /* NULL is fine, here too: */
 void metadata_edits_unref(struct metadata_edits *edits);
 
-/* The edit of key number i; NULL, also of no edits at all: there is none. */
+/* The edit of key number i; NULL: none, or edits is NULL. */
 const struct metadata_edit *metadata_edits_find(const struct metadata_edits *edits, uint32_t i);
 
-/* The value that a key has with those edits, to release. NULL: it has none, or there is no
- * memory. */
+/* The value that a key has with those edits, to release. NULL: none, or out of memory. */
 struct metadata_entry *metadata_get_with_edits(struct metadata *metadata,
 					       const struct metadata_edits *edits, const char *key);
 

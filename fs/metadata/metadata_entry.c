@@ -16,12 +16,12 @@ struct metadata_entry {
 	uint64_t ino;
 	struct value value;
 	struct source source;
-	struct memory_bytes memory; /* where the value is not read from the base */
+	struct memory_bytes memory; /* the value's bytes, unless it is read from the base */
 	uint8_t *bytes;
 	struct backing *base;
 	uint8_t scalar[8];
 	struct timespec mtime;
-	pthread_mutex_t lock; /* protects text; held while it is made */
+	pthread_mutex_t lock; /* protects text; held while it is generated */
 	struct value_text *text;
 };
 
@@ -83,7 +83,7 @@ struct metadata_entry *metadata_entry_of_base(struct backing *base, const struct
 	} else {
 		metadatum->value.offset = kv->offset;
 		metadatum->value.length = kv->length;
-		/* Nothing is read that is not the value's. */
+		/* Only the value's bytes are read from the base. */
 		metadatum->source = backing_source(base);
 		metadatum->source.size = kv->offset + kv->length;
 	}
@@ -127,7 +127,7 @@ const uint8_t *metadata_entry_bytes(const struct metadata_entry *metadatum)
 	return metadatum->bytes;
 }
 
-/* The text, which stays as long as the value. NULL with *rc set. */
+/* The text, valid as long as the value. NULL with *rc set. */
 static const struct value_text *text_of(struct metadata_entry *metadatum, int *rc)
 {
 	const struct value_text *text;
@@ -165,7 +165,7 @@ bool metadata_entry_is_size_known(struct metadata_entry *metadatum)
 
 struct text_generator {
 	struct view_generator generator;
-	struct metadata_entry *metadatum; /* its text is made */
+	struct metadata_entry *metadatum; /* the value whose text the view shows */
 };
 
 static int compute_chunk(struct view_generator *generator, size_t number, char *bytes,

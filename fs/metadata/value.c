@@ -83,12 +83,12 @@ bool value_float_reads_back(enum kv_type type, const char *text, double value)
 	return type == KV_F64 ? strtod(text, NULL) == value : strtof(text, NULL) == (float)value;
 }
 
-/* As %g writes it, with no digit more than it takes, but up to 999999 in full. */
+/* Print as by %g with the fewest digits, but values up to 999999 in full. */
 static size_t print_finite(enum kv_type type, double value, char *text)
 {
 	int digits = 1, exponent;
 
-	/* What most are: fewer digits would not do, nor would an exponent be used. */
+	/* Shortcut for the frequent small integers: no digits to drop, no exponent. */
 	if (fabs(value) < 1e6 && value == trunc(value) && !(value == 0 && signbit(value)))
 		return (size_t)sprintf(text, "%d", (int)value);
 	do
@@ -161,7 +161,7 @@ static int refuse(struct error *err, uint64_t offset, const char *text, size_t n
 			 why, long_names[type]);
 }
 
-/* Decimal digits into value. False: there are none, or something else, or too many. */
+/* Parse decimal digits. False: not a number; *fits: no overflow. */
 static bool parse_digits(const char *text, size_t n, uint64_t *value, bool *fits)
 {
 	*value = 0;
@@ -208,7 +208,7 @@ static int parse_bool(const char *text, size_t n, uint64_t offset, uint64_t *sca
 	return 0;
 }
 
-/* "inf", "-infinity", "nan", "nan(0x7fc00001)". */
+/* Parse "inf", "-infinity", "nan", "nan(0x7fc00001)". */
 static bool parse_special(enum kv_type type, const char *text, size_t n, uint64_t *scalar)
 {
 	const bool wide = type == KV_F64;
@@ -262,7 +262,7 @@ static bool is_number(const char *word, size_t n)
 	return digits && end == word + n;
 }
 
-/* A float is written in fewer digits than these; a longer word is no float. */
+/* no float needs so many digits; longer words are refused */
 #define FLOAT_WORD_MAX ((size_t)1100)
 
 static int parse_float(enum kv_type type, const char *text, size_t n, uint64_t offset,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* value_parse.c - see value_parse.h. A strict reader of one flat JSON array: no library of JSON
- * keeps integers of 64 bits, the sign of a NaN, or bytes that are no UTF-8. */
+/* value_parse.c - see value_parse.h. A strict parser for a flat JSON array, because JSON libraries
+ * lose 64-bit integers, the sign of a NaN, or bytes that are not UTF-8. */
 #include "fs/metadata/value_parse.h"
 #include "fs/util/utf8.h"
 #include "gguf/bytes.h"
@@ -14,7 +14,7 @@
 
 struct value_parser {
 	struct cursor in;
-	enum kv_type type; /* of a scalar or element */
+	enum kv_type type; /* of the scalar or the elements */
 	uint32_t width;
 	struct value_bytes out;
 	size_t room;
@@ -28,10 +28,10 @@ static int out_of_memory(struct value_parser *p)
 
 static int unreadable(struct value_parser *p)
 {
-	return error_set(p->err, EIO, p->in.at, "what was written cannot be read");
+	return error_set(p->err, EIO, p->in.at, "the written text cannot be read back");
 }
 
-/* n more bytes of the value. */
+/* Append n bytes to the value. */
 static int append(struct value_parser *p, const void *bytes, size_t n)
 {
 	if (n > p->room - p->out.length) {
@@ -48,7 +48,7 @@ static int append(struct value_parser *p, const void *bytes, size_t n)
 	return 0;
 }
 
-/* The next byte, without taking it; -1 at the end, -EIO - 1 where it cannot be read. */
+/* The next byte without consuming it; AT_END; or UNREADABLE. */
 #define AT_END	   (-1)
 #define UNREADABLE (-2)
 static int peek(struct value_parser *p)
@@ -68,7 +68,7 @@ static bool is_blank(int c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The byte after blanks, without taking it. */
+/* Skip blanks and return the next byte without consuming it. */
 static int skip_blanks(struct value_parser *p)
 {
 	int c;
@@ -83,16 +83,16 @@ static int expected(struct value_parser *p, int c, const char *what)
 	if (c == UNREADABLE)
 		return unreadable(p);
 	if (c == AT_END)
-		return error_set(p->err, EINVAL, p->in.at, "the text ends where %s should be",
+		return error_set(p->err, EINVAL, p->in.at, "the text ends, but %s is expected",
 				 what);
-	return error_set(p->err, EINVAL, p->in.at, "there is '%c' where %s should be",
+	return error_set(p->err, EINVAL, p->in.at, "'%c' found, but %s is expected",
 			 c > ' ' && c < 0x7f ? c : '?', what);
 }
 
-/* The longest word of a scalar. */
+/* longest word of a scalar */
 #define WORD_MAX ((size_t)1200)
 
-/* A word up to a blank, or up to what ends an element of an array. */
+/* Read a word up to a blank, or within an array up to ',' or ']'. */
 static int read_word(struct value_parser *p, char word[WORD_MAX], size_t *n, bool in_array)
 {
 	int c;
@@ -105,11 +105,11 @@ static int read_word(struct value_parser *p, char word[WORD_MAX], size_t *n, boo
 			return 0;
 		word[(*n)++] = (char)c;
 	}
-	return error_set(p->err, EINVAL, p->in.at, "a word of over %zu bytes is no value",
-			 WORD_MAX);
+	return error_set(p->err, EINVAL, p->in.at,
+			 "a word of over %zu bytes is too long for a value", WORD_MAX);
 }
 
-/* "inf" and "nan", which JSON cannot say otherwise. */
+/* "inf" and "nan", which JSON can express only as strings. */
 static bool is_quoted(const char *word, size_t n)
 {
 	return n > 2 && word[0] == '"' && word[n - 1] == '"' &&
@@ -137,7 +137,7 @@ static int parse_scalar(struct value_parser *p, bool in_array)
 	return append(p, bytes, kv_type_size(p->type));
 }
 
-/* The four digits of \uXXXX. */
+/* Parse the four digits of \uXXXX. */
 static int parse_hex(struct value_parser *p, uint32_t *unit)
 {
 	const uint8_t *digits;
@@ -154,13 +154,13 @@ static int parse_hex(struct value_parser *p, uint32_t *unit)
 
 		if (!digit)
 			return error_set(p->err, EINVAL, p->in.at - 4,
-					 "a \\u escape has no four hexadecimal digits");
+					 "a \\u escape needs four hexadecimal digits");
 		*unit = *unit << 4 | (uint32_t)(digit - hex);
 	}
 	return 0;
 }
 
-/* Behind "\u". A low surrogate alone from \udc80 on is a byte. */
+/* Parse the part after "\u". A lone low surrogate from \udc80 to \udcff stands for a byte. */
 static int parse_unit(struct value_parser *p)
 {
 	const uint64_t start = p->in.at - 2;
@@ -187,7 +187,7 @@ static int parse_unit(struct value_parser *p)
 		}
 	}
 	return error_set(p->err, EINVAL, start,
-			 "\\u%04" PRIx32 " is half of a pair, and the other half is not there",
+			 "\\u%04" PRIx32 " is half of a surrogate pair without the other half",
 			 unit);
 }
 
@@ -205,10 +205,10 @@ static int parse_escape(struct value_parser *p)
 	for (size_t i = 0; i < sizeof(forms) - 1; i += 2)
 		if (c == forms[i])
 			return append(p, &forms[i + 1], 1);
-	return error_set(p->err, EINVAL, start, "a backslash begins no escape that JSON knows");
+	return error_set(p->err, EINVAL, start, "a backslash begins no JSON escape");
 }
 
-/* Bytes of a string that stand for themselves, as many as are here. */
+/* Copy a run of unescaped bytes of a string. */
 static int parse_plain(struct value_parser *p)
 {
 	const uint64_t left = cursor_left(&p->in);
@@ -231,11 +231,10 @@ static int parse_plain(struct value_parser *p)
 		return append(p, bytes, used);
 	if (bytes[0] < 0x20)
 		return error_set(p->err, EINVAL, at,
-				 "a control byte stands in a string; it is written \\u%04x",
+				 "a string has a control byte, which has to be written as \\u%04x",
 				 bytes[0]);
 	return error_set(p->err, EINVAL, at,
-			 "a byte that is no UTF-8 stands in a string; it is written \\udc%02x",
-			 bytes[0]);
+			 "a string has a byte that is not UTF-8; write it as \\udc%02x", bytes[0]);
 }
 
 static int parse_string(struct value_parser *p)
@@ -272,7 +271,7 @@ static int parse_string(struct value_parser *p)
 	return 0;
 }
 
-/* Nothing but blanks may follow. */
+/* Check that only blanks follow. */
 static int parse_end(struct value_parser *p)
 {
 	const int c = skip_blanks(p);
@@ -312,7 +311,7 @@ static int parse_array(struct value_parser *p)
 	return parse_end(p);
 }
 
-/* All of it, but for one newline at the end. */
+/* Copy the whole text except one newline at its end. */
 static int parse_text(struct value_parser *p)
 {
 	uint64_t left;
@@ -340,7 +339,7 @@ int value_parse(const struct source *text, struct value_type type, uint32_t widt
 	*out = (struct value_bytes){ 0 };
 	if (text->size > VALUE_PARSE_MAX)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "a text of %" PRIu64 " bytes is no metadata", text->size);
+				 "a text of %" PRIu64 " bytes is too long for a value", text->size);
 	if (cursor_init(&p.in, text, 0) < 0)
 		return out_of_memory(&p);
 	if (type.type == KV_STRING) {
@@ -354,7 +353,7 @@ int value_parse(const struct source *text, struct value_type type, uint32_t widt
 		if (rc == 0)
 			rc = parse_end(&p);
 	}
-	/* Of an empty value too there is something to free. */
+	/* Allocate for an empty value as well, so that bytes is never NULL. */
 	if (rc == 0 && !p.out.bytes && !(p.out.bytes = malloc(1)))
 		rc = out_of_memory(&p);
 	cursor_release(&p.in);

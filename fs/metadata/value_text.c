@@ -12,35 +12,35 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So much text is made at a time, from one position to the next. */
+/* bytes of text between two positions */
 #define CHUNK_BYTES ((size_t)1 << 16)
 
-/* No step writes more: a word with quotes and what separates it from the last. */
+/* most bytes written by a step: a word with quotes and separator */
 #define STEP_MAX ((size_t)VALUE_SCALAR_TEXT + 8)
 
-/* Looked at at once in a string. */
+/* bytes of a string processed at a time */
 #define SCAN_MAX ((size_t)4096)
 
 enum phase { BEFORE, BETWEEN, IN_STRING, AFTER };
 
-/* How far the text is made: with the value, all that is needed to go on. */
+/* State of the generation, with which it can be continued. */
 struct text_position {
 	enum phase phase;
-	uint64_t at;	  /* next byte of the source */
-	uint64_t element; /* of an array */
-	uint64_t left;	  /* bytes of the string */
-	uint64_t text;	  /* bytes of text before */
+	uint64_t at;	  /* offset of the next byte of the source */
+	uint64_t element; /* index of an array's element */
+	uint64_t left;	  /* bytes left of the string */
+	uint64_t text;	  /* bytes of text so far */
 };
 
 struct value_text {
 	uint64_t size;
 	size_t n, room;
-	struct text_position *positions; /* CHUNK_BYTES or a little less apart */
+	struct text_position *positions; /* about CHUNK_BYTES apart */
 };
 
 struct printing {
 	const struct value *value;
-	struct source source; /* the value's, cut off where the value ends */
+	struct source source; /* the value's, limited to its end */
 	struct cursor in;
 	struct text_position position;
 	char *out, *end;
@@ -62,7 +62,7 @@ static void put(struct printing *p, const char *text)
 		*p->out++ = *text++;
 }
 
-/* The next n bytes of the value. The file may not be any more what the reader has checked. */
+/* Take the next n bytes of the value. The file may have changed since the reader checked it. */
 static int take(struct printing *p, size_t n, const uint8_t **bytes)
 {
 	return cursor_take(&p->in, n, bytes) < 0 ? -EIO : 0;
@@ -105,7 +105,7 @@ static int begin_string(struct printing *p)
 	return 0;
 }
 
-/* One sequence of a string in an array. Returns the bytes it has, 0 if it is not all here. */
+/* Print one character of a string in an array. Returns the number of bytes used; 0: incomplete. */
 static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n, bool is_all)
 {
 	static const char short_forms[] = "\bb\tt\nn\ff\rr\"\"\\\\";
@@ -114,7 +114,7 @@ static size_t print_character(struct printing *p, const uint8_t *bytes, size_t n
 	const size_t control = control_length(bytes, n, &code);
 	const char *form = bytes[0] ? strchr(short_forms, bytes[0]) : NULL;
 
-	/* The letters in it are the second of each pair. */
+	/* The letters are the second of each pair. */
 	if (form && (form - short_forms) % 2 == 0) {
 		*p->out++ = '\\';
 		*p->out++ = form[1];
@@ -215,8 +215,8 @@ static int begin(struct printing *p)
 	return rc;
 }
 
-/* Go on from the position, up to a chunk further or to the end. buffer has CHUNK_BYTES bytes; *n of
- * them are written. */
+/* Generate text from the position on, up to a chunk or the end. buffer has CHUNK_BYTES bytes, of
+ * which *n are written. */
 static int print_chunk(struct printing *p, char *buffer, size_t *n)
 {
 	int rc = 0;
@@ -343,7 +343,7 @@ static size_t find_position(const struct value_text *text, uint64_t offset)
 	return low;
 }
 
-/* Did what was made end where position number i is, or all of it? */
+/* Did the generated text end where it did in the first run: at position i, or at the end? */
 static bool is_as_measured(const struct value_text *text, size_t i,
 			   const struct text_position *position)
 {
