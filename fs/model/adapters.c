@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters.c - see adapters.h: which adapters a model has, and their files. adapters_check.c says
- * whether an adapter fits the model, adapters_merge.c merges adapters into slots. */
+/* adapters.c - see adapters.h: the set of adapters and their files. adapters_check.c checks whether
+ * an adapter fits the model, adapters_merge.c merges adapters into slots. */
 #include "fs/metadata/metadata.h"
 #include "fs/metadata/value.h"
 #include "fs/model/adapters_internal.h"
@@ -43,7 +43,7 @@ bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length)
 	return false;
 }
 
-/* With either lock held. NULL: there is none of that name. */
+/* Find an adapter by name, with either lock held. NULL: none. */
 static struct adapter_entry *find(struct adapters *adapters, const char *name, size_t length)
 {
 	for (uint32_t i = 0; i < adapters->n; i++) {
@@ -55,7 +55,7 @@ static struct adapter_entry *find(struct adapters *adapters, const char *name, s
 	return NULL;
 }
 
-/* With both locks held. */
+/* The caller holds both locks. */
 static int add(struct adapters *adapters, const char *name, size_t length)
 {
 	struct adapter_entry *entry =
@@ -76,7 +76,7 @@ static int add(struct adapters *adapters, const char *name, size_t length)
 	return 0;
 }
 
-/* With both locks held. */
+/* The caller holds both locks. */
 static uint32_t count_links(const struct adapters *adapters)
 {
 	uint32_t n = 0;
@@ -177,7 +177,7 @@ uint32_t adapters_importance_changes(const struct model *model)
 	return atomic_load(&model->adapters->importance_changes);
 }
 
-/* The matrix in that file, which has been checked, is in force; gguf NULL: none is. */
+/* Put the matrix in file, which was checked, in force. gguf NULL: no matrix. */
 static void set_importance(struct adapters *adapters, struct backing *file, struct gguf *gguf)
 {
 	struct importance_matrix *before, *matrix = NULL;
@@ -268,7 +268,6 @@ bool adapters_note_alpha(struct model *model, float alpha)
 	return is;
 }
 
-/* The alpha of a model that is an adapter, as its metadata have it now. */
 static bool own_alpha(struct model *model, float *alpha)
 {
 	struct metadata_entry *metadatum;
@@ -290,8 +289,8 @@ static bool own_alpha(struct model *model, float *alpha)
 	return known;
 }
 
-/* Is the file of an entry there, and with what value? copied: are there copied halves? With the
- * lock held. */
+/* Does the file of an entry exist, and with which value? copied: copied halves exist. The caller
+ * holds the lock. */
 static bool value_of(const struct adapter_entry *entry, enum adapter_file kind, bool copied,
 		     float *value)
 {
@@ -315,10 +314,10 @@ size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX])
 	return n;
 }
 
-/* What is not in the entries. */
+/* State of the model that entries do not have. */
 struct adapter_state {
-	bool copied;	/* there are copied halves */
-	bool has_alpha; /* the model is an adapter, and that is its alpha */
+	bool copied;	/* copied halves exist */
+	bool has_alpha; /* the model is an adapter and states its alpha */
 	float alpha;
 };
 
@@ -331,7 +330,7 @@ static struct adapter_state see(struct model *model)
 	return seen;
 }
 
-/* With the lock held: what the file shows. False: it is not there. */
+/* Fill shown for a file of the entry, with the lock held. False: the file does not exist. */
 static bool show(struct model *model, struct adapter_entry *entry, enum adapter_file kind,
 		 const struct adapter_state *seen, struct adapter_attr *shown)
 {
@@ -459,7 +458,6 @@ bool adapters_broken(struct model *model)
 	return broken;
 }
 
-/* The tensors of the base that the adapter in a file changes. */
 static uint32_t count_touched(const struct model *model, const struct gguf *gguf)
 {
 	uint32_t n = 0;
@@ -507,7 +505,7 @@ static bool list_copied(struct model *model, const struct adapter_entry *entry,
 	return line->name != NULL;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool list_set(struct model *model, const struct adapter_state *seen,
 		     struct adapter_list *list)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters.h - the low-rank adapters and control vectors of a model: what its slots show with them.
+/* adapters.h - the low-rank adapters and control vectors of a model, merged into the contents that
+ * its slots show.
  *
  *	adapters/NAME.gguf	a link to an adapter's file
- *	adapters/NAME.scale	what it is multiplied by, 1 unless the user wrote another
- *	adapters/PAIR.bin	halves that were copied in, which are slots of the model; together
- *				they are the adapter "lora"
- *	adapters/lora.alpha	their alpha, and lora.scale
+ *	adapters/NAME.scale	its factor, 1 unless the user wrote another
+ *	adapters/PAIR.bin	copied halves, which are slots of the model; together they are
+ *				the adapter "lora"
+ *	adapters/lora.alpha	alpha of the copied pairs; their scale is lora.scale
  *	.imatrix		a link to an importance matrix, whose weights the encoders of types
  *				use; it is kept among the adapters, under that name
  *
- * 1. Adapters are merged in the order of their names, the copied pairs last among those of one
- *    name; with a scale of 0 one is not merged at all.
- * 2. A slot that an adapter changes shows a content of its own, a new one whenever that changes.
+ * 1. Adapters are merged in the order of their names, the copied pairs last among adapters of the
+ *    same name. An adapter with a scale of 0 is not merged.
+ * 2. A slot that an adapter changes shows a content of its own, replaced at each change.
  * 3. A half whose other half is missing changes nothing.
- * 4. A model that has low-rank pairs in its base is an adapter itself: nothing is merged into
- *    it.
- * 5. A control vector is an adapter that takes a direction out of slots (gguf/control_vector.h), as
- *    the adapters before it have left these. */
+ * 4. A model with low-rank pairs in its base is itself an adapter; nothing is merged into it.
+ * 5. A control vector removes a direction from slots (gguf/control_vector.h), after the adapters
+ *    before it in the order. */
 #ifndef FS_MODEL_ADAPTERS_H
 #define FS_MODEL_ADAPTERS_H
 
@@ -35,7 +35,7 @@ struct organ;
 
 struct adapters; /* any thread may use it */
 
-/* The importance matrix is the link of that name, which is in the root of a model. */
+/* Name of the link to the importance matrix, in the root of a model. */
 #define ADAPTERS_IMPORTANCE ".imatrix"
 
 static inline bool adapters_is_importance(const char *file)
@@ -43,20 +43,20 @@ static inline bool adapters_is_importance(const char *file)
 	return file[0] == '.';
 }
 
-/* The importance matrix in force, to release with importance_matrix_unref(). NULL: there is none,
- * or its link is broken. */
+/* Importance matrix in force, to release with importance_matrix_unref(). NULL: none, or its link is
+ * broken. */
 struct importance_matrix *adapters_importance(const struct model *model);
 
-/* How often the model has had another matrix. */
+/* Number of changes of the importance matrix. */
 uint32_t adapters_importance_changes(const struct model *model);
 
-/* The copied pairs are the adapter of that name. */
+/* Name of the adapter that consists of the copied pairs. */
 #define ADAPTERS_COPIED "lora"
 
-/* So many there can be beside the copied pairs. */
+/* Maximal number of links, besides the copied pairs. */
 #define ADAPTERS_MAX 31
 
-/* Those of a model whose slots are there, which follow them from now on. The model is borrowed.
+/* New adapters of a model, which is borrowed and has its slots; registers the slots' listener.
  * NULL: out of memory. */
 struct adapters *adapters_new(struct model *model);
 void adapters_free(struct adapters *adapters); /* NULL is fine */
@@ -64,96 +64,95 @@ void adapters_free(struct adapters *adapters); /* NULL is fine */
 /* Can adapters be merged into the model? */
 bool adapters_apply(const struct model *model);
 
-/* Is the slot a half that was copied in, and so no part of the assembled model? */
+/* Is the slot a copied half, and so no part of the assembled model? */
 bool adapters_is_half(const struct model *model, uint32_t slot);
 
-/* May an organ be a half under that tensor name? Returns 0, or -EINVAL with the reason. */
+/* Check that an organ can be a half under that tensor name. Returns 0, or -EINVAL with the reason
+ * in err. */
 int adapters_check(struct model *model, const char *tensor, size_t length,
 		   const struct organ *organ, struct error *err);
 
-/* May the adapter in that file be merged, a GGUF; or by its name, is it an importance matrix? The
- * same. */
+/* Check that the GGUF in file is an adapter for the model, or if name is that of the importance
+ * matrix, a matrix for it. Returns 0 or -errno with the reason in err. */
 int adapters_check_file(struct model *model, const char *name, struct backing *file,
 			const struct gguf *gguf, struct error *err);
 
-/* The files of an adapter that are no organs. */
+/* Files of an adapter other than organs. */
 enum adapter_file { ADAPTER_GGUF, ADAPTER_SCALE, ADAPTER_ALPHA, ADAPTER_FILES };
 
-/* What a file of that name would be, and how long the adapter's name in it is. False: none of
- * these. */
+/* Parse a file name: its kind, and the length of the adapter's name in it. False: no adapter's
+ * file. */
 bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length);
 
-/* What such a file shows now. */
+/* Attributes and content of such a file. */
 #define ADAPTER_TEXT_MAX 48
 struct adapter_attr {
-	uint32_t number; /* of the file, which is always the same */
+	uint32_t number; /* of the file, constant during the mount */
 	enum adapter_file kind;
 	uint64_t ino;
 	struct timespec mtime;
-	bool set;		     /* by the user, and not as it is by default */
+	bool set;		     /* set by the user, not the default */
 	struct content *link;	     /* ADAPTER_GGUF: to be released */
-	char text[ADAPTER_TEXT_MAX]; /* else */
+	char text[ADAPTER_TEXT_MAX]; /* other kinds: the file's text */
 };
 
-/* A number as the text that is kept and shown. Returns its length. */
+/* Print a number as it is stored and shown. Returns the length of the text. */
 size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX]);
 
-/* The file of that name. False: there is none now. */
+/* Look a file up by name. False: it does not exist now. */
 bool adapters_lookup(struct model *model, const char *file, struct adapter_attr *shown);
 
-/* The first file from *place on, which is set to its place, with its name. False: no more. */
+/* Find the first file from *place on; sets *place to it. False: no more files. */
 bool adapters_next(struct model *model, uint64_t *place, char file[NAME_MAX + 1],
 		   struct adapter_attr *shown);
 
-/* The name of the file with that number. */
+/* Name of the file with that number. */
 void adapters_name(struct model *model, uint32_t number, char file[NAME_MAX + 1]);
 
-/* Is there anything to be listed? */
+/* Is any file listed? */
 bool adapters_any(struct model *model);
 
-/* Do some lead nowhere, so that it is worth while to look again? */
+/* Is any link broken, so that another attempt is worth while? */
 bool adapters_broken(struct model *model);
 
-/* With the commit lock held, as all below. There is an adapter with that name, perhaps without
- * anything in it: what follows cannot fail for it and that kind of file. Returns 0, -ENOSPC or
- * -ENOMEM. */
+/* Make sure that an adapter of that name exists, perhaps an empty one, so that setting this kind of
+ * file cannot fail. The caller holds the commit lock, as for all functions below. Returns 0,
+ * -ENOSPC or -ENOMEM. */
 int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind);
 
-/* The adapter NAME is what link leads to, which becomes the adapters', and so does gguf: what is in
- * the link's file, NULL where that is broken. With link NULL, it is nothing any more, and has no
- * scale of its own either. */
+/* Set the link of adapter NAME, and gguf, the tensors of the link's file (NULL: broken). Takes
+ * ownership of both. link NULL removes the adapter and its scale. */
 void adapters_set_link(struct model *model, const char *name, size_t length, struct content *link,
 		       struct gguf *gguf);
 
-/* Its link, to release. NULL: it has none. */
+/* Link of an adapter, to release. NULL: none. */
 struct content *adapters_link(struct model *model, const char *name, size_t length);
 
-/* One of its settings, with the time at which it was made; value NULL: as if it had not been
- * set. */
+/* Set the scale or alpha of an adapter and the setting's time. value NULL restores the default. */
 void adapters_set_value(struct model *model, const char *name, size_t length,
 			enum adapter_file kind, const float *value, const struct timespec *mtime);
 
-/* Slots show what adapters make of them now. */
+/* Compute anew the contents that slots show with the adapters. */
 void adapters_refresh(struct model *model);
 
-/* Are there halves that were copied in? */
+/* Are there copied halves? */
 bool adapters_has_copied(struct model *model);
 
-/* Their alpha, where it was set, by a user or as a donor says. False: it was not. */
+/* Alpha of the copied pairs. False: neither the user nor a donor has set one. */
 bool adapters_copied_alpha(struct model *model, float *alpha);
 
-/* A donor says that alpha. Is it another one than the last that was noted? */
+/* Note the alpha that a donor states. True: it differs from the one noted before. */
 bool adapters_note_alpha(struct model *model, float alpha);
 
 struct adapter_line {
-	char *name;	  /* of its file in adapters/: "NAME.gguf", or "lora" of copied pairs */
-	float scale;	  /* the product is multiplied by it */
-	uint32_t touched; /* tensors that it changes */
-	uint32_t halves;  /* of copied pairs: of which the other half is missing */
-	uint64_t bytes;	  /* of its tensors */
+	char *name;	  /* "NAME.gguf", its file in adapters/, or "lora" for copied pairs */
+	float scale;	  /* factor of the product */
+	uint32_t touched; /* tensors changed by it */
+	uint32_t halves;  /* copied halves whose other half is missing */
+	uint64_t bytes;	  /* size of its tensors */
 	struct timespec mtime;
-	char *file;   /* where it lies, or leads; NULL: of copied pairs */
-	char *broken; /* NULL, or why it cannot be read */
+	char *file;   /* path of the adapter's file; NULL: copied pairs */
+	char *broken; /* reason why it cannot be read, or NULL */
 };
 
 /* A link or setting that the user made. */
@@ -162,14 +161,14 @@ struct adapter_set {
 	struct adapter_attr shown; /* with a reference to its link */
 };
 
-/* The adapters of a model at one moment, for texts. */
+/* Snapshot of the adapters of a model, for texts. */
 struct adapter_list {
 	uint32_t n, broken, n_set;
-	struct adapter_line *lines; /* in the order in which they are merged */
-	struct adapter_set *set;    /* by the names of adapters */
+	struct adapter_line *lines; /* in the order of merging */
+	struct adapter_set *set;    /* by adapter name */
 };
 
-/* All adapters in force. NULL: out of memory. */
+/* List of all adapters in force. NULL: out of memory. */
 struct adapter_list *adapters_list(struct model *model);
 void adapter_list_free(struct adapter_list *list); /* NULL is fine */
 

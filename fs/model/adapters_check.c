@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters_check.c - see adapters.h: whether an organ can be half of a low-rank pair, and whether a
- * GGUF is an adapter for the model. */
+/* adapters_check.c - see adapters.h: checks that an organ can be half of a low-rank pair, and that
+ * a GGUF is an adapter for the model. */
 #include "fs/base/basis.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/model.h"
@@ -37,12 +37,14 @@ static int check_half(struct model *model, const char *tensor, size_t length, co
 	size_t n;
 
 	if (pair_half(tensor, length, &n) == PAIR_NONE)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "%.100s is no half of a low-rank pair, NAME.lora_a or NAME.lora_b",
-				 tensor);
+		return error_set(
+			err, EINVAL, ERROR_NO_OFFSET,
+			"%.100s is no half of a low-rank pair: it would be named NAME.lora_a or "
+			"NAME.lora_b",
+			tensor);
 	if (!adapters_target(model, tensor, length, &slot))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model has no tensor %.*s that it could change",
+				 "the model has no tensor %.*s for the half to change",
 				 (int)(n < 100 ? n : 100), tensor);
 	target = organ_at(model, slot);
 	return pair_fits(&target, a, b, err);
@@ -141,7 +143,8 @@ static int check_pair(struct model *model, const struct gguf *gguf, const struct
 	return rc;
 }
 
-/* Is it an importance matrix with weights of a tensor of the model, and do its weights fit? */
+/* Check that the file is an importance matrix with weights for a tensor of the model, and that its
+ * weights fit. */
 static int check_importance(const struct model *model, const struct gguf *matrix,
 			    const struct source *source, struct error *err)
 {
@@ -156,26 +159,29 @@ static int check_importance(const struct model *model, const struct gguf *matrix
 		known++;
 		rc = importance_check_tensor(matrix, source, t->name, t->name_length, t->ne, err);
 	}
-	return rc == 0 && !known ? error_set(err, EINVAL, ERROR_NO_OFFSET,
-					     "it has weights of none of the model's tensors")
-				 : rc;
+	return rc == 0 && !known
+		       ? error_set(
+				 err, EINVAL, ERROR_NO_OFFSET,
+				 "the importance matrix has no weights for any tensor of the model")
+		       : rc;
 }
 
-/* Do its metadata say that it is an adapter for the model? */
+/* Check by the metadata that the file is a LoRA adapter for the model. */
 static int check_lora_keys(const struct model *model, const struct gguf *gguf,
 			   const struct source *source, struct error *err)
 {
 	if (!says(gguf, source, "general.type", "adapter") ||
 	    !says(gguf, source, "adapter.type", "lora"))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "its metadata says that it is no LoRA adapter");
+				 "its metadata describes no LoRA adapter");
 	return same_architecture(model, gguf, source)
 		       ? 0
 		       : error_set(err, EINVAL, ERROR_NO_OFFSET,
-				   "it is for a model of another architecture");
+				   "it was made for another architecture");
 }
 
-/* Is it a control vector with a direction for a tensor of the model, and do its directions fit? */
+/* Check that the file is a control vector with a direction for a tensor of the model, and that its
+ * directions fit. */
 static int check_vector(const struct model *model, const struct gguf *vector,
 			const struct source *source, struct error *err)
 {
@@ -183,7 +189,7 @@ static int check_vector(const struct model *model, const struct gguf *vector,
 	int rc = says(vector, source, "general.architecture", "controlvector")
 			 ? 0
 			 : error_set(err, EINVAL, ERROR_NO_OFFSET,
-				     "its metadata says that it is no control vector");
+				     "its metadata describes no control vector");
 
 	if (rc == 0)
 		rc = control_vector_check(vector, source, err);
@@ -198,17 +204,18 @@ static int check_vector(const struct model *model, const struct gguf *vector,
 		known++;
 		rc = control_vector_fits(direction, &organ, by_row, err);
 	}
-	return rc == 0 && !known ? error_set(err, EINVAL, ERROR_NO_OFFSET,
-					     "it has directions for none of the model's blocks")
-				 : rc;
+	return rc == 0 && !known
+		       ? error_set(err, EINVAL, ERROR_NO_OFFSET,
+				   "the control vector has no direction for any block of the model")
+		       : rc;
 }
 
-/* Is the file an adapter whose pairs fit tensors of the model? */
+/* Check that all tensors of the file are pairs that fit tensors of the model. */
 static int check_pairs(struct model *model, const struct gguf *gguf, struct error *err)
 {
 	int rc = gguf->n_tensors
 			 ? 0
-			 : error_set(err, EINVAL, ERROR_NO_OFFSET, "there are no tensors in it");
+			 : error_set(err, EINVAL, ERROR_NO_OFFSET, "the adapter has no tensors");
 
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_tensors; i++)
 		rc = check_pair(model, gguf, &gguf->tensors[i], err);
@@ -226,7 +233,7 @@ int adapters_check_file(struct model *model, const char *name, struct backing *f
 		return check_importance(model, gguf, &source, err);
 	if (!adapters_apply(model))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model is an adapter itself, or shards of it are missing");
+				 "the model is itself an adapter, or lacks shards");
 	if (!is_vector && check_lora_keys(model, gguf, &source, err) < 0)
 		return -EINVAL;
 	rc = basis_same(model->gguf, &base, gguf, &source);
@@ -234,7 +241,7 @@ int adapters_check_file(struct model *model, const char *name, struct backing *f
 		return error_set(err, -rc, ERROR_NO_OFFSET, "its metadata cannot be read");
 	if (rc == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "the model's weights are stored in another basis (*.hadamard.*) "
-				 "than it is for");
+				 "it was made for weights in another basis (*.hadamard.*) than the "
+				 "model's");
 	return is_vector ? check_vector(model, gguf, &source, err) : check_pairs(model, gguf, err);
 }

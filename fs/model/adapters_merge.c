@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adapters_merge.c - see adapters.h: what the slots of a model show with its adapters, and in the
- * types that a user chose. */
+/* adapters_merge.c - see adapters.h: the contents that slots show with adapters, and in the types
+ * that the user chose. */
 #include "fs/base/donor.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
@@ -21,18 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a slot is to show, as far as it is known. */
+/* Content that a slot will show, being computed. */
 struct adapter_plan {
 	struct model *model;
-	/* What a slot is about to hold, which no reader sees yet; NULL: none is. */
+	/* A half that is about to be put into its slot, invisible to readers yet; NULL: none. */
 	const struct slot_content *about;
 	uint32_t slot;
 	struct content *own;
-	struct organ organ;  /* what it is to show */
-	struct organ target; /* what it holds, under the slot's name */
+	struct organ organ;  /* to be shown */
+	struct organ target; /* the own content's, under the slot's name */
 	struct timespec mtime;
 	struct lora_merge merge;
-	struct error err; /* why it cannot be merged */
+	struct error err; /* reason why the merge fails */
 };
 
 static void note_time(struct adapter_plan *planning, const struct timespec *mtime)
@@ -48,7 +48,6 @@ float adapter_entry_scale(const struct adapter_entry *entry)
 	return scale->set ? scale->value : 1.0f;
 }
 
-/* A slot by the name of its tensor. */
 static bool find_slot(struct model *model, const char *name, size_t length, uint32_t *slot)
 {
 	const struct gguf_tensor *tensor = gguf_tensor(model->gguf, name, length);
@@ -76,7 +75,6 @@ static char *half_name(const char *tensor, size_t length, enum pair_half half)
 	return name;
 }
 
-/* The slot of a half that was copied in, whatever it holds. */
 static bool find_half(struct model *model, const char *tensor, size_t length, enum pair_half half,
 		      uint32_t *slot)
 {
@@ -130,7 +128,7 @@ static void add_pair(struct adapter_plan *planning, const struct adapter_entry *
 	merge->pairs[merge->n++] = *pair;
 }
 
-/* The pair of an adapter's file. */
+/* Add the pair in an adapter's file, if it has one for the tensor. */
 static void add_linked(struct adapter_plan *planning, const struct adapter_entry *entry)
 {
 	const struct organ *organ = &planning->target;
@@ -157,7 +155,7 @@ static void add_linked(struct adapter_plan *planning, const struct adapter_entry
 	add_pair(planning, entry, entry->alpha, &organs[0], &organs[1], &pair);
 }
 
-/* The direction that a control vector takes out of the tensor. */
+/* Add the direction that a control vector removes from the tensor. */
 static void add_direction(struct adapter_plan *planning, const struct adapter_entry *entry)
 {
 	const struct organ *organ = &planning->target;
@@ -177,8 +175,8 @@ static void add_direction(struct adapter_plan *planning, const struct adapter_en
 	merge->pairs[merge->n++] = pair;
 }
 
-/* What a half holds, or is about to. Of what leads to something that is itself made when it is
- * read, nothing is made. NULL: nothing that can be used. */
+/* Content of a copied half, held or about to be. NULL: none, or it is unusable: broken, or a link
+ * to a file that is itself computed at each read. */
 static struct content *half_content(const struct adapter_plan *planning, enum pair_half half)
 {
 	const struct organ *organ = &planning->target;
@@ -199,7 +197,6 @@ static struct content *half_content(const struct adapter_plan *planning, enum pa
 	return NULL;
 }
 
-/* The pair that was copied in. */
 static void add_copied(struct adapter_plan *planning, struct adapter_entry *entry)
 {
 	struct content *a = half_content(planning, PAIR_A), *b = half_content(planning, PAIR_B);
@@ -216,8 +213,8 @@ static void add_copied(struct adapter_plan *planning, struct adapter_entry *entr
 			 &pair);
 		if (!alpha->set && !planning->model->adapters->alpha_reported)
 			log_add(planning->model->log,
-				"adapters: pairs are merged with the scale alone, for no "
-				"adapters/" ADAPTERS_COPIED ".alpha says what their alpha is");
+				"adapters: copied pairs: no alpha is known; merged with the scale "
+				"alone. Write it to adapters/" ADAPTERS_COPIED ".alpha");
 		planning->model->adapters->alpha_reported |= !alpha->set;
 	}
 	content_unref(a);
@@ -234,8 +231,8 @@ static void set_donor(const struct adapter_plan *planning, struct content *conte
 								organ->name_length));
 }
 
-/* The type that the slot is to show: as the user chose for it; with -o type=keep a graft's is the
- * base's; else what adapters make of it is of the type that -o merged= says. */
+/* Type that the slot shows: the user's choice for the slot; with -o type=keep the base's for a
+ * graft; else for results of adapters the type of -o merged=. */
 static uint32_t type_of(const struct adapter_plan *planning, const struct slot_type *chosen)
 {
 	const struct model *model = planning->model;
@@ -253,8 +250,8 @@ static uint32_t type_of(const struct adapter_plan *planning, const struct slot_t
 	return merge->n ? encode_type(merge->w.type, merge->ne[0], model->merged) : merge->w.type;
 }
 
-/* The weights that the encoder uses, if the matrix in force has any of the slot's tensor. The merge
- * has no reference: the commit lock is held. */
+/* Set the encoder's weights, if the matrix in force has any for the tensor. The commit lock keeps
+ * the matrix alive: the merge takes no reference. */
 static void set_importance(struct adapter_plan *planning)
 {
 	planning->merge.importance = importance_matrix_for(planning->model->adapters->importance,
@@ -263,7 +260,7 @@ static void set_importance(struct adapter_plan *planning)
 	planning->merge.name_length = planning->target.name_length;
 }
 
-/* A content for what was planned; broken where it cannot be. NULL: out of memory. */
+/* Make the planned content; it is broken if the merge is impossible. NULL: out of memory. */
 static struct content *make_content(struct adapter_plan *planning)
 {
 	struct model *model = planning->model;
@@ -293,7 +290,7 @@ static struct content *make_content(struct adapter_plan *planning)
 	return content;
 }
 
-/* What the slot holds, to begin with. False: there is nothing to be merged into. */
+/* Set the plan to the slot's own content. False: nothing can be merged into it. */
 static bool begin(struct adapter_plan *planning)
 {
 	struct model *model = planning->model;
@@ -316,7 +313,8 @@ static bool begin(struct adapter_plan *planning)
 	return true;
 }
 
-/* What a slot that holds own is to show, to release: NULL that, *same what it shows now. */
+/* Content that a slot holding own will show, to release. NULL: own itself, or with *same the
+ * content that it shows now. */
 static struct content *plan(struct model *model, uint32_t slot, struct content *own,
 			    const struct slot_content *about, bool *same)
 {
@@ -351,10 +349,11 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	if (!*same)
 		next = make_content(&planning);
 	if (!*same && !next)
-		log_add(model->log, "adapters: %.*s is not merged: out of memory",
+		log_add(model->log,
+			"adapters: %.*s: not merged: out of memory; its own content is shown",
 			(int)planning.target.name_length, planning.target.name);
 	else if (next && next->broken)
-		log_add(model->log, "adapters: %.*s cannot be merged: %s",
+		log_add(model->log, "adapters: %.*s: cannot merge: %s",
 			(int)planning.target.name_length, planning.target.name, next->broken);
 	content_unref(now);
 	return next;
@@ -390,11 +389,13 @@ void adapters_refresh(struct model *model)
 	size_t changed = 0;
 
 	if (merge_force_weigh(model) < 0)
-		log_add(model->log, ".merge: some tensors are encoded with the weights of before: "
-				    "out of memory");
+		log_add(model->log,
+			".merge: out of memory: some tensors keep the encoding with the "
+			"previous importance matrix");
 	if (!showings) {
-		log_add(model->log, "adapters: what changed takes effect with the next change: "
-				    "out of memory");
+		log_add(model->log,
+			"adapters: out of memory: the change takes effect with the next "
+			"change of an adapter");
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {

@@ -60,8 +60,8 @@ uint32_t block_count_of_base(const struct model *model)
 	return count;
 }
 
-/* As the tensor's name would have it: the short form of a name does not tell a '.' from a '_', for
- * example in "nextn.eh_proj.weight" or "attn_q.bias". */
+/* Class derived from the tensor's name. The short form of a name does not tell a '.' from a '_',
+ * for example in "nextn.eh_proj.weight" or "attn_q.bias". */
 static enum organ_class class_by_name(const char *stem, size_t length)
 {
 	char tensor[NAME_MAX + 32];
@@ -80,7 +80,7 @@ static enum organ_class class_by_name(const char *stem, size_t length)
 	return anatomy_class(tensor, all);
 }
 
-/* The class of NAME in that block, or else in any. */
+/* Class of NAME in that block, else in any block, else derived from the name. */
 static enum organ_class class_of(const struct model *model, uint32_t block, const char *stem,
 				 size_t length)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* inode.h - inode numbers. What a base holds has numbers that say what it is, the same at every
- * mount, and needs no memory; a file made later gets a new number each time.
+/* inode.h - inode numbers. A file of the base has a number computed from its kind and index, equal
+ * at every mount, and needs no memory; a file made later gets a new number each time.
  *
  *	1			the root of the mount
- *	m << 44 | kind << 40 | index	what the base of model number m has (enum inode_kind)
+ *	m << 44 | kind << 40 | index	files of the base of model number m (enum inode_kind)
  *	1 << 62 | m << 44 | n	grafts, generated files, files being written; with n below
  *				INODE_FIRST generated files of a model that has no graft yet
  *	3 << 61 | m << 44 | n	the θ file of the graft with that n
@@ -19,22 +19,22 @@
 
 #define INODE_FIRST ((uint64_t)64)
 
-/* Turns the number of a graft into that of its θ file. */
+/* Bit that turns a graft's number into that of its θ file. */
 #define INODE_OF_THETA ((uint64_t)1 << 61)
 
-/* So many models there can be in one mount; one number more is the mount's own. */
+/* Maximal number of models in one mount; the next number is the mount's own. */
 #define INODE_MODELS 65535u
 
 enum inode_kind {
-	INODE_MODEL = 1,      /* the directory of a model, where there are several */
-	INODE_CLASS = 2,      /* index: enum organ_class */
-	INODE_ORGAN = 3,      /* index: tensor; an organ as the base has it */
-	INODE_THETA = 4,      /* index: tensor; the θ file of such an organ */
-	INODE_BASE = 5,	      /* the directory .base; by index others, as INODE_DIFFS: .diff */
+	INODE_MODEL = 1, /* the directory of a model, if there are several */
+	INODE_CLASS = 2, /* index: enum organ_class */
+	INODE_ORGAN = 3, /* index: tensor; an organ of the base */
+	INODE_THETA = 4, /* index: tensor; the θ file of an organ of the base */
+	INODE_BASE = 5,	 /* the directory .base; index INODE_DIFFS: .diff, INODE_BLOCKS: blocks */
 	INODE_BASE_CLASS = 6, /* index: enum organ_class; in .base */
 	INODE_BASE_ORGAN = 7, /* index: tensor; in .base; INODE_BASE_THETA | tensor: its θ file */
 	INODE_METADATA = 8,   /* the directory metadata */
-	INODE_KEY = 9,	      /* index: key; as the base has it */
+	INODE_KEY = 9,	      /* index: key of the base */
 	INODE_BASE_METADATA = 10,
 	INODE_BASE_KEY = 11, /* index: key; in .base */
 	INODE_VIEWS = 12,    /* the directory .views; index INODE_SHARDS: .views/shards */
@@ -50,15 +50,16 @@ enum inode_kind {
 #define INODE_BLOCKS ((uint64_t)2)
 #define INODE_SHARDS ((uint64_t)1)
 
-/* With the number of a block, and shifted one more than that of a directory of its own in it. */
+/* Flag of a block directory; the low bits are the block's number, shifted above them is one more
+ * than the number of a directory within it. */
 #define INODE_BLOCK	   ((uint64_t)1 << 39)
 #define INODE_BLOCK_SHIFT  19
 #define INODE_BLOCK_NUMBER ((1u << INODE_BLOCK_SHIFT) - 2) /* the highest */
 
-/* In place of an expert: the file that says in what order they are. */
+/* In place of an expert's number: the file with the order of the experts. */
 #define INODE_ORDER 0xffffu
 
-/* Of a tensor with a higher number experts are not shown. */
+/* Tensors with a number from here on show no experts. */
 #define INODE_EXPERT_TENSORS ((uint32_t)1 << 24)
 
 static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t index)
@@ -66,22 +67,22 @@ static inline uint64_t inode_of(uint32_t model, enum inode_kind kind, uint64_t i
 	return (uint64_t)model << 44 | (uint64_t)kind << 40 | index;
 }
 
-/* Directories keep their numbers when another model takes the place. */
+/* Directories keep their numbers when another model takes the place of the first. */
 static inline uint64_t inode_of_directory(const struct model *model, enum inode_kind kind,
 					  uint64_t index)
 {
 	return inode_of(model->first->number, kind, index);
 }
 
-/* The directory of a block; inner: one more than the number that is the name of a directory in it,
- * 0: the directory itself. */
+/* Directory of a block. inner: 0 for the directory itself, else one more than the number that names
+ * a directory within it. */
 static inline uint64_t inode_of_block(const struct model *model, uint32_t block, uint32_t inner)
 {
 	return inode_of_directory(model, INODE_BASE,
 				  INODE_BLOCK | (uint64_t)inner << INODE_BLOCK_SHIFT | block);
 }
 
-/* The directory of a form, and those of the classes in it. */
+/* Directory of a form; below: the class directories within it. */
 static inline uint64_t inode_of_view_dir(const struct model *model, uint32_t form)
 {
 	return inode_of_directory(model, INODE_VIEW_DIR, (uint64_t)form << 8);
@@ -104,7 +105,7 @@ static inline uint64_t inode_of_expert(const struct model *model, uint32_t tenso
 	return inode_of(model->number, INODE_EXPERT, (uint64_t)tensor << 16 | expert);
 }
 
-/* 0: it is none of the base's. */
+/* enum inode_kind; 0: no file of the base. */
 static inline unsigned inode_kind(uint64_t ino)
 {
 	return ino < INODE_NEW ? (unsigned)(ino >> 40 & 15) : 0;
@@ -125,7 +126,7 @@ static inline uint64_t inode_new(struct model *model)
 	return INODE_NEW | (uint64_t)model->number << 44 | atomic_fetch_add(&model->next_ino, 1);
 }
 
-/* The numbers of the files made from a graft, always the same ones: the first of n. */
+/* First of n constant numbers for files generated from a graft. */
 static inline uint64_t inode_of_generated(struct model *model, struct content *content, uint32_t n)
 {
 	uint64_t first = atomic_load(&content->made), none = 0;

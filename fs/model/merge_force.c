@@ -21,11 +21,10 @@ struct merge_ready {
 	size_t n;
 };
 
-/* What is being prepared. */
 struct merge_preparation {
 	struct model *model;
 	struct merge_ready *ready;
-	struct slot_content *of_slots; /* by slot, room of them; content NULL: nothing beneath */
+	struct slot_content *of_slots; /* by slot, room entries; content NULL: none beneath */
 	size_t room;
 	struct error *err;
 };
@@ -86,14 +85,13 @@ void merge_ready_free(struct merge_ready *ready)
 	free(ready);
 }
 
-/* Does the slot of that NAME have a tensor of another name? */
 static bool is_others(const struct model *model, uint32_t slot, const char *tensor, size_t length)
 {
 	return model->places[slot].tensor_length != length ||
 	       memcmp(model->places[slot].tensor, tensor, length) != 0;
 }
 
-/* The slot of a tensor that the base has not, which is added if there is none. */
+/* Find the slot of a tensor that the base lacks; add it if needed. */
 static int find_slot(struct merge_preparation *preparing, const char *tensor, uint32_t length,
 		     uint32_t *slot)
 {
@@ -112,7 +110,7 @@ static int find_slot(struct merge_preparation *preparing, const char *tensor, ui
 	}
 	if (found && is_others(model, *slot, tensor, length))
 		return error_set(preparing->err, EINVAL, ERROR_NO_OFFSET,
-				 "\"%.100s\" is the name of another tensor's file here", name);
+				 "\"%.100s\" is already the file name of another tensor", name);
 	if (found)
 		return 0;
 	nothing = content_new_blend_whiteout();
@@ -121,11 +119,12 @@ static int find_slot(struct merge_preparation *preparing, const char *tensor, ui
 		model_find_slot(model, klass, name, strlen(name), slot);
 	if (rc == -ENOSPC)
 		return error_set(preparing->err, ENOSPC, ERROR_NO_OFFSET,
-				 "the result would have more tensors than a model here can have");
+				 "the result would have more tensors than a model can hold");
 	return rc < 0 ? error_errno(preparing->err, ENOMEM) : 0;
 }
 
-/* Of that slot is known what lies beneath: content, which is used up; NULL: out of memory. */
+/* Set the content beneath a slot in the preparation; uses up content. content NULL: out of
+ * memory. */
 static int set(struct merge_preparation *preparing, uint32_t slot, struct content *content)
 {
 	struct slot_content *more = preparing->of_slots;
@@ -149,7 +148,7 @@ static int set(struct merge_preparation *preparing, uint32_t slot, struct conten
 	return 0;
 }
 
-/* The puts of all slots of which something is or was known. */
+/* Collect the contents of all slots that this merge or the one before affects. */
 static int collect(struct merge_preparation *preparing)
 {
 	struct model *model = preparing->model;
@@ -185,7 +184,7 @@ static struct merge_ready *begin(struct merge_preparation *preparing, struct mod
 	return preparing->ready;
 }
 
-/* rc is that of the preparation. */
+/* Finish the preparation, whose result so far is rc. */
 static struct merge_ready *end(struct merge_preparation *preparing, int rc)
 {
 	if (rc == 0)
@@ -206,7 +205,7 @@ struct merge_ready *merge_ready_new_none(struct model *model, struct error *err)
 	return begin(&preparing, model, err) ? end(&preparing, 0) : NULL;
 }
 
-/* With the texts and the n models of a request, each written and at a path, which are copied. */
+/* New state with the request's text and room for n models. */
 static struct merge_state *state_new(const struct merge_request_state *request, size_t n)
 {
 	struct merge_state *state = calloc(1, sizeof(*state));
@@ -241,7 +240,7 @@ static bool add_model(struct merge_state *state, const char *written, const char
 	return model->written && model->path;
 }
 
-/* The axes of a tensor: as the form's has them, else as many as there are. */
+/* Number of axes of a tensor: the form's if it has the tensor, else without trailing axes of 1. */
 static uint32_t axes_of(const struct model *model, const struct merge_plan_tensor *tensor)
 {
 	uint32_t dims = GGML_AXES;
@@ -253,7 +252,6 @@ static uint32_t axes_of(const struct model *model, const struct merge_plan_tenso
 	return dims;
 }
 
-/* Has the base a tensor of that name, of another type? */
 static bool is_converted(const struct model *model, const struct organ *organ)
 {
 	const struct gguf_tensor *tensor =
@@ -273,7 +271,8 @@ static void count(const struct model *model, struct merge_state *state,
 		state->bytes += noted->organ.data_size;
 }
 
-/* The organ made of rows, with the weights that the matrix, which may be NULL, has of it. */
+/* New content computed from rows, encoded with the weights that importance, which may be NULL, has
+ * for the organ. */
 static struct content *make_rows(struct model *model, const struct merge_tensor *of,
 				 const struct organ *organ, struct importance_matrix *importance)
 {
@@ -311,7 +310,7 @@ static struct content *make_content(struct merge_preparation *preparing,
 	return content;
 }
 
-/* What the plan has for a tensor, which is noted too. */
+/* Add the plan's result for a tensor to the preparation and to the note. */
 static int add_planned(struct merge_preparation *preparing, const struct merge_plan_tensor *tensor,
 		       struct merge_note *note)
 {
@@ -370,7 +369,8 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	struct merge_state *state = state_new(request, plan->n_models);
 	bool well = state;
 
-	/* The base may be elsewhere when the next mount takes the layer up. */
+	/* The base's path is not kept: the base may have moved when the next mount takes the layer
+	 * up. */
 	for (size_t i = 0; well && i < plan->n_models; i++)
 		well = add_model(state, plan->models[i].written,
 				 plan->models[i].is_form ? "" : plan->models[i].path,
@@ -387,7 +387,7 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	return NULL;
 }
 
-/* What is kept open of the models. */
+/* Move the open models from the plan into the state. */
 static void take_models(struct merge_state *state, struct merge_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_models; i++) {
@@ -416,7 +416,7 @@ struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan
 	return ready;
 }
 
-/* A broken content of that organ. NULL: out of memory. */
+/* New broken content of that organ. NULL: out of memory. */
 static struct content *make_broken(struct merge_preparation *preparing, const struct organ *organ,
 				   const char *why)
 {
@@ -468,7 +468,7 @@ static int add_note(struct merge_preparation *preparing, struct merge_note *note
 	return rc;
 }
 
-/* By its name; "" where the configuration cannot be read. */
+/* Name of the note's method; "" if the configuration cannot be read. */
 static const char *method_of(const struct merge_note *note)
 {
 	struct merge_config config;
@@ -517,20 +517,20 @@ void merge_force_publish(struct model *model, struct merge_ready *ready)
 {
 	struct merge_state *before;
 
-	/* Before the generation moves: what a thread makes meanwhile of the new one, for the
-	 * generation that was, is made again. */
+	/* Replace the state before the generation increments: a thread that caches a result of the
+	 * new state under the old generation then computes it again. */
 	pthread_mutex_lock(&model->names);
 	before = model->merge;
 	model->merge = ready->state;
 	pthread_mutex_unlock(&model->names);
 	slots_set_beneath(model->slots, ready->puts, ready->n);
-	/* The contents are the slots' now, and those that were there are released. */
+	/* The slots own the new contents and have released the old ones. */
 	ready->n = 0;
 	ready->state = before;
 	merge_ready_free(ready);
 }
 
-/* Would the tensor have other weights now? */
+/* Would the tensor be encoded with other weights now? */
 static bool is_outweighed(const struct content *content, struct importance_matrix *importance)
 {
 	return content && content->kind == CONTENT_BLEND && content->tensor &&

@@ -42,7 +42,7 @@ static int name_files(struct model *model)
 	return rc;
 }
 
-/* The slot's name is found from now on. */
+/* Enter the slot's name into its class. */
 static int enter(struct model *model, uint32_t i)
 {
 	const struct organ_place *place = &model->places[i];
@@ -88,7 +88,7 @@ static int sort_into_classes(struct model *model)
 
 static int arrange(struct model *model, struct error *err)
 {
-	/* Pages of places that are never added are never touched. */
+	/* calloc() leaves the pages of unused places untouched. */
 	model->places =
 		calloc((size_t)model->gguf->n_tensors + MODEL_ADDED_MAX, sizeof(*model->places));
 	model->arena = arena_new();
@@ -106,7 +106,7 @@ static int arrange(struct model *model, struct error *err)
 	}
 }
 
-/* $XDG_STATE_HOME/organfs, which is ~/.local/state/organfs where nothing else is said. */
+/* $XDG_STATE_HOME/organfs, by default ~/.local/state/organfs. */
 static char *state_directory(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -154,7 +154,7 @@ static int open_layer(struct model *model, const struct model_options *options,
 	return rc;
 }
 
-/* The base at path, or that of a model whose place is to be taken. */
+/* Open the base at path, or with the shards of a model that takes another's place. */
 static int open_base(struct model *model, const struct model_options *options, const char *path,
 		     const struct model_params *site, struct error *err)
 {
@@ -184,7 +184,7 @@ static int name_model(struct model *model, const char *path, const struct model_
 	return model->name && model->directory ? 0 : -ENOMEM;
 }
 
-/* The log names the first of the base's tensors that are short. */
+/* Log the number of short tensors of the base and the first of them. */
 static void report_short(const struct model *model)
 {
 	const struct gguf *gguf = model->gguf;
@@ -207,14 +207,15 @@ static void report_short(const struct model *model)
 		organ_short_text(&organ, text));
 }
 
-/* Until it has all its shards, it cannot be told which layers are the base's. */
+/* Without all shards, the base has no fingerprint by which to find its layers. */
 static int find_layer(struct model *model, const struct model_options *options,
 		      struct model_params *site, struct error *err)
 {
 	if (model->whole)
 		return open_layer(model, options, site, err);
 	if (!options->read_only && !site->old)
-		log_add(site->log, "%s: nothing can be grafted before all its shards are there",
+		log_add(site->log,
+			"%s: shards are missing: nothing can be grafted until all are there",
 			model->name);
 	return 0;
 }
@@ -309,7 +310,7 @@ void model_close(struct model *model)
 	slots_free(model->slots);
 	adapters_free(model->adapters);
 	merge_state_unref(model->merge);
-	/* After all whose bytes lie in it. */
+	/* The layer is closed after all contents whose bytes are in it. */
 	layer_close(model->layer);
 	metadata_free(model->metadata);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
@@ -344,7 +345,7 @@ struct timespec model_time(struct model *model)
 	struct timespec time = backing_stat(model->base)->st_mtim;
 	uint32_t seconds = (uint32_t)atomic_load(&model->seconds);
 
-	/* Two that ask at once get the same answer. */
+	/* Two threads at once compute the same value. */
 	if (!seconds) {
 		seconds = fingerprint_seconds(model->base, model->gguf);
 		atomic_store(&model->seconds, seconds);
@@ -383,9 +384,9 @@ static struct timespec directory_time(struct model *model, unsigned directory)
 	return time.tv_sec || time.tv_nsec ? time : backing_stat(model->base)->st_mtim;
 }
 
-/* The time is read under the lock: a change whose thread comes to the lock first is in it, and one
- * whose thread comes later finds what was sent. Of several answers that were sent the kernel may
- * have taken any. */
+/* The time is read under the lock: a change whose thread takes the lock first is included, a later
+ * one finds the time noted as sent. If several times were sent, the kernel may have cached any of
+ * them. */
 struct timespec model_send_directory_time(struct model *model, unsigned directory)
 {
 	struct model *first = model->first;
@@ -402,7 +403,7 @@ struct timespec model_send_directory_time(struct model *model, unsigned director
 	return time;
 }
 
-/* With sent_lock held. */
+/* The caller holds sent_lock. */
 static bool may_be_kept(struct model *model, unsigned directory)
 {
 	const struct sent_times *sent = &model->first->sent[directory];
@@ -495,7 +496,7 @@ uint32_t model_class_count(struct model *model, enum organ_class klass)
 	return n;
 }
 
-/* With the names locked. */
+/* The caller holds the lock of names. */
 static int add_slot(struct model *model, const struct organ_place *place, struct content *content)
 {
 	struct slots *slots = model->slots;
@@ -512,8 +513,8 @@ static int add_slot(struct model *model, const struct organ_place *place, struct
 	model->places[i].tensor = arena_copy(model->arena, place->tensor, place->tensor_length);
 	if (!model->places[i].name || !model->places[i].tensor)
 		return -ENOMEM;
-	/* No thread knows the slot's number before its name is entered; only here are slots
-	 * added. */
+	/* No thread knows the slot's number before its name is entered, and slots are added only
+	 * here. */
 	rc = slots_add(slots, content_ref(content), &i);
 	return rc < 0 ? rc : enter(model, i);
 }
@@ -552,7 +553,8 @@ uint64_t model_generation(struct model *model)
 
 int model_snapshot(struct model *model, struct snapshot *snapshot)
 {
-	/* What changes from here on may be in it, and has a later generation. */
+	/* Read the generation first: a change from here on may be in the snapshot, and has a later
+	 * generation. */
 	const uint64_t generation = slots_generation(model->slots);
 	struct metadata_edits *edits = metadata_edits_get(model->metadata);
 	struct adapter_list *adapters = adapters_list(model);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* organ_file.h - what the slots of a model hold, as organ files. */
+/* organ_file.h - organ files of slots. In all functions content is the slot's, or NULL for the
+ * base's. */
 #ifndef FS_MODEL_ORGAN_FILE_H
 #define FS_MODEL_ORGAN_FILE_H
 
@@ -8,24 +9,21 @@
 struct content;
 struct model;
 
-/* What a slot holds: the base's for content NULL, else that graft, which is not nothing. */
+/* Location of the organ: file and offset of its data. content must not be a whiteout. */
 struct organ_location organ_file_locate(const struct model *model, uint32_t tensor,
 					const struct content *content);
 
-/* The organ file of a slot: the base's for content NULL, else that of the graft, which is not
- * nothing. NULL: no memory. */
+/* View of the organ file. content must not be a whiteout. NULL: out of memory. */
 struct view *organ_file_view(struct model *model, uint32_t tensor, const struct content *content);
 
-/* Its size in bytes, without making it. */
+/* Size of the organ file in bytes. */
 uint64_t organ_file_size(const struct model *model, uint32_t tensor, const struct content *content);
 
-/* How many experts are in what a slot holds, whatever name that has itself: the base's for content
- * NULL, else that graft. */
+/* Number of experts in the content, by the slot's name; 0 for a whiteout. */
 uint32_t organ_file_experts(const struct model *model, uint32_t tensor,
 			    const struct content *content);
 
-/* Does the content of a slot, the base's for NULL, exist in that form with the importance matrix
- * that is in force? */
+/* Does the content exist in that form, with the importance matrix in force? */
 bool organ_file_has_view(const struct model *model, uint32_t tensor, const struct content *content,
 			 enum organ_view form);
 

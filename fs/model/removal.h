@@ -16,21 +16,21 @@ struct model;
 
 struct removal {
 	uint32_t slot;
-	pid_t process;		 /* that removed it */
-	struct content *content; /* of the slot before; NULL: the base's */
-	struct content *nothing; /* of the slot since */
+	pid_t process;		 /* process that removed it */
+	struct content *content; /* own content before; NULL: the base's */
+	struct content *nothing; /* whiteout since */
 };
 
-/* A removal, with references to both contents. NULL: out of memory. */
+/* New removal with references to both contents. NULL: out of memory. */
 struct removal *removal_new(uint32_t slot, pid_t process, struct content *content,
 			    struct content *nothing);
 void removal_free(struct removal *removal); /* NULL is fine */
 
-/* Any thread may call these, with or without a lock of the model. The removal, which may be NULL,
- * becomes the model's in place of the one before. */
+/* Replace the model's last removal, which is freed, by removal, which may be NULL and becomes the
+ * model's. Any thread may call this function and the next, with or without a lock of the model. */
 void removal_keep(struct model *model, struct removal *removal);
 
-/* The model's removal, which becomes the caller's. NULL: there is none. */
+/* Take the model's removal, which becomes the caller's. NULL: none. */
 struct removal *removal_take(struct model *model);
 
 #endif

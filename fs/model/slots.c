@@ -16,17 +16,17 @@
 #include <string.h>
 
 struct slots {
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	_Atomic uint64_t generation;
-	_Atomic uint32_t n, links; /* these three may be read without it */
+	_Atomic uint32_t n, links; /* these and generation may be read without the lock */
 	uint32_t base, grafts;
 	size_t room;
-	struct content **now;	  /* what they hold */
-	struct content **merged;  /* what they show instead; NULL: nothing else */
-	struct content **beneath; /* what they hold without a graft */
+	struct content **now;	  /* own contents */
+	struct content **merged;  /* contents shown instead, or NULL */
+	struct content **beneath; /* contents without a graft */
 	struct slot_type *types;
 	slots_listener *follower;
-	void *context; /* of the follower */
+	void *context; /* argument of follower */
 };
 
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
@@ -53,14 +53,14 @@ struct content *content_new(uint64_t ino, const struct organ *organ, struct back
 	return content;
 }
 
-/* Lies the organ in a GGUF, and not in an organ file? There the data begin later than after an
- * organ's header, which holds less. A link that is broken is taken to lead to an organ file. */
+/* Is the organ in a GGUF, not in an organ file? Its data then begin behind the end of an organ
+ * header. A broken link counts as one to an organ file. */
 static bool is_of_gguf(enum content_kind kind, const struct organ *organ, uint64_t offset)
 {
 	return kind == CONTENT_REFERENCE || offset > organ->header_size;
 }
 
-/* A content of data in a file that is not the layer's. */
+/* New content whose data is in a file outside the layer. */
 static struct content *content_new_external(enum content_kind kind, uint64_t ino,
 					    const struct organ *organ, struct backing *file,
 					    uint64_t offset)
@@ -82,10 +82,10 @@ static struct content *content_new_external(enum content_kind kind, uint64_t ino
 	content->organ.name = name;
 	content->file = backing_ref(file);
 	content->offset = offset;
-	/* Without a name it only says where something leads. */
+	/* A link to an adapter has no tensor's name; its file is no donor. */
 	if (organ->name_length)
 		backing_announce(file, FILE_USE_DONOR);
-	/* Without memory it is a content of which this is not known. */
+	/* If out of memory, the donor stays unknown. */
 	content->donor =
 		donor_from_backing(file, is_of_gguf(kind, organ, offset) ? organ->name : NULL,
 				   organ->name_length);
@@ -273,13 +273,12 @@ void slots_free(struct slots *slots)
 	free(slots);
 }
 
-/* What slot i shows. */
 static struct content *shown(const struct slots *slots, uint32_t i)
 {
 	return slots->merged[i] ? slots->merged[i] : slots->now[i];
 }
 
-/* Is what the slot shows other than in the base? */
+/* Does the slot show anything but the base's content? */
 static bool is_graft(const struct slots *slots, uint32_t i)
 {
 	const struct content *content = shown(slots, i);
@@ -287,7 +286,7 @@ static bool is_graft(const struct slots *slots, uint32_t i)
 	return i < slots->base ? content != NULL : !content_is_whiteout(content);
 }
 
-/* A reference, of NULL too. */
+/* Like content_ref(), also for NULL. */
 static struct content *hold(struct content *content)
 {
 	return content ? content_ref(content) : NULL;
@@ -329,8 +328,8 @@ void slots_set_listener(struct slots *slots, slots_listener *follower, void *con
 	slots->context = context;
 }
 
-/* With the lock held: put content in one of the two places of slot i. What was there may be
- * released without the lock. */
+/* Put content into one of the places of slot i, with the lock held. Returns the content before, to
+ * be released without the lock. */
 static struct content *exchange(struct slots *slots, struct content **place, uint32_t i,
 				struct content *content)
 {
@@ -342,7 +341,7 @@ static struct content *exchange(struct slots *slots, struct content **place, uin
 	return before;
 }
 
-/* With the lock held. What was shown is in showings then. */
+/* Show the contents in showings, with the lock held. Afterwards showings has those shown before. */
 static void show(struct slots *slots, struct slot_content *showings, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
@@ -350,15 +349,15 @@ static void show(struct slots *slots, struct slot_content *showings, size_t n)
 			exchange(slots, slots->merged, showings[k].slot, showings[k].content);
 }
 
-/* Without it: files may be closed. */
+/* Call without the lock: the release may close files. */
 static void release_shown(const struct slot_content *showings, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
 		content_unref(showings[k].content);
 }
 
-/* With the lock held. Of a slot that was added, and emptied again, nothing is known but what a
- * merge has there. */
+/* The caller holds the lock. A removed slot that was added counts as unchanged, unless a merge has
+ * a tensor there. */
 static bool is_changed(const struct slots *slots, uint32_t i, const struct content *own)
 {
 	const struct content *beneath = slots->beneath[i];
@@ -379,7 +378,7 @@ void slots_set(struct slots *slots, uint32_t i, struct content *content)
 	pthread_mutex_lock(&slots->lock);
 	merged = exchange(slots, slots->merged, i, NULL);
 	before = exchange(slots, slots->now, i, content);
-	/* An added slot is no more there: with it goes its type. */
+	/* A removal of an added slot removes its chosen type too. */
 	if (i >= slots->base && content_is_whiteout(content) && !is_changed(slots, i, content))
 		slots->types[i] = (struct slot_type){ 0 };
 	show(slots, &showing, follows);
@@ -435,7 +434,8 @@ void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n)
 
 		slots->beneath[i] = puts[k].content;
 		puts[k].content = before;
-		/* Of what was beneath this is not the last reference, and nothing has no file. */
+		/* No file is closed under the lock: puts still has a reference of the content
+		 * before. */
 		if (holds)
 			content_unref(exchange(slots, slots->now, i, hold(slots->beneath[i])));
 	}
@@ -470,7 +470,7 @@ void slots_set_type(struct slots *slots, uint32_t i, const struct slot_type *typ
 	pthread_mutex_unlock(&slots->lock);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool make_room(struct slots *slots)
 {
 	size_t room = slots->room, of_merged = room, of_beneath = room, of_types = room;

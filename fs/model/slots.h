@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* slots.h - what every tensor of a model is now: the base's, a graft, or nothing; and the tensors
- * that were added. What a slot holds is shown as it is, or changed by adapters (adapters.h). A slot
- * without a graft holds what lies beneath: the base's, or where models are merged, what that has
- * for it (merge_force.h).
+/* slots.h - the current content of every tensor of a model: the base's, a graft, or none; also of
+ * the tensors that were added. A slot shows its own content, or the result of adapters applied to
+ * it (adapters.h). A slot without a graft holds the content beneath: the base's, or in a merge of
+ * models the merge's result (merge_force.h).
  *
  * 1. A slot changes in one step: readers see the old content or the new one.
- * 2. A content never changes; a reference keeps it alive.
- * 3. Every change moves the generation on, and nothing else does.
- * 4. Slots are added behind those of the base and stay; one that was removed holds nothing. */
+ * 2. A content is immutable and reference-counted.
+ * 3. Each change increments the generation; nothing else does.
+ * 4. Added slots follow those of the base and stay; a removed slot holds a whiteout. */
 #ifndef FS_MODEL_SLOTS_H
 #define FS_MODEL_SLOTS_H
 
@@ -23,22 +23,22 @@
 #include <time.h>
 #include <xxhash.h>
 
-/* Here what is found out once of a content is kept. Zeros: it was not asked for yet. All in struct
- * memo_state belongs to memo.h, the rest to tensor_measures.h, tensor_hashes.h, tensor_losses.h. */
+/* Results computed once per content; all zeros: not requested yet. memo.h owns the fields of struct
+ * memo_state, tensor_measures.h, tensor_hashes.h and tensor_losses.h own the rest. */
 enum memo_phase {
 	MEMO_NONE,
 	MEMO_PENDING, /* a job for it is queued or runs */
 	MEMO_DONE,
 };
 
-/* The first member of a structure that holds the result. */
+/* First member of each structure that holds a result. */
 struct memo_state {
 	enum memo_phase state;
-	uint64_t begun;	      /* the number of the asking that began the job */
-	uint32_t version;     /* MEMO_DONE: of what the value depends on; memo.h */
+	uint64_t begun;	      /* serial number of the request that began the job */
+	uint32_t version;     /* MEMO_DONE: version of the value's inputs (memo.h) */
 	int error;	      /* MEMO_DONE: 0 or -errno */
-	unsigned waiting;     /* requests that want it */
-	atomic_bool unwanted; /* there were such and there is none now: its job gives up */
+	unsigned waiting;     /* requests that wait for the result */
+	atomic_bool unwanted; /* the last waiting request has left: the job gives up */
 };
 
 /* The Z-measure. */
@@ -48,17 +48,17 @@ struct measure_result {
 };
 
 enum hash_kind {
-	HASH_FILE, /* XXH128 of the organ file, as `xxhsum -H2` has it */
-	HASH_DATA, /* XXH64 of the tensor's data, as llama-gguf-hash has it */
+	HASH_FILE, /* XXH128 of the organ file, as `xxhsum -H2` prints it */
+	HASH_DATA, /* XXH64 of the tensor's data, as llama-gguf-hash prints it */
 	HASH_KINDS,
 };
 
 struct hash_result {
 	struct memo_state once;
-	XXH128_hash_t hash; /* of 64 bits: in low64 */
+	XXH128_hash_t hash; /* a hash of 64 bits is in low64 */
 };
 
-/* The error of the values in one type of .views/types. */
+/* Loss of the tensor in one type of .views/types. */
 struct loss_result {
 	struct memo_state once;
 	double loss;
@@ -66,86 +66,86 @@ struct loss_result {
 
 enum content_kind {
 	CONTENT_COPY,	   /* an organ file of the layer */
-	CONTENT_REFERENCE, /* a tensor of a model: the base, or another one */
-	CONTENT_LINK,	   /* what a symbolic link leads to */
-	CONTENT_WHITEOUT,  /* the slot was removed: only refs and kind mean anything */
-	CONTENT_MERGED,	   /* what the slot holds, changed by adapters */
-	CONTENT_BLEND,	   /* what a merge of models has for the slot */
+	CONTENT_REFERENCE, /* a tensor of a model file, of the base or another */
+	CONTENT_LINK,	   /* the organ that a symbolic link leads to */
+	CONTENT_WHITEOUT,  /* the slot was removed; organ, file and offset mean nothing */
+	CONTENT_MERGED, /* the slot's own content, changed by adapters or encoded in another type */
+	CONTENT_BLEND,	/* the result of a merge of models */
 };
 
-/* What a graft, or a merge of models, put into a slot. */
+/* Content of a slot: a graft, or a result of a merge of models or of adapters. */
 struct content {
 	atomic_uint refs;
 	enum content_kind kind;
-	bool beneath;		   /* of a merge of models, and no graft; of it a whiteout too */
+	bool beneath;		   /* from a merge of models, not a graft; also for its whiteouts */
 	uint64_t ino;		   /* the inode number of its organ file */
-	atomic_uint_fast64_t made; /* the first of the files made of it; 0: none yet (inode.h) */
-	struct organ organ;	   /* what it is; the name is the content's own */
-	struct backing *file;	   /* where its data lies */
-	uint64_t offset;	   /* and from which byte on */
+	atomic_uint_fast64_t made; /* of the first file generated from it; 0: none yet (inode.h) */
+	struct organ organ;	   /* its header's fields; the content owns the name */
+	struct backing *file;	   /* file with the data */
+	uint64_t offset;	   /* of the data in file, in bytes */
 	struct timespec mtime;
-	union {					    /* what only contents of one kind have */
-		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of its model */
+	union {					    /* fields of one kind of content */
+		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of the model file */
 		struct {			    /* CONTENT_LINK */
-			char *target;		    /* as it was given */
-			/* As link_target.h, of the file, or if it is broken, of the last one that
-			 * was good; NULL: there is none. */
+			char *target;		    /* as the user gave it */
+			/* State of the target file (link_target.h); of a broken link, its last good
+			 * target. NULL: none. */
 			char *seen;
-			uid_t uid; /* whose it is */
+			uid_t uid; /* owner of the link */
 			gid_t gid;
 		};
 		struct {		     /* CONTENT_MERGED */
-			struct content *own; /* what the slot holds, NULL for the base's */
-			/* How, borrowed from file; NULL if broken. */
+			struct content *own; /* the slot's own content, NULL for the base's */
+			/* Parameters of the merge, borrowed from file; NULL if broken. */
 			const struct lora_merge *merge;
 		};
 		struct {	       /* CONTENT_BLEND */
-			int32_t block; /* of its model, that it is made of; -1: none */
-			/* How, borrowed from file; NULL: it is one model's as it is, or broken. */
+			int32_t block; /* block of the source model; -1: none */
+			/* Parameters of the mixture, borrowed from file; NULL if one model's tensor
+			 * is taken unchanged, or if broken. */
 			const struct merge_tensor *tensor;
 		};
 	};
-	struct donor *donor;		       /* where it came from; NULL: not known */
-	char *broken;			       /* NULL, or why its data cannot be read */
-	struct measure_result reading;	       /* of its values; tensor_measures.h */
-	struct hash_result hashes[HASH_KINDS]; /* of its bytes; tensor_hashes.h */
-	/* One a type of .views/types; NULL: no loss.tsv was read; tensor_losses.h. */
+	struct donor *donor;		       /* NULL: not known */
+	char *broken;			       /* reason why the data cannot be read, or NULL */
+	struct measure_result reading;	       /* the Z-measure; tensor_measures.h */
+	struct hash_result hashes[HASH_KINDS]; /* tensor_hashes.h */
+	/* One per type of .views/types; NULL: no loss.tsv was read; tensor_losses.h. */
 	_Atomic(struct loss_result *) losses;
 };
 
-/* A content of the organ in that file, both of which become the content's, also on failure.
- * NULL: out of memory. */
+/* New content of the organ in file. Takes ownership of the organ's name and of file, also on
+ * failure. NULL: out of memory. */
 struct content *content_new(uint64_t ino, const struct organ *organ, struct backing *file);
 
-/* A content of the tensor at offset of a model's file, of which it takes a reference, and which has
- * that fingerprint; the organ's name, the tensor's, is copied. That tensor is its donor. NULL: out
- * of memory. */
+/* New content of a tensor of a model file with that fingerprint, its data at offset (bytes). Copies
+ * the organ's name, takes a reference of file, and sets that tensor as donor. NULL: out of
+ * memory. */
 struct content *content_new_reference(uint64_t ino, const struct organ *organ, struct backing *file,
 				      uint64_t offset, const char *fingerprint);
 
-/* A content of a symbolic link that leads to that organ, whose name is copied, with its data at
- * offset of the file, of which it takes a reference; that file is its donor. NULL: out of
- * memory. */
+/* New content of a symbolic link to that organ, its data at offset (bytes) of file. Copies the
+ * organ's name, takes a reference of file, and sets the file as donor. NULL: out of memory. */
 struct content *content_new_link(uint64_t ino, const struct organ *organ, struct backing *file,
 				 uint64_t offset, const char *target);
 
-/* A link's seen becomes that text, which is copied; NULL: none. Before another thread knows the
- * content. Without memory there is none. */
+/* Set a link's seen to a copy of that text, or to NULL also if out of memory. Call before another
+ * thread knows the content. */
 void content_set_seen(struct content *content, const char *seen);
 
-/* What a slot shows that holds own, NULL for the base's, of which it takes a reference: the organ
- * that merge makes, whose name is copied, with its bytes in the file, which becomes the content's,
- * also on failure. The donor is left to be set. NULL: out of memory. */
+/* New content that a slot shows in place of own (NULL: the base's content), of which it takes a
+ * reference: the organ that merge produces, its bytes in file. Copies the organ's name, takes
+ * ownership of file, also on failure. The caller sets the donor. NULL: out of memory. */
 struct content *content_new_merged(uint64_t ino, const struct organ *organ, struct backing *file,
 				   const struct lora_merge *merge, struct content *own);
 
-/* What a merge of models has for a slot: the organ, whose name is copied, with its data at offset
- * of the file, of which it takes a reference. The donor is left to be set, and so is the block that
- * it was, where that is not its name's. NULL: out of memory. */
+/* New content that a merge of models has for a slot, its data at offset (bytes) of file. Copies the
+ * organ's name, takes a reference of file. The caller sets the donor, and the block if it is not
+ * the one in the name. NULL: out of memory. */
 struct content *content_new_blend(uint64_t ino, const struct organ *organ, struct backing *file,
 				  uint64_t offset);
 
-/* It has nothing for the slot. NULL: out of memory. */
+/* New whiteout of a merge of models that has no such tensor. NULL: out of memory. */
 struct content *content_new_blend_whiteout(void);
 
 static inline void content_set_owner(struct content *content, uid_t uid, gid_t gid)
@@ -159,25 +159,27 @@ static inline bool content_is_link(const struct content *content)
 	return content && content->kind == CONTENT_LINK;
 }
 
-/* Where the content came from, in place of what was known of that before; the donor, which may be
- * NULL, becomes the content's. Before another thread knows the content. */
+/* Set the donor, which may be NULL and becomes the content's. Call before another thread knows the
+ * content. */
 void content_set_donor(struct content *content, struct donor *donor);
 
-/* A content is broken: for that reason, which is copied. Before another thread knows it. */
+/* Mark the content as broken, with a copy of the reason. Call before another thread knows the
+ * content. */
 void content_set_broken(struct content *content, const char *why);
 
 /* NULL: out of memory. */
 struct content *content_new_whiteout(void);
 
-/* Make of a content_new_whiteout() that no other thread knows yet what content_new() makes, which
- * cannot fail. */
+/* Turn a whiteout that no other thread knows yet into the content that content_new() makes. Cannot
+ * fail. */
 void content_fill(struct content *content, uint64_t ino, const struct organ *organ,
 		  struct backing *file);
 
-/* "copy", "reference", "link", "removed", "merged", "retyped", "blend"; with "broken " before it */
+/* "copy", "reference", "link", "removed", "merged", "retyped" or "blend"; of a broken content with
+ * "broken " before it. */
 const char *content_kind_name(const struct content *content);
 
-/* Is what a slot holds a graft, which a removal is too? */
+/* Is the own content of a slot a graft? A removal is one. */
 static inline bool content_is_graft(const struct content *own)
 {
 	return own && !own->beneath;
@@ -191,14 +193,14 @@ static inline bool content_is_whiteout(const struct content *content)
 	return content && content->kind == CONTENT_WHITEOUT;
 }
 
-/* What the slot that shows it holds: NULL for the base's. Borrowed. */
+/* Own content of the slot that shows this content: NULL for the base's. Borrowed. */
 static inline struct content *content_own(struct content *content)
 {
 	return content && content->kind == CONTENT_MERGED ? content->own : content;
 }
 
-/* Does what the slot of that tensor holds play its part, by the header of the organ? Of the base's
- * (NULL), of nothing and of what cannot be read: ROLE_SAME. */
+/* Does the role in the organ's own name match the slot's? ROLE_SAME for the base's content (NULL),
+ * a whiteout and a broken content. */
 enum role_match content_role(const struct content *content, const char *slot, size_t length);
 
 struct content *content_ref(struct content *content);
@@ -206,94 +208,95 @@ void content_unref(struct content *content); /* NULL is fine */
 
 struct slots; /* any thread may use it */
 
-/* n slots, all with the base's content. NULL: out of memory. */
+/* New table of n slots, all with the base's content. NULL: out of memory. */
 struct slots *slots_new(uint32_t n);
 void slots_free(struct slots *slots);
 
-/* What slot i shows, to release with content_unref(), or NULL for the base's content. */
+/* Content that slot i shows, to release with content_unref(); NULL: the base's. */
 struct content *slots_get(struct slots *slots, uint32_t i);
 
-/* The same of what it holds. */
+/* Own content of slot i, without adapters, to release; NULL: the base's. */
 struct content *slots_own(struct slots *slots, uint32_t i);
 
-/* Put content, which becomes the slots', into slot i. NULL restores what lies beneath. */
+/* Put content, which becomes the slots', into slot i. NULL restores the content beneath. */
 void slots_set(struct slots *slots, uint32_t i, struct content *content);
 
 /* The ggml type in which a slot shows its content, as a user chose. */
 struct slot_type {
-	bool is_set; /* else the content's own */
+	bool is_set; /* false: the content's own type */
 	uint32_t type;
 	struct timespec mtime; /* of the choice */
 };
 
-/* The choice for slot i. A change takes effect when the slot is filled or shown the next time. */
+/* Type chosen for slot i. A new choice takes effect when the slot is filled or shown the next
+ * time. */
 struct slot_type slots_type(struct slots *slots, uint32_t i);
 void slots_set_type(struct slots *slots, uint32_t i, const struct slot_type *type);
 
-/* What a slot is to show; content, which becomes the slots', NULL: what it holds; or to hold: what
- * lies beneath. */
+/* Content to put into a slot; it becomes the slots'. NULL: to be shown: the own content; to be
+ * held: the content beneath. */
 struct slot_content {
 	uint32_t slot;
 	struct content *content;
 };
 
-/* As slots_set() for n slots in one step, which uses puts up. No follower is called: what adapters
- * made of slots is shown until slots_set_shown() says otherwise. */
+/* Like slots_set() for n slots in one step; uses up the contents of puts. Calls no listener:
+ * results of adapters stay shown until slots_set_shown() replaces them. */
 void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n);
 
-/* What lies beneath slot i, to release; NULL: the base's. */
+/* Content beneath slot i, to release; NULL: the base's. */
 struct content *slots_beneath(struct slots *slots, uint32_t i);
 
-bool slots_has_beneath(struct slots *slots, uint32_t i); /* other than the base's */
+bool slots_has_beneath(struct slots *slots, uint32_t i); /* not the base's */
 
-/* Is own, which the slot holds or held, a change of what lies beneath? No graft is none, nor is it
- * one that the slot was removed where there is nothing beneath. */
+/* Is own, a present or former content of the slot, a change of the content beneath? False without a
+ * graft, and for the removal of an added slot with no tensor beneath. */
 bool slots_is_changed(struct slots *slots, uint32_t i, const struct content *own);
 
-/* In one step, which uses puts up: beneath n slots lies that, NULL: the base's. What has no graft
- * holds it from then on. No follower is called, as above. A slot that was added must have a content
- * there, or a graft. */
+/* Set the content beneath n slots in one step; NULL: the base's. Uses up the contents of puts.
+ * Slots without a graft hold the new content at once. Calls no listener. An added slot must have a
+ * content beneath or a graft. */
 void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n);
 
-/* Called by slots_set(), before slot i holds that content: what it or another slot shows from then
- * on, in the same step. False: slot i shows what it holds, and no other changes. */
+/* Called by slots_set() before slot i holds content. Sets showing to the content that slot i, or
+ * another slot, shows in the same step. False: slot i shows its own content and no other slot
+ * changes. */
 typedef bool slots_listener(void *context, uint32_t i, struct content *content,
 			    struct slot_content *showing);
 void slots_set_listener(struct slots *slots, slots_listener *listener, void *context);
 
-/* Change what n slots show, in one step, which uses showings up. The generation moves on, also for
- * none. */
+/* Set the contents that n slots show, in one step; uses up the contents of showings. Increments the
+ * generation, also for n = 0. */
 void slots_set_shown(struct slots *slots, struct slot_content *showings, size_t n);
 
-/* One more slot, which holds that content, and becomes number *i. Returns 0 or -ENOMEM; then the
- * content is released. */
+/* Add slot *i, which holds content. Returns 0 or -ENOMEM; content is used up in both cases. */
 int slots_add(struct slots *slots, struct content *content, uint32_t *i);
 
 uint64_t slots_generation(struct slots *slots);
 
-/* How many hold symbolic links. */
+/* Number of slots that hold symbolic links. */
 uint32_t slots_links(struct slots *slots);
 
-/* How many there are by now. */
+/* Number of slots, with those added. */
 uint32_t slots_count(struct slots *slots);
 
 /* A model at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	       /* slots; those that are not as in the base, by a graft, an
-					  adapter or a merge */
-	struct metadata_edits *edits;  /* of the metadata; NULL: of the slots alone */
-	struct adapter_list *adapters; /* in force (adapters.h); NULL: of the slots alone */
-	struct content **content;      /* n of them, as they are shown; NULL for the base's */
+	uint32_t n, grafts;	       /* slots; changed ones, by graft, adapter or merge */
+	struct metadata_edits *edits;  /* of the metadata; NULL: snapshot of slots alone */
+	struct adapter_list *adapters; /* in force (adapters.h); NULL: snapshot of slots alone */
+	struct content **content;      /* n contents as shown; NULL for the base's */
 	struct slot_type *types;       /* n of them */
 };
 
-/* All slots at one moment, without what else is in a snapshot. Returns 0 or -ENOMEM. Release with
+/* Snapshot of all slots, without metadata and adapters. Returns 0 or -ENOMEM. Release with
  * snapshot_release(). */
 int slots_snapshot(struct slots *slots, struct snapshot *snapshot);
 void snapshot_release(struct snapshot *snapshot);
 
-/* How many of the grafts are none, but of a merge of models; the base has so many slots. */
+/* Number of snapshot->grafts that come from a merge of models; base: number of slots of the
+ * base. */
 uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base);
 
 #endif

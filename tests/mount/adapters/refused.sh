@@ -86,7 +86,7 @@ differ "$MNT/model.gguf" "$base"
 cp "$TMP/k" "$MNT/skeleton/blk_0_attn_q.bin"
 grep -q '^skeleton/blk_0_attn_q.bin	copy broken merged	' "$MNT/.grafts" ||
 	fail "$(cat "$MNT/.grafts")"
-log_says 'blk.0.attn_q.weight cannot be merged: .*does not fit'
+log_says 'blk.0.attn_q.weight: cannot merge: .*does not fit'
 expect_fail 'input/output' cat "$MNT/skeleton/blk_0_attn_q.bin"
 expect_fail 'input/output' bash -c "echo '$TMP/x.gguf' >'$MNT/.assemble'"
 rm "$MNT/adapters/${pair}_b.bin"

@@ -147,7 +147,7 @@ refused 'direction.1 has rows of 32 values, and blk.1.* writes 64: it is for ano
 refused 'direction.1 has a row of zeros' 0 1 --value 0
 refused 'direction.1 has a value that is not finite' 0 1 --value nan
 refused 'direction.01 is no direction.N' 0 01
-refused 'directions for none of the model.s blocks' 7 8
+refused 'no direction for any block' 7 8
 refused 'no control vector' 0 1 --architecture llama
 equal "$(cat "$MNT/.grafts")" ''
 same "$MNT/model.gguf" "$base"
