@@ -27,16 +27,16 @@
 
 #define DIRECTORY "adapters/"
 
-/* The directory of a file of an adapter; "" of the importance matrix. */
+/* Directory of an adapter's file; "" for the importance matrix. */
 static const char *directory_of(const char *file)
 {
 	return adapters_is_importance(file) ? "" : DIRECTORY;
 }
 
-/* Where a link of an earlier mount leads is looked at once the mount is there. */
+/* Reason of a link that an earlier mount left, until the mount is there. */
 #define NOT_YET "a link that was not followed yet"
 
-/* more: to be said after the reason. */
+/* more: text after the reason. */
 static int refuse(struct model *model, const char *file, const struct error *err, const char *more,
 		  int rc)
 {
@@ -54,8 +54,8 @@ static int not_for_this(const struct model *model, struct error *err)
 		       : error_set(err, EINVAL, ERROR_NO_OFFSET, "the model is an adapter itself");
 }
 
-/* A link of that user's to that file, which becomes the content's; NULL: to one that cannot be
- * read, because of why. NULL: out of memory. */
+/* New link of that user to file, which becomes the content's. file NULL: a link that cannot be
+ * read, for the reason why. NULL: out of memory. */
 static struct content *make_link(struct model *model, const char *target, uid_t uid, gid_t gid,
 				 struct backing *file, const char *why)
 {
@@ -74,8 +74,8 @@ static struct content *make_link(struct model *model, const char *target, uid_t 
 	return content;
 }
 
-/* Where a link leads: another one like it, and in *gguf that file's tensors; broken where that is
- * nowhere. NULL with err set: it leads to something else. */
+/* Follow a link: a new content, with the file's tensors in *gguf, or a broken one if the file
+ * cannot be read. NULL with err set: the file is no adapter for the model. */
 static struct content *follow(struct model *model, const char *name, const char *target, uid_t uid,
 			      gid_t gid, bool hurried, struct gguf **gguf, struct error *err)
 {
@@ -107,7 +107,6 @@ static struct content *follow(struct model *model, const char *name, const char 
 	return NULL;
 }
 
-/* What to say where a link leads to nothing good. */
 static const char *hint(const char *target)
 {
 	return target[0] == '/' ? "" : "; " GRAFT_RELATIVE;
@@ -121,7 +120,8 @@ static void report_broken(struct model *model, const char *file, const struct co
 			hint(link->target));
 }
 
-/* With the commit lock held: the link is in the layer, and in force. Both are used up. */
+/* Write the link to the layer and put it in force, with the commit lock held. Uses up link and
+ * gguf. */
 static int put_link(struct model *model, const char *file, size_t length, struct content *link,
 		    struct gguf *gguf)
 {
@@ -158,12 +158,14 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 	int rc = adapters_is_importance(file) ? 0 : not_for_this(model, &err);
 
 	if (rc == 0 && !(adapters_parse(file, &kind, &length) && kind == ADAPTER_GGUF))
-		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET, "it holds a number, and is no link");
+		rc = error_set(&err, EINVAL, ERROR_NO_OFFSET,
+			       "the file holds a number and cannot be a link");
 	if (rc == 0) {
 		link = follow(model, file, target, uid, gid, false, &gguf, &err);
 		rc = link && err.code != ENOENT ? 0 : -err.code;
 	}
-	/* A new link needs its file. That of an earlier mount's link may be away for a while. */
+	/* A new link needs its file; the file of an earlier mount's link may be away for a
+	 * while. */
 	if (rc == -ENOENT)
 		content_unref(link);
 	if (rc == 0) {
@@ -202,7 +204,6 @@ int adapter_edit_use_importance(struct model *model, const char *path, struct er
 	return rc < 0 && !err->code ? error_errno(err, -rc) : rc;
 }
 
-/* A number that a user writes. */
 struct writing {
 	struct model *model;
 	const char *file;
@@ -225,11 +226,11 @@ static int check_number(struct writing *writing, const struct source *source)
 		memcpy(&writing->value, bytes.bytes, sizeof(writing->value));
 	free(bytes.bytes);
 	if (rc == 0 && !isfinite(writing->value))
-		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "it is no finite number");
+		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "the number is not finite");
 	return rc;
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static int put_number(struct writing *writing, const char *text)
 {
 	struct model *model = writing->model;
@@ -271,13 +272,13 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 
 	if (rc == 0 && writing.kind == ADAPTER_GGUF)
 		rc = error_set(&writing.err, EINVAL, ERROR_NO_OFFSET,
-			       "an adapter's file is linked and not copied: ln -s");
+			       "an adapter's file cannot be copied here: link it with ln -s");
 	if (rc < 0)
 		return refuse(model, file, &writing.err, "", rc);
 	rc = stage_commit_begin(stage, &staged);
 	if (rc == 0)
 		rc = check_number(&writing, &staged);
-	/* The layer has the number as it is shown; a writer goes on in what it wrote. */
+	/* The layer gets the number as it is shown; the writer keeps the bytes that it wrote. */
 	if (rc == 0) {
 		adapters_print_number(writing.value, text);
 		journal_begin(model);
@@ -288,7 +289,7 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static int remove_file(struct model *model, const char *file, enum adapter_file kind, size_t length)
 {
 	const struct timespec never = { 0 };
@@ -332,12 +333,12 @@ int adapter_edit_remove(struct model *model, const char *file)
 	}
 	journal_end(model);
 	if (rc < 0 && rc != -ENOENT)
-		log_add(model->log, "%s%s: cannot be removed: %s", directory_of(file), file,
-			err.code ? err.text : strerror(-rc));
+		log_add(model->log, "%s%s: cannot remove: %s; the file stays", directory_of(file),
+			file, err.code ? err.text : strerror(-rc));
 	return rc;
 }
 
-/* What the GGUF that a half came from says; 0: nothing. */
+/* Alpha stated by the GGUF of a half's donor; 0: none. */
 static float donors_alpha(const struct donor *donor)
 {
 	struct backing *file = NULL;
@@ -360,7 +361,7 @@ static float donors_alpha(const struct donor *donor)
 	return alpha;
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static void set_alpha(struct model *model, float alpha)
 {
 	const size_t length = strlen(ADAPTERS_COPIED);
@@ -376,9 +377,8 @@ static void set_alpha(struct model *model, float alpha)
 							  .mtime = now });
 	if (rc < 0) {
 		log_add(model->log,
-			DIRECTORY ADAPTERS_COPIED ".alpha: it would be %.*s, as the donor says, "
-						  "but cannot be written: %s; the pairs count by "
-						  "their scale alone",
+			DIRECTORY ADAPTERS_COPIED ".alpha: cannot write %.*s, the donor's alpha: "
+						  "%s; the pairs are merged with their scale alone",
 			(int)strcspn(text, "\n"), text, strerror(-rc));
 		return;
 	}
@@ -386,8 +386,7 @@ static void set_alpha(struct model *model, float alpha)
 	adapters_refresh(model);
 }
 
-/* The copied pairs count with another alpha than the donor of that half says: that is said once of
- * halves in a row. */
+/* Log that the donor of a half states another alpha than is set; once for halves in a row. */
 static void say_other_alpha(struct model *model, const char *name, float donors, float is)
 {
 	char says[ADAPTER_TEXT_MAX], has[ADAPTER_TEXT_MAX];
@@ -397,8 +396,9 @@ static void say_other_alpha(struct model *model, const char *name, float donors,
 	adapters_print_number(donors, says);
 	adapters_print_number(is, has);
 	log_add(model->log,
-		DIRECTORY "%s.bin: its donor says alpha %.*s, and pairs that were copied count "
-			  "with %.*s, as " DIRECTORY ADAPTERS_COPIED ".alpha says",
+		DIRECTORY
+		"%s.bin: its donor states alpha %.*s, but copied pairs have %.*s; to change "
+		"it, write " DIRECTORY ADAPTERS_COPIED ".alpha",
 		name, (int)strcspn(says, "\n"), says, (int)strcspn(has, "\n"), has);
 }
 
@@ -438,7 +438,7 @@ void adapter_edit_forget_copied(struct model *model)
 
 	if (!adapters_apply(model) || adapters_has_copied(model))
 		return;
-	/* An adapter's file of that name keeps its scale. */
+	/* A linked adapter of that name keeps its scale. */
 	link = adapters_link(model, ADAPTERS_COPIED, length);
 	if (layer_undo(model->layer, undone, link ? 1 : 2) == 0) {
 		adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, NULL, &never);
@@ -506,7 +506,7 @@ static int recover_one(void *context, const struct layer_adapter *row, struct er
 		model->recovered++;
 	else
 		model_leave_alone(model, class_name(CLASS_ADAPTERS), row->file,
-				  rc == -EINVAL ? "it is no link to an adapter and no number"
+				  rc == -EINVAL ? "it is neither a link to an adapter nor a number"
 						: strerror(-rc));
 	return 0;
 }
@@ -516,14 +516,14 @@ int adapter_edit_recover(struct model *model, struct error *err)
 	const uint32_t before = model->recovered;
 	const int rc = layer_each_adapter(model->layer, recover_one, model, err);
 
-	/* A mount that finds nothing is as its base. */
+	/* Without rows of the layer, all slots stay the base's. */
 	if (rc == 0 && (model->recovered > before || slots_generation(model->slots)))
 		adapters_refresh(model);
 	return rc;
 }
 
-/* With the commit lock held: where the link leads now, if it is still the adapter's. Both are used
- * up. */
+/* Replace the link's content, if the adapter's link still equals was, with the commit lock held.
+ * Uses up link and gguf. */
 static void renew(struct model *model, const char *file, const struct content *was,
 		  struct content *link, struct gguf *gguf)
 {
@@ -544,8 +544,8 @@ static void renew(struct model *model, const char *file, const struct content *w
 	content_unref(now);
 }
 
-/* Look again at one link. What is there now and does not fit stays broken, and why is known. False:
- * there was no answer. */
+/* Follow one link again. A file that does not fit leaves the link broken, with the new reason.
+ * False: no answer. */
 static bool look_again(struct model *model, const char *file, const struct content *was,
 		       bool hurried)
 {

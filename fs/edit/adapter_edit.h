@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* adapter_edit.h - what a user may do to the adapters of a model. The order is as in graft.h:
- * checked, durable, visible, answered. What is refused leaves a line in the log. */
+/* adapter_edit.h - changes of a model's adapters by a user, in the order of graft.h: checked,
+ * durable, visible, answered. A refusal leaves a line in the log. */
 #ifndef FS_EDIT_ADAPTER_EDIT_H
 #define FS_EDIT_ADAPTER_EDIT_H
 
@@ -11,42 +11,42 @@ struct error;
 struct model;
 struct stage;
 
-/* adapters/FILE, which adapters_parse() takes for a link, leads to that target with the rights of
- * that user. One that leads nowhere now is kept as broken. Returns 0, or -EINVAL the model cannot
- * take it, else what the disk said. */
+/* Make adapters/FILE, a link by adapters_parse(), lead to target with the rights of that user. A
+ * link to a file that cannot be read now is kept as broken. Returns 0, -EINVAL if the model cannot
+ * take the adapter, else the disk's error. */
 int adapter_edit_link(struct model *model, const char *file, const char *target, uid_t uid,
 		      gid_t gid);
 
-/* Put the importance matrix in the file at an absolute path in force, for a model that is opened to
- * be read. Returns 0, or -errno with err set: as base_open(), or EINVAL it does not fit the model.
- */
+/* Put the importance matrix at an absolute path in force, for a model opened without a mount.
+ * Returns 0, or -errno with err set: as base_open(), or EINVAL if the matrix does not fit the
+ * model. */
 int adapter_edit_use_importance(struct model *model, const char *path, struct error *err);
 
-/* adapters/FILE, a setting, gets the value that is staged as text. The same. */
+/* Set adapters/FILE, a scale or alpha, to the staged text. Returns as adapter_edit_link(). */
 int adapter_edit_write(struct model *model, const char *file, struct stage *stage);
 
 /* Check n bytes of text as adapter_edit_write() checks a staged setting. Returns 0 or -errno, with
  * a line in the log. */
 int adapter_edit_judge(struct model *model, const char *file, const char *text, size_t n);
 
-/* adapters/FILE is not there any more: with a link its scale goes too, and a setting is as if
- * it had never been made. Returns 0 or -errno. */
+/* Remove adapters/FILE: a link with its scale, or a setting, which returns to its default. Returns
+ * 0 or -errno. */
 int adapter_edit_remove(struct model *model, const char *file);
 
-/* A half was copied or linked into adapters/NAME.bin: where no file says what the alpha of such
- * pairs is, and the GGUF that it came from says it, it is that; where a file says another one, the
- * log tells. */
+/* After a half came into adapters/NAME.bin: if the alpha of copied pairs is not set and the half's
+ * GGUF states one, take it; if the set alpha differs from the stated one, log that. */
 void adapter_edit_learn_alpha(struct model *model, const char *name);
 
-/* With the commit lock held: a half is gone. With the last one go the settings of such pairs. */
+/* After the removal of a half, with the commit lock held: if no halves are left, remove the
+ * settings of copied pairs. */
 void adapter_edit_forget_copied(struct model *model);
 
-/* Put in force what the layer holds. Where links lead is looked at when the mount is there. Returns
- * 0, or -errno with err set: not all can be read. */
+/* Take up the layer's adapters; links are followed after the mount. Returns 0, or -errno with err
+ * set if not all rows can be read. */
 int adapter_edit_recover(struct model *model, struct error *err);
 
-/* Look again where those lead that led nowhere. hurried: there was no answer the last time. Returns
- * whether there was none from some. */
+/* Follow all broken links again. hurried: the last attempt got no answer. Returns true if some got
+ * none. */
 bool adapter_edit_refresh(struct model *model, bool hurried);
 
 #endif

@@ -60,7 +60,7 @@ bool block_order_edit_is_in_force(struct model *model)
 	return rc > 0 && ordered;
 }
 
-/* How many blocks at the end of the base predict further tokens. */
+/* Number of blocks at the end of the base that predict further tokens. */
 static uint32_t count_predicting(const struct model *model)
 {
 	static const char ending[] = ".nextn_predict_layers";
@@ -77,7 +77,7 @@ static uint32_t count_predicting(const struct model *model)
 	return 0;
 }
 
-/* Blocks for multi-token prediction come last: llama.cpp counts them from the end. */
+/* Blocks for multi-token prediction must come last: llama.cpp counts them from the end. */
 static int check_predicting(struct ordering *ordering)
 {
 	const struct block_order *wanted = &ordering->wanted;
@@ -86,8 +86,8 @@ static int check_predicting(struct ordering *ordering)
 	for (size_t i = 0; i + 1 < wanted->n; i++)
 		if (wanted->blocks[i] >= first && wanted->blocks[i + 1] < first)
 			return error_set(&ordering->err, EINVAL, ERROR_NO_OFFSET,
-					 "block %" PRIu32 " is one for multi-token prediction, and "
-					 "those come after all others",
+					 "block %" PRIu32 " is for multi-token prediction and must "
+					 "come after all others",
 					 wanted->blocks[i]);
 	return 0;
 }
@@ -97,8 +97,8 @@ static int64_t block_at(const struct block_order *order, int32_t place)
 	return (size_t)place < order->n ? (int64_t)order->blocks[place] : -1;
 }
 
-/* A graft stays at its number: with another block beneath it would be a chimera that nobody
- * meant. */
+/* A graft stays at its block's number: with another block beneath, the result would be a chimera
+ * that nobody wanted. */
 static int check_grafts(struct ordering *ordering)
 {
 	struct model *model = ordering->model;
@@ -127,7 +127,7 @@ static int check_grafts(struct ordering *ordering)
 	return 0;
 }
 
-/* Releasing is due in each case. */
+/* The caller releases the ordering, also on failure. */
 static int read_order(struct ordering *ordering, struct model *model, const char *line)
 {
 	int rc;
@@ -140,8 +140,8 @@ static int read_order(struct ordering *ordering, struct model *model, const char
 		return rc;
 	if (rc == 0)
 		return error_set(&ordering->err, EBUSY, ERROR_NO_OFFSET,
-				 "a merge is in force, and its slices say which blocks there are; "
-				 "write them in .merge, or end the merge: rm .merge");
+				 "a merge is in force, whose slices define the blocks; change them "
+				 "in .merge, or end the merge: rm .merge");
 	rc = block_order_read(line, ordering->blocks, &ordering->wanted, &ordering->err);
 	if (rc == 0)
 		rc = check_predicting(ordering);
@@ -240,8 +240,7 @@ char *block_order_edit_text(struct model *model)
 	if (rc > 0)
 		text = block_order_text(&order);
 	else if (rc == 0)
-		text = strdup("# a merge is in force: its slices, in .merge, say which blocks "
-			      "there are\n");
+		text = strdup("# a merge is in force: its slices, in .merge, define the blocks\n");
 	free(order.blocks);
 	return text;
 }

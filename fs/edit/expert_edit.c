@@ -21,14 +21,14 @@
 
 #define COPY_CHUNK ((size_t)1 << 20)
 
-/* A slot whose experts are changed, with what it holds. */
+/* A slot whose experts are being changed, with its content. */
 struct stack {
 	struct model *model;
 	uint32_t tensor;
 	struct content *content;
 	struct organ_location located;
 	uint32_t n;    /* experts */
-	bool said;     /* the log has a line of what was refused already */
+	bool said;     /* the refusal is logged already */
 	bool moved_on; /* as graft_fill_over() */
 	struct stage *stage;
 	struct source staged;
@@ -39,8 +39,8 @@ static int no_such(struct error *err)
 	return error_set(err, ESTALE, ERROR_NO_OFFSET, "the slot has no such expert any more");
 }
 
-/* What the slot holds now: it is written to and emptied without experts_lock. Returns 0, or -ESTALE
- * with err set: no experts. */
+/* Get the slot's current content: the slot is filled and emptied without experts_lock. Returns 0,
+ * or -ESTALE with err set: the slot has no experts. */
 static int locate(struct stack *stack, struct error *err)
 {
 	stack->moved_on = false;
@@ -53,8 +53,8 @@ static int locate(struct stack *stack, struct error *err)
 	return stack->n ? 0 : no_such(err);
 }
 
-/* Until end(), which is due whatever this returns, no other thread changes an expert or the staged
- * bytes. Returns as stage_commit_begin(). */
+/* Begin a change: until end(), which must follow even on failure, no other thread changes an expert
+ * or the staged bytes. Returns as stage_commit_begin(). */
 static int begin(struct stack *stack, struct model *model, uint32_t tensor, struct stage *stage)
 {
 	pthread_mutex_lock(&model->experts_lock);
@@ -62,21 +62,21 @@ static int begin(struct stack *stack, struct model *model, uint32_t tensor, stru
 	return stage_commit_begin(stage, &stack->staged);
 }
 
-/* Returns rc, and the log has a sentence for it, from err where that says more. */
-static int end(struct stack *stack, const char *what, int rc, const struct error *err)
+/* End a change with rc; log a failure, with err if set. Returns rc or as stage_commit_keep(). */
+static int end(struct stack *stack, const char *change, int rc, const struct error *err)
 {
 	char path[ORGAN_PATH_MAX];
 
 	content_unref(stack->content);
 	pthread_mutex_unlock(&stack->model->experts_lock);
 	if (rc < 0 && !stack->said)
-		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps what it had",
-			model_organ_path(stack->model, stack->tensor, path), what,
+		log_add(stack->model->log, "%s: %s refused: %s; the slot keeps its content",
+			model_organ_path(stack->model, stack->tensor, path), change,
 			err->code ? err->text : strerror(-rc));
 	return stage_commit_keep(stack->stage, rc);
 }
 
-/* Are the staged bytes an organ like the slice? Then *skip is the size of its header. */
+/* Check that the staged bytes are an organ like slice, and set *skip to the size of its header. */
 static int check_slice(const struct source *staged, const struct organ *slice, uint64_t *skip,
 		       struct error *err)
 {
@@ -87,7 +87,7 @@ static int check_slice(const struct source *staged, const struct organ *slice, u
 	*skip = organ.header_size;
 	if (rc == 0 && organ.type != slice->type)
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
-			       "it is %s, and the experts of a stack are all of one type, here %s",
+			       "it is %s, but all experts of the stack are %s",
 			       type_name(organ.type, scratch[0]),
 			       type_name(slice->type, scratch[1]));
 	else if (rc == 0 && memcmp(organ.ne, slice->ne, sizeof(organ.ne)) != 0)
@@ -117,7 +117,7 @@ static int copy_bytes(const struct source *from, uint64_t at, struct stage *to, 
 	return rc;
 }
 
-/* Returns 0 or -errno; stack->moved_on: it is to be done once more. */
+/* Put the staged expert into the slot's stack. Returns 0 or -errno; stack->moved_on: try again. */
 static int put(struct stack *stack, uint32_t expert, struct error *err)
 {
 	struct organ_location slice;
@@ -164,7 +164,7 @@ int expert_edit_put(struct model *model, uint32_t tensor, uint32_t expert, struc
 	return end(&stack, "an expert is", rc, &err);
 }
 
-/* The text of the order that is staged, to free. NULL with *rc set. */
+/* Read the staged order as text, to free. NULL with *rc set. */
 static char *read_order(const struct source *staged, int *rc, struct error *err)
 {
 	const uint64_t size = staged->size;
@@ -172,7 +172,7 @@ static char *read_order(const struct source *staged, int *rc, struct error *err)
 
 	if (size > EXPERT_SLICE_ORDER_MAX) {
 		*rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
-				"an order of %" PRIu64 " bytes is none", size);
+				"an order cannot be %" PRIu64 " bytes long", size);
 		return NULL;
 	}
 	text = calloc(1, size + 1);
@@ -185,7 +185,7 @@ static char *read_order(const struct source *staged, int *rc, struct error *err)
 	return NULL;
 }
 
-/* Takes the numbers out of text, into order, which has room for EXPERT_SLICE_EXPERTS_MAX. */
+/* Parse the numbers in text into order, which has room for EXPERT_SLICE_EXPERTS_MAX. */
 static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *count,
 		       struct error *err)
 {
@@ -202,7 +202,7 @@ static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *
 		number = strtoul(at, &after, 10);
 		if (!isdigit((unsigned char)*at) || (*after && !isspace((unsigned char)*after)))
 			return error_set(err, EINVAL, (uint64_t)(at - text),
-					 "the order has something that is no number");
+					 "the order has a word that is no number");
 		if (number >= n)
 			return error_set(err, EINVAL, (uint64_t)(at - text),
 					 "there is no expert %lu; they are 0 to %" PRIu32, number,
@@ -213,10 +213,10 @@ static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *
 		order[*count] = (uint32_t)number;
 		at = after;
 	}
-	return *count ? 0 : error_set(err, EINVAL, ERROR_NO_OFFSET, "there is no expert in it");
+	return *count ? 0 : error_set(err, EINVAL, ERROR_NO_OFFSET, "the order names no expert");
 }
 
-/* The organ file of the stack's experts in that order. NULL: no memory. */
+/* View of the stack's organ file with the experts in that order. NULL: out of memory. */
 static struct view *arranged(const struct organ_location *stack, const struct organ *organ,
 			     const uint32_t *order, uint32_t count)
 {
@@ -254,7 +254,7 @@ static bool is_as_it_was(const uint32_t *order, uint32_t count, uint32_t n)
 	return same;
 }
 
-/* What is in another order came from where it came from before. */
+/* Donor of a reordered stack: that of the stack before, seen by experts. */
 static struct donor *donor_of_order(const struct stack *stack)
 {
 	const struct organ_place *place = &stack->model->places[stack->tensor];
@@ -292,7 +292,7 @@ static int arrange(struct stack *stack, const uint32_t *order, uint32_t count, s
 	return rc;
 }
 
-/* As put(). The numbers are of the experts that the slot holds now. */
+/* Like put(). The numbers in text are those of the slot's current experts. */
 static int reorder(struct stack *stack, const char *text, uint32_t *order, struct error *err)
 {
 	uint32_t count = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graft.c - see graft.h: a slot filled with what was written, or emptied. Slots filled with what
- * others hold are graft_link.c, what an earlier mount left is graft_recover.c, and donors are
- * graft_donor.c. */
+/* graft.c - see graft.h: slots filled with written bytes, or emptied. graft_link.c fills slots from
+ * other slots, graft_recover.c from an earlier mount's layer, graft_donor.c finds donors. */
 #include "fs/edit/graft.h"
 #include "fs/base/donor.h"
 #include "fs/edit/adapter_edit.h"
@@ -27,7 +26,8 @@
 
 #define COMPARE_CHUNK ((size_t)1 << 20)
 
-/* Are the organ's bytes those that the base has in the slot? Most that are not differ early. */
+/* Does the organ equal the base's organ of the slot? Most differences are found in the first
+ * chunk. */
 static bool is_bases(const struct filling *filling, const struct source *source)
 {
 	const struct model *model = filling->model;
@@ -65,7 +65,7 @@ static int check_organ(struct filling *filling, const struct source *source)
 		rc = filling_check(filling);
 	if (rc == 0)
 		filling->is_base = filling->may_be_base && is_bases(filling, source);
-	/* A file that is no organ is an invalid argument to the process that closed it. */
+	/* The process that closed a file that is no organ gets EINVAL. */
 	return rc == -EBADMSG ? -EINVAL : rc;
 }
 
@@ -92,7 +92,7 @@ void filling_find(struct filling *filling)
 					   strlen(filling->name), &filling->tensor);
 }
 
-/* What would a slot be called that is added for the organ under that file name? */
+/* Find the tensor's name for a slot added for the organ under that file name. */
 static int find_added(struct filling *filling)
 {
 	filling->added_length =
@@ -106,7 +106,7 @@ static int find_added(struct filling *filling)
 			 filling->organ.name);
 }
 
-/* A slot that was added and removed again takes what a new one does. */
+/* A slot that was added and removed again is checked as a new one. */
 static int check_again(struct filling *filling)
 {
 	struct content *content = slots_own(filling->model->slots, filling->tensor);
@@ -157,7 +157,7 @@ int filling_check(struct filling *filling)
 	if (rc == 0 && !filling->is_new && filling->tensor < model->gguf->n_tensors)
 		return organ_fits(&filling->organ, &model->gguf->tensors[filling->tensor],
 				  filling->any_shape, &filling->err);
-	/* What was added may be anything that has the name. */
+	/* An added slot takes any organ that has the name. */
 	if (rc == 0 && !filling->is_new)
 		rc = check_again(filling);
 	else if (rc == 0 && !filling->added_length)
@@ -194,7 +194,6 @@ bool filling_stand_in(const struct filling *filling, struct organ *organ)
 	return false;
 }
 
-/* The slot that was moved holds nothing now. */
 static void show_left(struct filling *filling)
 {
 	if (filling->left)
@@ -254,8 +253,8 @@ int filling_restore(struct filling *filling)
 	return 0;
 }
 
-/* Put the sealed stage in force, and let others do so while the disk works: grafts of other slots
- * share its fsync(). With the commit lock held, which is released meanwhile. */
+/* Make the sealed stage durable, together with grafts of other slots, which share its fsync().
+ * Called with the commit lock held, which is released while the disk works. */
 static int commit_with_others(struct filling *filling, struct journal_graft *graft,
 			      const struct timespec *mtime, struct backing **file)
 {
@@ -274,8 +273,8 @@ static int commit_with_others(struct filling *filling, struct journal_graft *gra
 	return rc;
 }
 
-/* With the commit lock held: the sealed stage fills the slot. *view may be NULL: there is no memory
- * for it. */
+/* Fill the slot with the sealed stage, with the commit lock held. *view is NULL if out of
+ * memory. */
 static int keep_sealed(struct filling *filling, struct journal_graft *graft,
 		       const struct timespec *mtime, struct view **view)
 {
@@ -309,7 +308,8 @@ bool filling_has_moved_on(struct filling *filling)
 	return filling->moved_on;
 }
 
-/* Checked, sealed, kept: the stage fills the slot. What the base has is no graft, and ends one. */
+/* Check the staged organ, seal it and put it into the slot. An organ equal to the base's is no
+ * graft; it ends the slot's. */
 static int fill_from_stage(struct filling *filling, struct stage *stage)
 {
 	struct model *model = filling->model;
@@ -321,7 +321,8 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 
 	if (rc == 0)
 		rc = check_organ(filling, &staged);
-	/* Not with the commit lock held: it takes long, and other threads may be at it too. */
+	/* Seal without the commit lock: sealing takes long, and other threads may do it at the same
+	 * time. */
 	if (rc == 0 && !filling->is_base)
 		rc = stage_seal(stage, &filling->seal);
 	if (rc == 0) {
@@ -339,7 +340,7 @@ static int fill_from_stage(struct filling *filling, struct stage *stage)
 	return stage_commit_end(stage, rc, view);
 }
 
-/* The end of a refusal's line: the slot's content now. */
+/* End of a refusal's line: the slot's state now. */
 static const char *state_text(const struct filling *filling)
 {
 	struct content *own;
@@ -354,7 +355,7 @@ static const char *state_text(const struct filling *filling)
 	removed = content_is_whiteout(own);
 	content_unref(own);
 	if (!removed)
-		return "; the slot keeps what it had";
+		return "; the slot keeps its content";
 	return filling->tensor < filling->model->gguf->n_tensors
 		       ? "; the slot stays removed, as it was before; .undo brings back the base's"
 		       : "; the slot stays removed, as it was before";
@@ -382,7 +383,8 @@ void filling_log_role(const struct filling *filling)
 
 	if (content_role(content, place->tensor, place->tensor_length) > ROLE_UNNAMED)
 		log_add(model->log,
-			"%s: %.200s plays another part; it is in force, and impossible in .check",
+			"%s: its own name, %.200s, means another role; the graft is in force, and "
+			".check says impossible",
 			model_organ_path(model, filling->tensor, path), content->organ.name);
 	content_unref(content);
 }
@@ -397,8 +399,8 @@ int filling_end(const struct filling *filling, int rc)
 	return 0;
 }
 
-/* What was copied whole from a slot of this model is shared with it. -ESTALE: it was not, or it is
- * not there any more, or must not be shared for the time it is to have. */
+/* Share the content of a slot of this mount that was copied whole into the stage. -ESTALE: the
+ * stage has other bytes, the source has changed, or the file must get a time of its own. */
 static int fill_from_origin(struct filling *filling, struct stage *stage)
 {
 	struct origin from;
@@ -407,7 +409,7 @@ static int fill_from_origin(struct filling *filling, struct stage *stage)
 	if (!stage_origin(stage, &from))
 		return rc;
 	rc = graft_fill_from(filling, &from);
-	/* What was refused must not be tried again at the release, which returns no error. */
+	/* A refused graft must not be tried again at the release, which returns no error. */
 	if (rc != -ESTALE)
 		stage_set_outcome(stage, &from, rc == 0);
 	content_unref(from.content);
@@ -443,13 +445,13 @@ int graft_check(struct model *model, const struct graft_place *place, const stru
 	return rc;
 }
 
-/* Without a graft, does the slot hold what a merge of models has there? */
+/* Does the slot without a graft hold the result of a merge of models? */
 static bool is_merged(const struct filling *filling)
 {
 	return !filling->is_new && slots_has_beneath(filling->model->slots, filling->tensor);
 }
 
-/* donor: where it is known to come from; NULL: the stage may tell. */
+/* donor: the organ's, if known; NULL: the stage may tell. */
 static int fill(struct filling *filling, struct donor *donor, struct stage *stage)
 {
 	struct model *model = filling->model;
@@ -520,8 +522,8 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	return filling_end(&filling, rc);
 }
 
-/* process: by whose unlink(2); 0: by none. moved_on: NULL, or the slot has to hold was, as
- * graft_set_aside(). */
+/* process: the caller of unlink(2), or 0. moved_on: NULL, or the slot's content must equal was, as
+ * for graft_set_aside(). */
 static int empty_slot(struct model *model, uint32_t tensor, pid_t process,
 		      const struct content *was, bool *moved_on)
 {
@@ -550,7 +552,7 @@ static int empty_slot(struct model *model, uint32_t tensor, pid_t process,
 	journal_end(model);
 	content_unref(content);
 	if (rc < 0 && rc != -ENOENT && !(moved_on && *moved_on))
-		log_add(model->log, "%s: cannot be removed: %s",
+		log_add(model->log, "%s: cannot remove: %s; the slot keeps its content",
 			model_organ_path(model, tensor, path), strerror(-rc));
 	return rc;
 }

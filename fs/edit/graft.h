@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graft.h - what a user may do to a slot. The order is: checked, durable, visible, answered. */
+/* graft.h - changes of a slot by a user. Each change is checked, made durable, made visible and
+ * then answered. */
 #ifndef FS_EDIT_GRAFT_H
 #define FS_EDIT_GRAFT_H
 
@@ -15,81 +16,81 @@ struct model;
 struct organ;
 struct stage;
 
-/* Fill the slot with what is staged, if it is an organ that fits. Returns 0, or -errno with a line
- * in the log: EINVAL it does not fit, else what the disk said. Then the slot keeps what it has. */
+/* Fill the slot with the staged organ, if the organ fits. Returns 0, or -errno with a line in the
+ * log and the slot unchanged: EINVAL the organ does not fit, else the disk's error. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
-/* The same for an organ whose shape may be another than the slot's, in place of what the slot held,
- * NULL for the base's; donor, which is borrowed, is where it came from, NULL: not known. Where the
- * slot holds something else by now, *moved_on is set, and the result is -ESTALE without a line in
- * the log. */
+/* Like graft_fill(), for an organ of any shape, and only while the slot's content equals was (NULL:
+ * the base's). donor, which is borrowed, is the organ's; NULL: not known. If the slot has another
+ * content by now, sets *moved_on and returns -ESTALE without a line in the log. */
 int graft_fill_over(struct model *model, uint32_t tensor, const struct content *was,
 		    struct stage *stage, struct donor *donor, bool *moved_on);
 
-/* The same for the slot CLASS/NAME, which is added if there is none and the organ in the stage has
- * a name for it (anatomy_added()). */
+/* Like graft_fill(), for slot CLASS/NAME. A missing slot is added if the staged organ's name allows
+ * it (anatomy_added()). */
 int graft_fill_name(struct model *model, enum organ_class klass, const char *name,
 		    struct stage *stage);
 
-/* A slot CLASS/NAME, and what its tensor is to be called where it is added: NULL: as the organ's
- * header says. */
+/* A slot CLASS/NAME, and the tensor's name if the slot must be added; NULL: the name in the organ's
+ * header. */
 struct graft_place {
 	enum organ_class klass;
 	const char *name;
 	const char *tensor;
 	size_t tensor_length;
-	/* By a recipe: what fills it may have any shape, as a stack of which an expert was taken
-	 * out, and is a graft also where it is what the base has. */
+	/* Set by a recipe: the organ may have any shape (a stack may lack an expert), and is a
+	 * graft even if it equals the base's. */
 	bool as_said;
 };
 
-/* May that organ, whose name is borrowed, fill the slot, as far as its header tells? Returns 0, or
+/* Check by its header that an organ, whose name is borrowed, may fill the slot. Returns 0, or
  * -EINVAL with err set. */
 int graft_check(struct model *model, const struct graft_place *place, const struct organ *organ,
 		struct error *err);
 
-/* As graft_fill_name(), of a place; donor, which is borrowed, is where the organ came from. */
+/* Like graft_fill_name(), for a place; donor, which is borrowed, is the organ's. */
 int graft_fill_place(struct model *model, const struct graft_place *place, struct stage *stage,
 		     struct donor *donor);
 
-/* The slot holds the tensor at offset of a model's file, of which it takes a reference, and which
- * has that fingerprint. Returns as graft_fill(). */
+/* Fill the slot with a reference to the tensor at offset (bytes) of a model file with that
+ * fingerprint; takes a reference of file. Returns as graft_fill(). */
 int graft_refer(struct model *model, const struct graft_place *place, const struct organ *organ,
 		struct backing *file, uint64_t offset, const char *fingerprint);
 
-/* As graft_symlink(), of a place. */
+/* Like graft_symlink(), for a place. */
 int graft_symlink_place(struct model *model, const struct graft_place *place, const char *target,
 			uid_t uid, gid_t gid);
 
-/* The slot holds nothing any more. Returns 0, -ENOENT it does already, else what the disk said. */
+/* Remove the slot's content. Returns 0, -ENOENT if the slot is empty, else the disk's error. */
 int graft_remove(struct model *model, uint32_t tensor);
 
-/* The same by unlink(2) of that process, 0: not known. The model keeps the removal (removal.h). */
+/* Like graft_remove(), by unlink(2) of that process (0: not known). The model keeps the removal
+ * (removal.h). */
 int graft_unlink(struct model *model, uint32_t tensor, pid_t process);
 
-/* As graft_remove(), of a slot that holds that content, NULL for the base's. Where it holds another
- * one by now, *moved_on is set, nothing is removed, and the result is -ESTALE. */
+/* Like graft_remove(), but only while the slot's content equals was (NULL: the base's). Otherwise
+ * sets *moved_on, removes nothing and returns -ESTALE. */
 int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was,
 		    bool *moved_on);
 
-/* The slot CLASS/NAME of a model, which is added if there is none, holds what is in that slot of
- * from, which may be the same model, without a copy. Returns as graft_fill(), or -ENOENT that slot
- * holds nothing, -EXDEV the layers lie on different filesystems. */
+/* Share the content of slot tensor of from with slot CLASS/NAME of model, which may be the same
+ * model, without a copy. A missing slot is added. Returns as graft_fill(), or -ENOENT if the source
+ * is empty, -EXDEV if the layers are on different filesystems. */
 int graft_link(struct model *from, uint32_t tensor, struct model *model, enum organ_class klass,
 	       const char *name);
 
-/* The same within a model, and that other slot holds nothing any more. */
+/* Like graft_link() within one model, and empty the source in the same transaction. */
 int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, const char *name);
 
-/* The slot CLASS/NAME, which is added if there is none, holds what a path leads to, with the rights
- * of that user; where it leads to no organ now, the graft is kept as broken. Waits for the path as
- * long as symlinks.h says. Returns as graft_fill(); EINVAL too for a file that is no organ. */
+/* Fill slot CLASS/NAME with a link to target, followed with the rights of that user. A missing slot
+ * is added. If target leads to no organ now, the graft is kept as broken. Waits for the path as
+ * symlinks.h says. Returns as graft_fill(); EINVAL also for a file that is no organ. */
 int graft_symlink(struct model *model, enum organ_class klass, const char *name, const char *target,
 		  uid_t uid, gid_t gid);
 
-/* Put in force what the model's layer holds from an earlier mount. The mount is to be at that path,
- * NULL: there will be none; a donor that the layer tells of in there is never opened. Returns 0, or
- * -errno with err set: not all can be read. */
+/* Take up the grafts of an earlier mount from the model's layer. mountpoint is the path of the
+ * mount to be, or NULL; donors whose recorded paths are below mountpoint are never opened. Returns
+ * 0, or -errno with err set if not all rows can be read. */
 int graft_recover(struct model *model, const char *mountpoint, struct error *err);
 
 #endif

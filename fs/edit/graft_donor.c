@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_donor.c - see graft_internal.h: the donor of a graft, as the writes to its stage show it,
- * and as the layer keeps it. */
+/* graft_donor.c - see graft_internal.h: the donor of a graft, as traced by the writes to its stage
+ * and as recorded in the layer. */
 #include "fs/base/donor.h"
 #include "fs/base/fingerprint.h"
 #include "fs/edit/graft_internal.h"
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The donor of the staged bytes, as far as the writes showed it. */
+/* Donor of the staged bytes, as far as the writes were traced. */
 static struct donor *traced_donor(const struct filling *filling, struct stage *stage)
 {
 	struct write_source *trace = stage_trace(stage);
@@ -32,8 +32,8 @@ static struct donor *traced_donor(const struct filling *filling, struct stage *s
 	return donor;
 }
 
-/* The donor, which is used up, with the fingerprint of its GGUF: the layer's origin is what .recipe
- * says before the next mount too. Reads from the donor. */
+/* Add the fingerprint of the donor's GGUF to the donor, which is used up, so that .recipe states it
+ * even before the next mount. Reads from the donor. */
 static struct donor *fingerprinted(const struct model *model, struct donor *donor)
 {
 	struct backing *held = donor ? donor_backing(donor) : NULL;
@@ -61,7 +61,7 @@ void filling_find_donor(struct filling *filling, struct stage *stage, struct don
 				       donor ? donor_ref(donor) : traced_donor(filling, stage));
 }
 
-/* The fingerprint of the donor's GGUF; empty: not known. */
+/* Fingerprint of the donor's GGUF; empty: not known. */
 static const char *fingerprint_of(const struct filling *filling)
 {
 	const char *known = donor_fingerprint(filling->donor);
@@ -71,7 +71,7 @@ static const char *fingerprint_of(const struct filling *filling)
 		       : known;
 }
 
-/* A donor that was seen from outside has a path. */
+/* A donor that was traced by path has no backing to compare. */
 static bool is_of_base(const struct filling *filling)
 {
 	struct backing *base = filling->model->base;

@@ -11,10 +11,10 @@ struct donor;
 struct origin;
 struct stage;
 
-/* Longer names of tensors cannot be added. */
+/* Longer tensor names cannot be added. */
 #define ADDED_NAME_MAX 512
 
-/* Of a link that is broken, where its target does not begin with a slash. */
+/* Hint for a broken link whose target does not begin with a slash. */
 #define GRAFT_RELATIVE "a relative target starts at the link, which ln -sr makes it do"
 
 struct filling {
@@ -22,105 +22,104 @@ struct filling {
 	enum organ_class klass;
 	const char *name;
 	bool any_shape;
-	bool confirmed; /* by an earlier mount: half of a pair stays, also for nothing */
-	bool is_new;	/* there is no such slot yet */
+	bool confirmed; /* by an earlier mount: half a pair is kept even if its target is missing */
+	bool is_new;	/* the slot does not exist yet */
 	bool as_said;	/* as in struct graft_place */
-	bool is_named;	/* what its tensor is called is known, also where the slot is empty */
-	const struct timespec *mtime; /* that the file was given; NULL: none */
-	bool may_be_base;	      /* and then it is no graft */
+	bool is_named;	/* the tensor's name is known, even if the slot is empty */
+	const struct timespec *mtime; /* time set for the file; NULL: none */
+	bool may_be_base;	      /* an organ equal to the base's ends the graft */
 	bool is_base;		      /* the staged bytes are those of the base */
-	uint32_t tensor;	      /* else its number */
-	bool is_over;		      /* in place of was alone, NULL for the base's */
+	uint32_t tensor;	      /* number of the slot, unless is_new */
+	bool is_over;		      /* replace was alone, NULL for the base's */
 	const struct content *was;
-	bool moved_on;			 /* it holds something else by now */
-	bool put_back;			 /* the file is refused, and the removal before it undone */
-	struct layer_seal *seal;	 /* how the organ goes into the layer; the stage's */
-	const struct layer_undone *left; /* a slot that is emptied with it; NULL: none is */
-	uint32_t left_slot;		 /* its number */
-	struct content *nothing;	 /* its content then; used up */
-	struct organ organ;  /* the organ to fill it; its name is ours until it is a content */
-	struct donor *donor; /* where it came from, borrowed; NULL: not known */
-	char added[ADDED_NAME_MAX]; /* of a new slot: the tensor's name */
+	bool moved_on;			 /* the slot has another content by now */
+	bool put_back;			 /* the file was refused and the removal before it undone */
+	struct layer_seal *seal;	 /* sealed organ, owned by the stage */
+	const struct layer_undone *left; /* slot emptied in the same transaction; NULL: none */
+	uint32_t left_slot;		 /* number of that slot */
+	struct content *nothing;	 /* its whiteout; used up */
+	struct organ organ;  /* organ to fill the slot; owns the name until a content takes it */
+	struct donor *donor; /* borrowed; NULL: not known */
+	char added[ADDED_NAME_MAX]; /* tensor's name of a new slot */
 	size_t added_length;
 	struct error err;
 };
 
-/* The name of an organ, to free. NULL: out of memory. */
+/* Copy of an organ's name, to free. NULL: out of memory. */
 char *graft_copy_name(const struct organ *organ);
 
-/* Is the file to have another time than that one, which is worth keeping? Without it rsync would
- * copy the file again and again. */
+/* Was a time set for the file that differs from mtime? The graft must then keep that time,
+ * otherwise rsync would copy the file again and again. */
 bool filling_has_other_time(const struct filling *filling, const struct timespec *mtime);
 
-/* Find the slot CLASS/NAME, or that there is none. */
+/* Look up slot CLASS/NAME; sets tensor or is_new. */
 void filling_find(struct filling *filling);
 
-/* The filling of a place, whose texts are borrowed. Returns 0, or -EINVAL with err set: where
- * the slot is added, its tensor cannot have that name. */
+/* Start the filling of a place, whose texts are borrowed. Returns 0, or -EINVAL with err set if a
+ * slot to be added cannot have that tensor name. */
 struct graft_place;
 int filling_at(struct filling *filling, struct model *model, const struct graft_place *place);
 
-/* Find the donor of the organ in the stage, with the fingerprint of its GGUF: donor, which is
- * borrowed, or for NULL the one that the writes show. filling->donor is to be put. Reads from the
- * donor. */
+/* Set the donor of the staged organ, with the fingerprint of its GGUF: donor, which is borrowed, or
+ * for NULL the donor traced by the writes. Reads from the donor. The caller releases
+ * filling->donor. */
 void filling_find_donor(struct filling *filling, struct stage *stage, struct donor *donor);
 
-/* With the commit lock held: the layer's entry for the slot, which is there, without its kind and
- * content; texts are borrowed. */
+/* Layer entry for the existing slot, without kind and content; texts are borrowed. The caller holds
+ * the commit lock. */
 struct layer_entry filling_entry(const struct filling *filling);
 
-/* The slot is to be the one of the tensor of that name, which has to be a new one, and of which the
- * file CLASS/NAME.bin is. False: it is not. */
+/* Set the tensor's name of a new slot. False: the slot exists, the file CLASS/NAME.bin is not the
+ * tensor's, or the model has the tensor. */
 bool filling_name(struct filling *filling, const char *tensor, size_t length);
 
-/* May the organ fill the slot? Returns 0, or -EINVAL with the reason in err. */
+/* Check that the organ may fill the slot. Returns 0, or -EINVAL with the reason in err. */
 int filling_check(struct filling *filling);
 
-/* What a slot holds whose link leads nowhere is like what the base has there, or where it is new,
- * like a tensor of the base that differs in the block alone. False: there is none. */
+/* Stand-in for a broken link's organ: the base's organ in the slot, or for a new slot a tensor of
+ * the base that differs in the block alone. False: there is none. */
 bool filling_stand_in(const struct filling *filling, struct organ *organ);
 
-/* Where there is no such slot yet, there is one from now on, with nothing in it, so that
- * filling_put() cannot fail. Returns 0, -ENOSPC or -ENOMEM. */
+/* Add a missing slot with a whiteout, so that filling_put() cannot fail. Returns 0, -ENOSPC or
+ * -ENOMEM. */
 int filling_reserve(struct filling *filling);
 
-/* The slot holds content, which becomes the model's, also on failure: -ENOSPC, -ENOMEM. One that
- * was left holds nothing. */
+/* Put content, which becomes the model's also on failure, into the slot, and empty the slot left.
+ * Returns 0, -ENOSPC or -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
-/* With the commit lock held, as the next two: the file of a slot that was reserved is in force, and
- * the slot holds what is in it: content, a content_new_whiteout() until now. Both are used up. */
+/* Publish the graft of a reserved slot whose transaction is durable: content, until now a whiteout,
+ * gets the organ in file. Uses up both. The caller holds the commit lock, also for the next two
+ * functions. */
 void filling_publish(struct filling *filling, struct content *content, struct backing *file,
 		     const struct timespec *mtime);
 
-/* With the commit lock held: has another thread filled or emptied the slot since? */
+/* Has another thread filled or emptied the slot since? */
 bool filling_has_moved_on(struct filling *filling);
 
-/* The slot holds its own tensor of the base again. Returns 0 or -errno. */
+/* End the graft of the slot, which holds the base's tensor again. Returns 0 or -errno. */
 int filling_restore(struct filling *filling);
 
-/* Say in the log why the graft is refused, which is what rc says where err says nothing. Returns
- * rc. */
+/* Log why the graft is refused: err, or without one rc. Returns rc. */
 int filling_refuse(const struct filling *filling, int rc);
 
-/* The slot was filled: say in the log if the organ in it plays another part than the slot's by its
- * own header. */
+/* Log a filled slot whose organ has another role by its own header. */
 void filling_log_role(const struct filling *filling);
 
-/* End a filling that left its slot with rc: say in the log why it was refused, unless the slot has
- * moved on, or learn an adapter's alpha and log the role. Returns rc. */
+/* End a filling with the result rc. On failure log the refusal, unless the slot has moved on; on
+ * success learn an adapter's alpha and log another role. Returns rc. */
 int filling_end(const struct filling *filling, int rc);
 
-/* A stage with the organ at the origin as its whole content, which is not copied. NULL: out of
- * memory. */
+/* New stage whose whole content is the organ at origin, not copied. NULL: out of memory. */
 struct stage *graft_stage_of(const struct origin *origin, struct layer *layer);
 
-/* The file in the stage is refused: undo the removal of the slot by the process that made the file
- * (removal.h), unless the slot has been filled since. False: there is none, or that failed. */
+/* After a refusal, undo the removal of the slot by the process that made the staged file
+ * (removal.h), unless the slot has been filled since. False: no such removal, or the undo
+ * failed. */
 bool graft_put_back(const struct filling *refused, struct stage *stage);
 
-/* Fill the slot with what is at the origin. -ESTALE: it is not there any more. The organ's name is
- * borrowed afterwards. */
+/* Fill the slot with the organ at origin. -ESTALE: the organ is not there any more, or must be
+ * copied. The organ's name is borrowed afterwards. */
 int graft_fill_from(struct filling *filling, const struct origin *from);
 
 #endif

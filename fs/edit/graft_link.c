@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_link.c - see graft.h: a slot filled with what another one holds, without a copy. */
+/* graft_link.c - see graft.h: a slot filled from another slot, by reference or link, without a
+ * copy. */
 #include "fs/base/donor.h"
 #include "fs/base/reference.h"
 #include "fs/edit/adapter_edit.h"
@@ -22,8 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The slot holds what content, which is used up, says: a link, or a reference to a tensor of a
- * model. NULL: there is no memory for it. */
+/* Fill the slot with content, a link or a reference to a tensor of a model; uses content up.
+ * content NULL: out of memory. */
 static int put_content(struct filling *filling, struct content *content)
 {
 	struct layer_entry entry = filling_entry(filling);
@@ -126,7 +127,6 @@ int graft_symlink_place(struct model *model, const struct graft_place *place, co
 	return filling_end(&filling, rc);
 }
 
-/* The same link once more. */
 static struct content *link_again(uint64_t ino, const struct content *link)
 {
 	struct content *content =
@@ -141,7 +141,7 @@ static struct content *link_again(uint64_t ino, const struct content *link)
 	return content;
 }
 
-/* The slot holds the organ file that is already another's. */
+/* Fill the slot with the organ file of another slot, without a copy. */
 static int share(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
@@ -152,7 +152,7 @@ static int share(struct filling *filling, const struct origin *from)
 	struct backing *file;
 	int rc = -ENOMEM;
 
-	/* A donor that is the base of the other model has no fingerprint yet. */
+	/* A donor that is the other model's base has no fingerprint yet. */
 	if (from->content->donor)
 		filling_find_donor(filling, NULL, from->content->donor);
 	entry = filling_entry(filling);
@@ -171,7 +171,7 @@ static int share(struct filling *filling, const struct origin *from)
 	return rc;
 }
 
-/* Is the organ there the slot's own tensor of the base? */
+/* Is the organ at from the slot's own tensor of the base? */
 static bool is_own(const struct filling *filling, const struct origin *from)
 {
 	const struct model *model = filling->model;
@@ -184,13 +184,13 @@ static bool is_own(const struct filling *filling, const struct origin *from)
 		       : from->slot == filling->tensor;
 }
 
-/* What adapters and merges of models make lies nowhere that could be referred to. */
+/* Is the content computed by adapters or a merge of models, so that no file has it? */
 static bool is_made(const struct content *content)
 {
 	return content && (content->kind == CONTENT_MERGED || content->kind == CONTENT_BLEND);
 }
 
-/* With the commits of both models locked: fill the slot with the organ there. */
+/* Fill the slot with the organ at from, with the commit locks of both models held. */
 static int link_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
@@ -218,12 +218,12 @@ static int link_slot(struct filling *filling, const struct origin *from)
 	if (is_own(filling, from) && !filling_has_other_time(filling, &base) &&
 	    !slots_has_beneath(model->slots, filling->tensor))
 		return filling_restore(filling);
-	/* A reference to a reference is one to the same tensor. */
+	/* A reference to a reference refers to the same tensor. */
 	if (content)
 		return put_content(filling,
 				   content_new_reference(ino, &content->organ, content->file,
 							 content->offset, content->fingerprint));
-	/* Without its other shards the next mount would not find it again by its fingerprint. */
+	/* The next mount finds a model by its fingerprint, which needs all shards. */
 	if (!from->model->whole)
 		return -ESTALE;
 	print = model_fingerprint(from->model);
@@ -235,7 +235,7 @@ static int link_slot(struct filling *filling, const struct origin *from)
 						 print));
 }
 
-/* With the commits locked: is that still what the layer has for the slot? */
+/* Has the slot at from still this content, with the commit locks held? */
 static bool is_current(const struct origin *from)
 {
 	struct content *now;
@@ -249,7 +249,7 @@ static bool is_current(const struct origin *from)
 	return current;
 }
 
-/* Two models are always locked in the order of their numbers. */
+/* Lock order of two models: by their numbers. */
 static void lock_both(struct model *a, struct model *b)
 {
 	struct model *first = a->number < b->number ? a : b;
@@ -271,8 +271,8 @@ static bool is_at(const struct filling *filling, const struct origin *from)
 	return !filling->is_new && filling->model == from->model && filling->tensor == from->slot;
 }
 
-/* Is it what the slot holds, or shows, yet? What was put aside under another name comes back to a
- * slot that may hold something else by now. */
+/* Does the slot still hold, or show, the content at from? A content put aside under another name
+ * may come back to a slot that was filled meanwhile. */
 static bool is_onto_itself(const struct filling *filling, const struct origin *from)
 {
 	struct content *own, *shown;
@@ -302,7 +302,7 @@ int graft_fill_from(struct filling *filling, const struct origin *from)
 			rc = link_slot(filling, from);
 	}
 	unlock_both(model, from->model);
-	/* Between filesystems bytes have to be copied. */
+	/* Between filesystems the bytes must be copied. */
 	return rc == -EXDEV ? -ESTALE : rc;
 }
 
@@ -319,7 +319,6 @@ struct stage *graft_stage_of(const struct origin *origin, struct layer *layer)
 	return stage;
 }
 
-/* The slot CLASS/NAME holds a copy of the organ at the origin. */
 static int copy_shown(const struct origin *origin, struct model *model, enum organ_class klass,
 		      const char *name)
 {
@@ -355,7 +354,7 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 	return merged || rc == -ENOENT || rc == -EXDEV ? rc : filling_end(&filling, rc);
 }
 
-/* With the commit lock held: both slots change in one transaction. */
+/* Change both slots in one transaction, with the commit lock held. */
 static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;

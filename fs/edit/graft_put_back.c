@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_put_back.c - see graft_internal.h: the former content of a slot whose file is refused. */
+/* graft_put_back.c - see graft_internal.h: restores the former content of a slot whose file is
+ * refused. */
 #include "fs/edit/graft.h"
 #include "fs/edit/graft_internal.h"
 #include "fs/edit/journal.h"
@@ -10,7 +11,7 @@
 
 #include <errno.h>
 
-/* A reference or link is one again, a copy a new one from its open file, whose name is gone. */
+/* Put a graft back: a reference or link as such, a copy from its open file, whose name is gone. */
 static int put_back_graft(struct model *model, const struct removal *removal)
 {
 	const struct content *content = removal->content;
@@ -28,7 +29,7 @@ static int put_back_graft(struct model *model, const struct removal *removal)
 	return rc;
 }
 
-/* The slot had no graft. */
+/* Put back a slot that had no graft. */
 static int put_back_beneath(const struct filling *refused, const struct removal *removal)
 {
 	struct filling filling = { .model = refused->model,

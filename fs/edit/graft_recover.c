@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graft_recover.c - grafts that an earlier mount left in the layer. */
+/* graft_recover.c - takes up the grafts that an earlier mount left in the layer. */
 #include "fs/base/base.h"
 #include "fs/base/donor.h"
 #include "fs/base/reference.h"
@@ -22,12 +22,12 @@
 
 struct graft_recovery {
 	struct model *model;
-	struct foreign *foreign; /* models that references lead to */
-	char *point;		 /* where the mount will be, absolute; NULL: not known */
+	struct foreign *foreign; /* models that references name */
+	char *point;		 /* absolute path of the mount to be; NULL: not known */
 };
 
-/* The organ in a file of the layer as the slot's content. What close() once confirmed stays,
- * whatever shapes this mount accepts. */
+/* Content of a copied organ of the layer. An organ that an earlier mount accepted stays in force,
+ * also with a shape that this mount would refuse. */
 static struct content *content_of_organ(struct filling *filling, struct backing *file)
 {
 	const struct source source = backing_source(file);
@@ -41,8 +41,8 @@ static struct content *content_of_organ(struct filling *filling, struct backing 
 	return content_new(inode_new(filling->model), &filling->organ, backing_ref(file));
 }
 
-/* A number under the name of the slot, in place of an organ of which nothing is known. False: the
- * slot has no name. */
+/* Stand-in of one number, with the slot's tensor name, for an organ whose shape is unknown. False:
+ * the slot has no tensor name. */
 static bool stand_in_of_nothing(const struct filling *filling, struct organ *organ)
 {
 	const struct organ_place *place =
@@ -60,8 +60,8 @@ static bool stand_in_of_nothing(const struct filling *filling, struct organ *org
 	return number.name_length > 0;
 }
 
-/* An organ file that cannot be read stays what the slot holds: the base's organ is not what was
- * promised. It stands in for the other's shape. */
+/* Broken content, with a stand-in's shape, for an organ file that cannot be read: the slot must not
+ * fall back to the base's organ. */
 static struct content *broken_organ(struct filling *filling)
 {
 	const struct model *model = filling->model;
@@ -90,7 +90,8 @@ static struct content *broken_organ(struct filling *filling)
 	return content;
 }
 
-/* A damaged file where no slot is, or is known to have been, may be anything. */
+/* Is the failure that of an organ which cannot be read? A damaged file counts only if its slot
+ * exists or is named in the layer: otherwise it may be anything. */
 static bool is_unreadable(const struct filling *filling, const struct layer_entry *entry)
 {
 	return layer_is_unread(filling->err.code) ||
@@ -98,11 +99,11 @@ static bool is_unreadable(const struct filling *filling, const struct layer_entr
 		(!filling->is_new || entry->origin.slot));
 }
 
-/* A model that references of a user lead to, as it is now. */
+/* A model file named by references of one user, opened once. */
 struct foreign {
 	char *path;
 	uid_t uid;
-	struct base base; /* without gguf it cannot be read, because of err */
+	struct base base; /* gguf NULL: it cannot be read, see err */
 	char fingerprint[FINGERPRINT_TEXT];
 	struct error err;
 	struct foreign *next;
@@ -122,19 +123,19 @@ static void open_foreign(struct foreign *foreign, struct remote_cache *remote)
 		free(lacks);
 		base_close(base);
 	} else if (fingerprint(base->file, base->gguf, foreign->fingerprint) < 0) {
-		error_set(&foreign->err, EIO, ERROR_NO_OFFSET, "it cannot be read");
+		error_set(&foreign->err, EIO, ERROR_NO_OFFSET, "the model cannot be read");
 		base_close(base);
 	}
 }
 
-/* With the rights of that user: a layer may come from anywhere. */
+/* Open with the rights of the reference's owner: a layer may come from anywhere. */
 static void open_foreign_as(struct foreign *foreign, gid_t gid, struct remote_cache *remote)
 {
 	struct credentials before;
 
 	if (credentials_assume(foreign->uid, gid, &before) < 0) {
 		error_set(&foreign->err, EPERM, ERROR_NO_OFFSET,
-			  "it is user %u's, with whose rights this daemon cannot act",
+			  "the reference is user %u's, whose rights this daemon cannot assume",
 			  (unsigned)foreign->uid);
 		return;
 	}
@@ -142,8 +143,7 @@ static void open_foreign_as(struct foreign *foreign, gid_t gid, struct remote_ca
 	credentials_restore(&before);
 }
 
-/* The model at a path, which is read once however many references of the owner there are. NULL: out
- * of memory. */
+/* Find the model at a path, read once for all references of one owner. NULL: out of memory. */
 static struct foreign *find_foreign(struct graft_recovery *recovery, const char *path,
 				    const struct layer_entry *entry)
 {
@@ -179,7 +179,8 @@ static void close_foreign(struct graft_recovery *recovery)
 	}
 }
 
-/* The tensor that is meant, if the model is still the one that was meant. */
+/* Find the tensor of a reference, if the model still has the fingerprint print and the tensor its
+ * type and shape. */
 static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char *print,
 					     const struct reference *reference)
 {
@@ -194,7 +195,8 @@ static const struct gguf_tensor *find_tensor(const struct gguf *gguf, const char
 		       : NULL;
 }
 
-/* What a reference says whose model is not what it was: it is kept, and cannot be read. */
+/* Broken content for a reference whose model has changed or cannot be read; the reference is
+ * kept. */
 static struct content *broken_reference(const struct filling *filling,
 					const struct reference *reference,
 					const struct foreign *foreign)
@@ -205,7 +207,7 @@ static struct content *broken_reference(const struct filling *filling,
 	char text[320], why[700];
 
 	if (foreign->base.gguf)
-		snprintf(text, sizeof(text), "it is another model now, or was changed");
+		snprintf(text, sizeof(text), "the file has another model now, or was changed");
 	else
 		error_describe(&foreign->err, text, sizeof(text));
 	snprintf(why, sizeof(why), "a reference to %.100s%s: %s", reference->model,
@@ -228,8 +230,8 @@ static struct content *refer(struct filling *filling, const struct reference *re
 				     tensor->offset, reference->fingerprint);
 }
 
-/* The content that the reference of that owner leads to, in the base or another model. Where it lay
- * is looked at first: a chimera of the base may have the base's fingerprint. */
+/* Resolve a reference in the base or another model. The recorded path goes first: a chimera of the
+ * base may have the base's fingerprint. */
 static struct content *resolve(struct graft_recovery *recovery, struct filling *filling,
 			       const struct reference *reference, const struct layer_entry *entry)
 {
@@ -239,7 +241,7 @@ static struct content *resolve(struct graft_recovery *recovery, struct filling *
 	const struct gguf_tensor *tensor = NULL;
 	const struct foreign *foreign;
 
-	/* The base may have moved. */
+	/* The base may have moved since. */
 	if (own && (reference->of == REFERENCE_OF_BASE ||
 		    strcmp(reference->model, backing_path(model->base)) == 0))
 		return refer(filling, reference, model->base, own);
@@ -272,8 +274,8 @@ static struct content *content_of_reference(struct graft_recovery *recovery,
 	return content;
 }
 
-/* What is at the end of a link until that is looked at: of the base, or as it was seen there, for
- * the base may have nothing like it. *seen is released by the caller. */
+/* Stand-in for a link that is not followed yet: the base's organ, else the last organ seen there,
+ * else one number. The caller releases *seen. */
 static bool stand_in_of_link(const struct filling *filling, const struct layer_entry *entry,
 			     struct reference *seen, struct organ *organ)
 {
@@ -288,7 +290,7 @@ static bool stand_in_of_link(const struct filling *filling, const struct layer_e
 	return true;
 }
 
-/* Where a link leads is looked at when the mount is there. */
+/* Content of a link, broken until the link is followed after the mount. */
 static struct content *content_of_link(struct filling *filling, const struct layer_entry *entry)
 {
 	struct reference seen = { .model = NULL };
@@ -335,13 +337,13 @@ static struct content *content_of(struct graft_recovery *recovery, struct fillin
 	}
 }
 
-/* The canonical path of the mount to be, to free. NULL: there is none. */
+/* Canonical path of the mount to be, to free. NULL: none. */
 static char *canonical(const char *mountpoint)
 {
 	char *point = mountpoint ? realpath(mountpoint, NULL) : NULL, *directory;
 	const char *name = mountpoint ? strrchr(mountpoint, '/') : NULL;
 
-	/* It may have to be made yet. */
+	/* The mount point may not exist yet. */
 	if (point || !mountpoint)
 		return point;
 	directory = paths_directory(mountpoint);
@@ -358,7 +360,7 @@ static bool is_inside(const char *path, const char *point)
 	return n && strncmp(path, point, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-/* The base may have moved. */
+/* The base may have moved since. */
 static bool is_of_base(struct model *model, const struct layer_origin *origin)
 {
 	return strcmp(donor_fingerprint(origin->donor), model_fingerprint(model)) == 0 &&
@@ -366,7 +368,7 @@ static bool is_of_base(struct model *model, const struct layer_origin *origin)
 		strcmp(donor_path(origin->donor), backing_path(model->base)) == 0);
 }
 
-/* A copy came from where the layer says. */
+/* Donor of a copied organ, as recorded in the layer. */
 static struct donor *donor_of(const struct graft_recovery *recovery,
 			      const struct layer_origin *origin)
 {
@@ -390,9 +392,9 @@ static struct donor *donor_of(const struct graft_recovery *recovery,
 	return viewed;
 }
 
-/* A slot that was added is the one that its place in the layer says, whatever fills it: by the name
- * that is kept beside it, else by a tensor of the base that differs in the block alone. Only where
- * there is neither does the organ's own header say it. */
+/* Set the tensor's name of an added slot, independently of its content: the name recorded in the
+ * layer, else that of a tensor of the base that differs in the block alone. Without both, the
+ * organ's own header decides. */
 static void name_slot(struct filling *filling, const struct layer_origin *origin)
 {
 	struct organ stand_in;
@@ -409,8 +411,9 @@ static void name_slot(struct filling *filling, const struct layer_origin *origin
 	filling_name(filling, added, length);
 }
 
-/* Can it be that a merge had the slot, of a further block, which was removed? That says nothing
- * without the merge, as when the mount ended while that did: one to come shows its own there. */
+/* May the row be the removal of a slot that only a merge had, of a further block? Without the merge
+ * it means nothing (as when the mount ended while the merge did), and a later merge shows its own
+ * tensor there. */
 static bool is_of_merge(const struct filling *filling, const struct layer_entry *entry)
 {
 	struct organ stand_in;
@@ -426,8 +429,10 @@ static int forget_removal(struct model *model, const struct layer_entry *entry)
 	const int rc = stays ? 0 : layer_undo(model->layer, &undone, 1);
 
 	if (rc == 0)
-		log_add(model->log, "%s/%s.bin: that it was removed is %s: there is no such tensor",
-			class_name(entry->klass), entry->name, stays ? "skipped" : "forgotten");
+		log_add(model->log,
+			"%s/%s.bin: the removal recorded in the layer is %s: the base has no such "
+			"tensor",
+			class_name(entry->klass), entry->name, stays ? "ignored" : "deleted");
 	return rc;
 }
 

@@ -19,7 +19,7 @@ void journal_begin(struct model *model)
 	journal->alone++;
 	while (journal->waiting)
 		pthread_cond_wait(&journal->moved, &journal->commit);
-	/* New grafts have waited for that. */
+	/* Wake the grafts that gave way to this thread. */
 	if (--journal->alone == 0)
 		pthread_cond_broadcast(&journal->moved);
 }
@@ -33,7 +33,7 @@ void journal_end(struct model *model)
 		listener->changed(listener->context, model);
 }
 
-/* With commit held: is a graft of that slot on its way to the disk? */
+/* Is a graft of that slot waiting for the disk? With commit held. */
 static bool is_waiting(const struct journal *journal, enum organ_class klass, const char *name)
 {
 	const struct journal_graft *graft = journal->waiting;
@@ -125,7 +125,7 @@ static void wait_for_publication(struct journal *journal)
 	pthread_mutex_unlock(&journal->commit);
 }
 
-/* commit is not locked where nothing is published, for a thread that holds it may wait for a
+/* Without a publication, commit is not locked, because a thread that holds commit may wait for a
  * disk. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* journal.h - changes of a model go into its layer in an order: each is checked, made durable and
- * then shown before the next one of the same slot.
+/* journal.h - order of the changes of a model: a change is checked, made durable in the layer and
+ * published before the next change of the same slot begins.
  *
- * A thread takes locks in this order: the turn of struct symlinks, experts_lock of a model, the
- * lock of a struct stage, commit of a journal (of two models first that of the lower number), and
- * then those inside model, slots, metadata and adapters, under which nothing here is called. */
+ * Lock order: the turn of struct symlinks, experts_lock of a model, lock of a struct stage, commit
+ * of a journal (of two models first that of the lower number), then the locks inside model, slots,
+ * metadata and adapters, under which no function here is called. */
 #ifndef FS_EDIT_JOURNAL_H
 #define FS_EDIT_JOURNAL_H
 
@@ -16,17 +16,17 @@
 struct model;
 struct snapshot;
 
-/* Lock commit, with no graft on its way to the disk; and unlock it, then call the model's listener.
- * The caller may still hold commit of another model. */
+/* Begin a change: lock commit once no graft waits for the disk. End it: unlock commit, then call
+ * the model's listener. The caller may hold commit of another model. */
 void journal_begin(struct model *model);
 void journal_end(struct model *model);
 
-/* A graft of one slot, for which others of other slots need not wait: several wait for the disk
- * together. journal_begin_graft() locks commit, with no graft of that slot on its way;
- * journal_end() is due. Between the two journal_wait() unlocks it while the thread waits for the
- * disk, and journal_resume() locks it again: until then nothing else changes the slot, and no
- * journal_begin() returns. A thread that waits in journal_begin() goes before new grafts. name is
- * borrowed until then. */
+/* A graft of one slot. Grafts of other slots need not wait for it, so that several share one wait
+ * for the disk. journal_begin_graft() locks commit once no other graft of the slot is under way;
+ * journal_end() must follow. In between, journal_wait() unlocks commit while the thread waits for
+ * the disk, and journal_resume() locks it again; until then no other thread changes the slot and no
+ * journal_begin() returns. A thread waiting in journal_begin() has priority over new grafts. name
+ * is borrowed until journal_resume(). */
 struct journal_graft {
 	struct journal_graft *next;
 	enum organ_class klass;
@@ -37,37 +37,37 @@ void journal_begin_graft(struct model *model, struct journal_graft *graft, enum 
 void journal_wait(struct model *model, struct journal_graft *graft);
 void journal_resume(struct model *model, struct journal_graft *graft);
 
-/* All below are called with commit held, or before the mount. */
+/* The functions below are called with commit held, or before the mount. */
 
-/* May this thread change the model now? Returns 0, or -EBUSY: another thread is between the two
- * calls that follow. */
+/* May this thread change the model now? Returns 0, or -EBUSY while another thread replays a
+ * recipe. */
 int journal_check(const struct model *model);
 
-/* From now on until journal_end_replay() only this thread changes the model. Returns 0, or
- * -errno as journal_check(). */
+/* Reserve changes of the model for this thread until journal_end_replay(). Returns 0, or -errno as
+ * journal_check(). */
 int journal_begin_replay(struct model *model);
 void journal_end_replay(struct model *model);
 
-/* Meanwhile the model is half of what it will be: journal_snapshot() waits. */
+/* Bracket a publication in several steps: journal_snapshot() waits until it ends. */
 void journal_begin_publish(struct model *model);
 void journal_end_publish(struct model *model);
 
-/* With commit held: adapters_refresh() after a change of the importance matrix. It changes the
- * results of a merge first, then those of adapters; no snapshot is taken between the two. */
+/* Call adapters_refresh() after a change of the importance matrix. It changes the results of a
+ * merge first, then those of adapters; no snapshot is taken between the two. */
 void journal_refresh(struct model *model);
 
-/* Without commit held: model_snapshot() of a model that is not half of what it will be. */
+/* Take model_snapshot(), never amid a publication. Called without commit held. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot);
 
-/* Without a graft, does the slot hold something that a removal hides? */
+/* Must a removal leave a whiteout, because the slot would hold a tensor without a graft? */
 bool journal_needs_whiteout(struct model *model, uint32_t slot);
 
-/* A slot without its content as the layer is to have it, under the model's name for it. An added
- * slot is there no more, and the type chosen for it goes with it. */
+/* Row by which the layer empties a slot, under the model's name for it. With an added slot, its
+ * chosen type goes too. */
 struct layer_undone journal_emptied(struct model *model, uint32_t slot);
 
-/* The layer says that the slot, or key, holds nothing: what the base has is whited out, what was
- * added is forgotten. Both as layer_undo(). Returns 0 or -errno. */
+/* Record in the layer that the slot or key is empty: a whiteout for one of the base, no row for an
+ * added one. Returns as layer_undo(): 0 or -errno. */
 int journal_empty_slot(struct model *model, uint32_t slot);
 int journal_empty_key(struct model *model, uint32_t i);
 

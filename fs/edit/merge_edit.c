@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To try again for longer is too long for every lookup. */
+/* An attempt that takes longer is too slow to repeat at every lookup. */
 #define LONG_MS 100
 
 /* A merge on its way into force. */
@@ -48,8 +48,8 @@ static void say(const struct merging *merging, const char *format, ...)
 	va_end(args);
 }
 
-/* With the commit lock held: what was merged is what is merged again, in the order of the
- * configuration; by now it may lie at the base's place. */
+/* Check, with the commit lock held, that the models, in the order of the configuration, have the
+ * fingerprints that they had; one may be the base by now. */
 static int check_again(struct merging *merging)
 {
 	const struct merge_state *again = merging->lookup.again;
@@ -64,13 +64,13 @@ static int check_again(struct merging *merging)
 		if (was->fingerprint[0] && strcmp(print, was->fingerprint) != 0)
 			return error_set(&merging->err, ESTALE, ERROR_NO_OFFSET,
 					 "%.120s is another model now, or was changed; to merge "
-					 "that write the configuration once more",
+					 "it, write the configuration again",
 					 was->path);
 	}
 	return 0;
 }
 
-/* Read and planned: nothing is changed yet. */
+/* Read the configuration and plan the merge; changes nothing. */
 static int plan(struct merging *merging)
 {
 	struct model *model = merging->lookup.model;
@@ -91,7 +91,7 @@ static int plan(struct merging *merging)
 	return merging->plan ? 0 : -merging->err.code;
 }
 
-/* With the commit lock held: the layer has the note of what is about to be in force. */
+/* Write the note of the prepared merge to the layer, with the commit lock held. */
 static int keep(struct merging *merging, const struct merge_ready *ready)
 {
 	const struct layer_merge merge = { (char *)merge_ready_note(ready), merging->lookup.of.uid,
@@ -100,13 +100,13 @@ static int keep(struct merging *merging, const struct merge_ready *ready)
 
 	if (rc == -EFBIG)
 		error_set(&merging->err, EFBIG, ERROR_NO_OFFSET,
-			  "what is to be kept of it for the next mount is longer than %" PRIu64
-			  " MiB",
+			  "its note for the next mount would be longer than %" PRIu64 " MiB",
 			  LAYER_MERGE_MAX >> 20);
 	return rc;
 }
 
-/* With the commit lock held: between the two, adapters are not in what slots show. */
+/* Publish a merge with the commit lock held. journal_snapshot() waits meanwhile, because the
+ * results of adapters are stale between the two steps. */
 static void publish(struct model *model, struct merge_ready *ready)
 {
 	journal_begin_publish(model);
@@ -115,9 +115,9 @@ static void publish(struct model *model, struct merge_ready *ready)
 	journal_end_publish(model);
 }
 
-/* With the commit lock held: removals by users of slots that only the merge had which was in force,
- * and types chosen for them, say nothing without it, and a merge to come shows its own there. The
- * next mount says what the disk refused to forget. */
+/* Delete removals of slots that only the previous merge had, and types chosen for them, with the
+ * commit lock held: without that merge they mean nothing, and a later merge shows its own tensors
+ * there. Deletions that fail are reported by the next mount. */
 static void forget_removals(struct model *model)
 {
 	const uint32_t n = slots_count(model->slots);
@@ -140,7 +140,7 @@ static void forget_removals(struct model *model)
 	}
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static int put(struct merging *merging)
 {
 	struct model *model = merging->lookup.model;
@@ -157,7 +157,7 @@ static int put(struct merging *merging)
 				&merging->err);
 	if (!ready)
 		return -merging->err.code;
-	/* The layer has the note of one whose models are opened again. */
+	/* If the models were opened again, the layer has the note already. */
 	kept = !merging->lookup.again && !merging->lookup.request->passing;
 	if (kept)
 		rc = keep(merging, ready);
@@ -184,28 +184,28 @@ static void report_done(const struct merging *merging)
 	if (!state)
 		return;
 	say(merging,
-	    ".merge: %s of %zu model%s is in force: %" PRIu32 " tensor%s %s made as they are "
-	    "read, %" PRIu32 " of them in another type than the base's; %" PRIu32
-	    " %s one model's as they are",
+	    ".merge: %s of %zu model%s is in force: %" PRIu32 " tensor%s %s computed at each "
+	    "read, %" PRIu32 " in another type than the base's; %" PRIu32
+	    " %s taken unchanged from one model",
 	    state->method, state->n_models, plural(state->n_models), state->made,
 	    plural(state->made), state->made == 1 ? "is" : "are", state->converted, state->passed,
 	    state->passed == 1 ? "is" : "are");
 	if (state->tokenizer)
 		say(merging,
-		    ".merge: the tokenizer of %.200s is another than the base's: the same token "
-		    "may mean something else to it",
+		    ".merge: the tokenizer of %.200s differs from the base's: one token may have "
+		    "two meanings",
 		    state->tokenizer);
 	merge_state_unref(state);
 }
 
-/* What the configuration is not to blame for. */
+/* Is the failure the machine's, not the configuration's? */
 static bool is_of_machine(int rc)
 {
 	return rc == -ENOMEM || rc == -ENOSPC || rc == -EFBIG || rc == -EINTR;
 }
 
-/* What the disk said has no sentence yet. What is wrong with the configuration, and with its
- * models, is an invalid argument to the process that closed it. */
+/* Log a refusal: err, or without one the error code. An error of the configuration or its models is
+ * EINVAL to the process that closed the file. */
 static int refuse(const struct merging *merging, int rc)
 {
 	char text[320];
@@ -229,7 +229,8 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 
 	clock_gettime(CLOCK_REALTIME, &merging.lookup.of.mtime);
 	if (rc == 0) {
-		/* A thread that changes an expert would put back what its stack held before. */
+		/* Otherwise a thread that changes an expert would put the stack of the former merge
+		 * back. */
 		pthread_mutex_lock(&model->experts_lock);
 		journal_begin(model);
 		rc = put(&merging);
@@ -250,7 +251,7 @@ void merge_edit_publish_end(struct model *model, struct merge_ready *none)
 	forget_removals(model);
 }
 
-/* With the commit lock held. is_kept: the layer has it. */
+/* End the merge in force, with the commit lock held. is_kept: the layer records the merge. */
 static int end(struct model *model, bool is_kept)
 {
 	struct error err = { 0 };
@@ -295,19 +296,20 @@ int merge_edit_end(struct model *model)
 	const int rc = end_alone(model, true);
 
 	if (rc == 0)
-		log_add(model->log, ".merge: no merge is in force any more");
+		log_add(model->log, ".merge: the merge has ended");
 	else if (rc != -ENOENT)
-		log_add(model->log, ".merge: cannot be removed: %s", strerror(-rc));
+		log_add(model->log, ".merge: cannot end the merge: %s; it stays in force",
+			strerror(-rc));
 	return rc;
 }
 
-/* The text becomes the merge's. */
+/* Take up a merge; its text is used up. */
 static int recover_merge(struct model *model, const struct layer_merge *merge, struct error *err)
 {
 	const struct merge_request_state of = { .mtime = merge->mtime,
 						.uid = merge->uid,
 						.gid = merge->gid };
-	/* They are opened once this mount is there. */
+	/* Its models are opened once this mount is there. */
 	struct merge_ready *ready =
 		merge_ready_new_broken(model, merge->text, "its models were not opened yet", &of,
 				       err);
@@ -340,7 +342,7 @@ int merge_edit_recover(struct model *model, struct error *err)
 			 layer_path(model->layer));
 }
 
-/* With the commit lock held: it stays broken, for another reason. */
+/* Record a new reason why the merge is broken, with the commit lock held. */
 static void renew_reason(struct merging *merging, const char *why)
 {
 	struct model *model = merging->lookup.model;
@@ -353,7 +355,8 @@ static void renew_reason(struct merging *merging, const char *why)
 		publish(model, ready);
 }
 
-/* With the commit lock held: unless another merge is in force by now. Returns what came of it. */
+/* Publish the repaired merge, or the new reason, unless another merge is in force by now. The
+ * caller holds the commit lock. Returns 0 or -errno. */
 static int renew(struct merging *merging, int rc)
 {
 	struct model *model = merging->lookup.model;
@@ -378,9 +381,9 @@ static int renew(struct merging *merging, int rc)
 	return rc;
 }
 
-/* Every lookup of a name tries again: what took long is left alone for ten times as long, and what
- * was read for nothing, as it is another model, for a second. A probe that gets no answer is in no
- * need of that, for the next ones are hurried. */
+/* Set the back-off of the next attempt, because every lookup of a name makes one: ten times the
+ * duration of a slow attempt, one second after reading another model in vain. A probe without an
+ * answer needs none, since the next probes are hurried. */
 static void put_off(const struct merging *merging, int64_t begun, int64_t done)
 {
 	int64_t pause = 0;

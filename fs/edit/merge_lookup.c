@@ -35,7 +35,7 @@ static int open_as(const struct merge_lookup *lookup, const char *path, struct b
 	return rc;
 }
 
-/* Open the GGUF at the absolute path, which may never answer, and may be in this mount. */
+/* Open the GGUF at an absolute path, which may never answer or lead into this mount. */
 static int probe(struct merge_lookup *lookup, const char *path, struct base *base,
 		 struct error *err)
 {
@@ -47,7 +47,7 @@ static int probe(struct merge_lookup *lookup, const char *path, struct base *bas
 	return rc;
 }
 
-/* The GGUF at the path, or with ".gguf", or the split model that it means. -ENOENT: there is
+/* Open the GGUF at path, at path with ".gguf", or the split model named by path. -ENOENT: there is
  * none. */
 static int open_path(struct merge_lookup *lookup, const char *path, struct base *base, char **found,
 		     struct error *err)
@@ -68,7 +68,7 @@ static int open_path(struct merge_lookup *lookup, const char *path, struct base 
 		*found = strdup(at);
 		rc = *found ? 0 : error_errno(err, ENOMEM);
 	} else if (rc == 0 || rc == -ENOENT) {
-		/* Directories of what has answered are looked into. */
+		/* The path has answered, so its directory can be read on this thread. */
 		base_close(base);
 		*base = (struct base){ .file = NULL };
 		rc = open_as(lookup, path, base, found, err);
@@ -82,10 +82,10 @@ static int open_path(struct merge_lookup *lookup, const char *path, struct base 
 	return rc;
 }
 
-/* The base of a mounted model as the mount has it open, which the mount's users may read. By now
- * another file may have the path, or the path may lead into this mount, whose threads answer
- * nothing before it is there. The plan knows the model that is merged into: its base is not parsed
- * again. */
+/* Share the base that the mount has open of one of its models, which the mount's users may read: by
+ * now another file may have the path, or the path may lead into this mount, whose threads answer
+ * only once it is there. The base of the model that is merged into is not parsed again, because the
+ * plan has it. */
 static int open_mounted(const struct merge_lookup *lookup, const struct model *model,
 			struct base *base, char **path, struct error *err)
 {
@@ -105,7 +105,6 @@ static int open_mounted(const struct merge_lookup *lookup, const struct model *m
 	return base->gguf ? 0 : -err->code;
 }
 
-/* The model of the mount with that name. */
 static const struct model *find_mounted(const struct merge_lookup *lookup, const char *written)
 {
 	for (uint32_t i = 0; i < lookup->n_models; i++) {
@@ -117,8 +116,9 @@ static const struct model *find_mounted(const struct merge_lookup *lookup, const
 	return NULL;
 }
 
-/* The same at a later mount, if its base lies at the same place and only the mount may be able to
- * open it: a directory of organ files, or a file on a server, which may want a password. */
+/* Like find_mounted(), for a merge of an earlier mount: only if the model's base is at the same
+ * path and the mount alone may be able to open it: a directory of organ files, or a file on a
+ * server, which may want a password. */
 static const struct model *find_mounted_again(const struct merge_lookup *lookup,
 					      const char *written, const char *was)
 {
@@ -185,8 +185,8 @@ static int open_written(struct merge_lookup *lookup, const char *written, struct
 			rc = open_beside(lookup, request->directories[i], written, base, path, err);
 	if (rc == -ENOENT && merge_looks_like_hub_id(written))
 		error_set(err, ENOENT, ERROR_NO_OFFSET,
-			  "there is no file \"%.80s\"; of Hugging Face nothing is downloaded here: "
-			  "the path of a GGUF is needed",
+			  "there is no file \"%.80s\"; models of Hugging Face are not downloaded: "
+			  "give the path of a GGUF",
 			  written);
 	else if (rc == -ENOENT)
 		error_set(err, ENOENT, ERROR_NO_OFFSET,
@@ -197,7 +197,8 @@ static int open_written(struct merge_lookup *lookup, const char *written, struct
 	return rc;
 }
 
-/* Open the model at its path when the merge was put in force; without a path it was the base. */
+/* Open the model at the path that it had when the merge was put in force; no path stands for the
+ * base. */
 static int open_again(struct merge_lookup *lookup, const char *written, struct base *base,
 		      char **path, struct error *err)
 {
@@ -220,10 +221,10 @@ static int open_again(struct merge_lookup *lookup, const char *written, struct b
 				       err);
 		return open_path(lookup, was, base, path, err);
 	}
-	return error_set(err, EINVAL, ERROR_NO_OFFSET, "where it was found is not noted");
+	return error_set(err, EINVAL, ERROR_NO_OFFSET, "the note has no path for it");
 }
 
-/* Is it a file that a model of the mount has open? Its log is that model's. */
+/* Does a model of the mount have the file open? Its log then stays that model's. */
 static bool is_mounted(const struct merge_lookup *lookup, const struct backing *file)
 {
 	bool mounted = file == lookup->model->base;

@@ -25,20 +25,19 @@
 
 #define COMPARE_CHUNK ((size_t)1 << 16)
 
-/* A key about to get a value. */
 struct editing {
 	struct model *model;
 	const char *name;
-	bool is_new; /* there is no such key yet */
-	uint32_t i;  /* else its number */
+	bool is_new; /* the key does not exist yet */
+	uint32_t i;  /* number of the key, unless is_new */
 	char key[KEY_FILENAME_MAX + 1];
 	size_t key_length;
-	enum stage_type typed; /* of what is to be its value */
+	enum stage_type typed; /* source of type */
 	struct value_type type;
 	struct timespec mtime;
 	struct value_bytes bytes;
-	const struct layer_undone *left; /* the key that was moved; NULL: none was */
-	uint32_t left_key;		 /* its number */
+	const struct layer_undone *left; /* key emptied in the same transaction; NULL: none */
+	uint32_t left_key;		 /* number of that key */
 	struct error err;
 };
 
@@ -47,7 +46,7 @@ static uint32_t width_of(const struct model *model)
 	return model->gguf->version > 1 ? 8 : 4;
 }
 
-/* Find the key, or what key the name makes. Returns 0, -EINVAL, -EPERM. */
+/* Find the key, or decode the name of a new one. Returns 0, -EINVAL or -EPERM. */
 static int find_key(struct editing *editing)
 {
 	struct metadata *metadata = editing->model->metadata;
@@ -58,7 +57,7 @@ static int find_key(struct editing *editing)
 		editing->key_length = key_filename_decode(editing->name, editing->key);
 		if (editing->key_length == 0)
 			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
-					 "this is no name of a key");
+					 "the file name is no key");
 		fixed = metadata_is_fixed(editing->key, editing->key_length);
 	} else {
 		fixed = metadata_key(metadata, editing->i).fixed;
@@ -68,8 +67,8 @@ static int find_key(struct editing *editing)
 		     : 0;
 }
 
-/* The model's architecture as it is now; empty: none that a key could begin with. Returns 0, or
- * -errno: it cannot be read. */
+/* Current architecture of the model; empty: none, or too long to be the prefix of a key. Returns 0,
+ * or -errno if it cannot be read. */
 static int read_architecture(const struct editing *editing, char text[KEY_FILENAME_MAX + 1])
 {
 	struct metadata *metadata = editing->model->metadata;
@@ -81,7 +80,7 @@ static int read_architecture(const struct editing *editing, char text[KEY_FILENA
 	const struct value *value = metadatum ? metadata_entry_value(metadatum) : NULL;
 	size_t n = 0;
 
-	/* Removed, or found: then rc was for nothing. */
+	/* rc matters only if a present key cannot be read. */
 	if (metadatum || rc == -ENOENT)
 		rc = 0;
 	if (value && value->type.type == KV_STRING && value->length <= KEY_FILENAME_MAX) {
@@ -109,7 +108,7 @@ static int is_list(const struct source *text)
 	return blanks < n && start[blanks] == '[';
 }
 
-/* A key that has no type yet: the type is the specification's, or string. */
+/* Find the type of a key without one: the specification's, or string. */
 static int type_of_new(struct editing *editing, const struct source *text)
 {
 	struct metadata_key key = { .key = editing->key, .length = (uint32_t)editing->key_length };
@@ -133,7 +132,7 @@ static int type_of_new(struct editing *editing, const struct source *text)
 	return list < 0 ? list : 0;
 }
 
-/* The type that the value will have. Returns 0 or -errno: what tells it cannot be read. */
+/* Find the type of the value. Returns 0, or -errno if its source cannot be read. */
 static int find_type(struct editing *editing, const struct source *text)
 {
 	struct value_type type;
@@ -177,7 +176,6 @@ static bool same_bytes(const struct value *value, const uint8_t *bytes)
 	return same;
 }
 
-/* Is it what the base has? */
 static bool is_bases(const struct editing *editing)
 {
 	struct metadata_entry *base;
@@ -236,7 +234,6 @@ static int write_layer(const struct editing *editing, struct view *text)
 	return layer_write_key(editing->model->layer, &key, text, editing->left);
 }
 
-/* The key that was moved has no value now. */
 static void show_left(const struct editing *editing)
 {
 	struct metadata *metadata = editing->model->metadata;
@@ -247,7 +244,7 @@ static void show_left(const struct editing *editing)
 	metadata_set(metadata, editing->left_key, NULL);
 }
 
-/* There is such a key from now on, if without a value: nothing can fail once the layer has it. */
+/* Add a missing key, without a value, so that nothing can fail after the layer's commit. */
 static int reserve(struct editing *editing)
 {
 	struct metadata *metadata = editing->model->metadata;
@@ -259,7 +256,6 @@ static int reserve(struct editing *editing)
 	return rc;
 }
 
-/* The key is as in the base again. */
 static int restore(struct editing *editing)
 {
 	struct layer_undone undone[2] = { { LAYER_KEY, .name = editing->name } };
@@ -275,7 +271,6 @@ static int restore(struct editing *editing)
 	return 0;
 }
 
-/* The key gets the value that was read. */
 static int replace(struct editing *editing)
 {
 	struct model *model = editing->model;
@@ -302,8 +297,8 @@ static int replace(struct editing *editing)
 	return rc;
 }
 
-/* With the commit lock held: another thread may have made the key meanwhile, or given it another
- * type, of which the text has to be then. */
+/* Parse again if another thread has added the key meanwhile, or changed its type. The caller holds
+ * the commit lock. */
 static int check_again(struct editing *editing, const struct source *source)
 {
 	const struct value_type type = editing->type;
@@ -319,7 +314,7 @@ static int check_again(struct editing *editing, const struct source *source)
 			   &editing->err);
 }
 
-/* With the commit lock held: replace(), or restore() where the text there is the base's value. */
+/* Call replace(), or restore() if the value equals the base's, with the commit lock held. */
 static int put_value(struct editing *editing, const struct source *source)
 {
 	int rc = journal_check(editing->model);
@@ -341,12 +336,12 @@ static int refuse(struct editing *editing, int rc)
 		snprintf(text, sizeof(text), "%s", strerror(-rc));
 	if (editing->err.code == EINVAL && editing->err.offset != ERROR_NO_OFFSET)
 		log_add(editing->model->log,
-			METADATA_DIRECTORY "%s: refused, for it is no %s: %s; "
-					   "the key keeps what it had",
+			METADATA_DIRECTORY "%s: refused: not of type %s: %s; "
+					   "the key keeps its value",
 			editing->name, value_type_text(editing->type, type), text);
 	else
 		log_add(editing->model->log,
-			METADATA_DIRECTORY "%s: refused: %s; the key keeps what it had",
+			METADATA_DIRECTORY "%s: refused: %s; the key keeps its value",
 			editing->name, text);
 	return rc;
 }
@@ -362,7 +357,7 @@ int metadata_edit_judge(struct model *model, uint32_t i, struct value_type type,
 	int rc = value_parse(&source, type, width_of(model), &editing.bytes, &editing.err);
 
 	free(editing.bytes.bytes);
-	/* A copy may say another type before its close. */
+	/* A copying program may set another type before its close. */
 	for (size_t k = 0; rc == -EINVAL && k < sizeof(others) / sizeof(others[0]); k++) {
 		struct value_bytes bytes = { .bytes = NULL };
 
@@ -387,7 +382,7 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 
 	if (rc == 0)
 		rc = check_text(&editing, &staged);
-	/* The layer has the value as it is shown; a writer goes on in what it wrote. */
+	/* The layer gets the value as it is shown; the writer keeps the bytes that it wrote. */
 	if (rc == 0) {
 		journal_begin(model);
 		rc = put_value(&editing, &staged);
@@ -398,7 +393,7 @@ int metadata_edit_fill(struct model *model, const char *name, struct stage *stag
 	return rc < 0 ? refuse(&editing, rc) : 0;
 }
 
-/* With the commit lock held. remember: when it is made again, its type is what it was. */
+/* Remove the key, with the commit lock held. remember: keep its type for its next value. */
 static int remove_key(struct model *model, uint32_t i, bool remember)
 {
 	const struct metadata_key key = metadata_key(model->metadata, i);
@@ -434,7 +429,8 @@ int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metada
 	journal_end(model);
 	metadata_entry_unref(metadatum);
 	if (rc < 0 && rc != -ENOENT && !*moved_on)
-		log_add(model->log, METADATA_DIRECTORY "%s: cannot be removed: %s",
+		log_add(model->log,
+			METADATA_DIRECTORY "%s: cannot remove: %s; the key keeps its value",
 			metadata_key(model->metadata, i).name, strerror(-rc));
 	return rc;
 }
@@ -446,7 +442,7 @@ int metadata_edit_remove(struct model *model, uint32_t i)
 	return metadata_edit_set_aside(model, i, NULL, &moved_on);
 }
 
-/* With the commit lock held: the key gets the value whose text is that of another. */
+/* Set the key to the text of another, with the commit lock held. */
 static int fill_from(struct editing *editing, struct metadata_entry *from)
 {
 	struct view *text;

@@ -22,15 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many values are converted at a time; whole blocks of each type that is encoded. */
+/* Values converted at a time; a multiple of each encodable type's block. */
 #define PART ((size_t)1 << 18)
 
 struct conversion {
 	struct source from; /* the staged bytes */
 	struct stage *to;
 	struct npy_array array;
-	struct organ organ; /* which it becomes */
-	uint8_t *bytes;	    /* room for PART values of each: as they are staged, */
+	struct organ organ; /* the resulting organ */
+	uint8_t *bytes;	    /* buffers for PART values: as staged, */
 	float *values;	    /* decoded, */
 	uint8_t *encoded;
 	struct error err;
@@ -46,7 +46,7 @@ static bool is_integer(uint32_t type)
 	return type == GGML_I8 || type == GGML_I16 || type == GGML_I32 || type == GGML_I64;
 }
 
-/* Are values of that type what a slot of the other is filled with, and as what type? */
+/* Can values of that type fill the slot? Sets *type to the resulting organ's type. */
 static bool find_type(const struct organ *slot, uint32_t values, uint32_t *type)
 {
 	*type = slot->type;
@@ -58,7 +58,7 @@ static bool find_type(const struct organ *slot, uint32_t values, uint32_t *type)
 	return is_real(values) && slot->type != GGML_F64 && !is_integer(slot->type);
 }
 
-/* Does the slot's own file have values of that type in that order? */
+/* Does the slot's own file have values of the same type in the same order? */
 static bool is_mapped_alike(const struct npy_array *array, const struct organ *slot)
 {
 	return array->type == npy_values(slot->type) && !(array->fortran && slot->dims > 1);
@@ -80,11 +80,11 @@ static int check(struct conversion *c, const struct organ *slot)
 				 npy_type_word(c->array.type), type_name(slot->type, scratch));
 	if (type_size(c->organ.type, c->organ.ne, &c->organ.data_size) != TYPE_SIZE_OK)
 		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET, "the organ would be too large");
-	/* Who wrote a header alone maps the file next, and gets the slot's own bytes. */
+	/* A program that wrote a header alone then maps the file, and gets the slot's own bytes. */
 	if (!c->array.has_values && !is_mapped_alike(&c->array, slot))
 		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
-				 "there are no values in it, and the slot is mapped as %s in C "
-				 "order",
+				 "the file has no values, and the slot can be mapped only as %s in "
+				 "C order",
 				 npy_type_word(npy_values(slot->type)));
 	if (c->array.fortran && (slot->dims > 2 || slot->ne[0] > PART))
 		return error_set(&c->err, EINVAL, ERROR_NO_OFFSET,
@@ -93,8 +93,7 @@ static int check(struct conversion *c, const struct organ *slot)
 	return 0;
 }
 
-/* Whole rows of a matrix whose columns lie one after the other in the file, n values from number
- * first on. */
+/* Read whole rows, n values from number first on, of a matrix stored column by column. */
 static int read_columns(struct conversion *c, uint64_t first, size_t n)
 {
 	const size_t bytes = type_find(c->array.type)->block_bytes, row = (size_t)c->array.ne[0];
@@ -123,7 +122,7 @@ static int read_values(struct conversion *c, uint64_t first, size_t n)
 			       c->array.offset + first * bytes);
 }
 
-/* As it is in the file: a finite float64 may be an infinite float. */
+/* Value as in the file: a finite float64 may be infinite as a float. */
 static double value_at(const struct conversion *c, size_t i)
 {
 	uint64_t bits;
@@ -136,7 +135,7 @@ static double value_at(const struct conversion *c, size_t i)
 	return value;
 }
 
-/* Can the type hold each of the values? A Q8_0 has one scale for 32 of them. */
+/* Check that the type can hold each value. A Q8_0 block has one scale for 32 values. */
 static int check_values(struct conversion *c, uint64_t first, size_t n)
 {
 	const float most = quant_max(c->organ.type);
@@ -154,7 +153,7 @@ static int check_values(struct conversion *c, uint64_t first, size_t n)
 	return 0;
 }
 
-/* Values from number first on, whole blocks of the type they become. */
+/* Convert n values from number first on, whole blocks of the resulting type. */
 static int convert_part(struct conversion *c, uint64_t first, size_t n)
 {
 	const struct type_info *type = type_find(c->organ.type);
@@ -208,7 +207,6 @@ static int convert(struct conversion *c)
 	return rc;
 }
 
-/* A stage to convert into. */
 static struct stage *new_stage(struct model *model, struct stage *like)
 {
 	const struct stage_shown shown = stage_shown(like);
@@ -221,7 +219,7 @@ static struct stage *new_stage(struct model *model, struct stage *like)
 	return stage;
 }
 
-/* Converted, and in force. *said: the log has a line already if it was refused. */
+/* Convert the values and fill the slot. *said: a refusal is logged already. */
 static int put(struct conversion *c, struct model *model, uint32_t tensor,
 	       const struct content *content, struct stage *stage, bool *said)
 {
@@ -254,7 +252,7 @@ int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
 						  : put(&c, model, tensor, content, stage, &said);
 	content_unref(content);
 	if (rc < 0 && !said)
-		log_add(model->log, "%s: a NumPy file is refused: %s; the slot keeps what it had",
+		log_add(model->log, "%s: NumPy file refused: %s; the slot keeps its content",
 			model_organ_path(model, tensor, path),
 			c.err.code ? error_describe(&c.err, text, sizeof(text)) : strerror(-rc));
 	return stage_commit_keep(stage, rc);

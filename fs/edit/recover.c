@@ -15,7 +15,7 @@ int recover(struct model *model, const char *mountpoint, struct error *err)
 	if (!model->layer)
 		return 0;
 	rc = metadata_edit_recover(model, err);
-	/* Beneath the grafts: it may have the slots that they fill. */
+	/* The merge first: grafts may fill slots that only the merge has. */
 	if (rc == 0)
 		rc = merge_edit_recover(model, err);
 	if (rc == 0)

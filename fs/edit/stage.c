@@ -22,24 +22,24 @@ struct stage {
 	atomic_uint opens;
 	atomic_bool over;
 	_Atomic(struct removal *) removal;
-	atomic_uint busy;	   /* writers that have not closed since they wrote */
-	pthread_mutex_t show_lock; /* protects shown and trace; held for a moment only */
+	atomic_uint busy;	   /* writers that have not closed since their last write */
+	pthread_mutex_t show_lock; /* protects shown and trace; held for moments */
 	struct stage_shown shown;
-	struct write_source *trace; /* NULL: no process has written yet, or none was traced */
+	struct write_source *trace; /* NULL: no write yet, or not traced */
 
-	pthread_mutex_t lock; /* protects what follows; held while the disk works */
-	struct view *content; /* the bytes as long as fd is not there; NULL: emptied */
-	int fd;		      /* -1: nothing was written yet */
-	bool in_memory;	      /* fd is no file of the disk: what is small is written there once */
+	pthread_mutex_t lock; /* protects the fields below; held while the disk works */
+	struct view *content; /* the bytes while fd is -1; NULL: empty */
+	int fd;		      /* -1: no bytes written yet */
+	bool in_memory; /* fd is a memfd; a small organ is written to disk once, at the commit */
 	uint64_t number;
 	uint64_t size;
 	bool written;
-	bool unflushed; /* written to since the last commit was tried */
-	bool sealed;	/* seal is to be released, and there may be a file */
+	bool unflushed; /* written to since the last attempt to commit */
+	bool sealed;	/* seal must be released, and a file may exist */
 	struct layer_seal seal;
-	bool adopted; /* content was taken whole from somewhere, as the next says */
+	bool adopted; /* content is the organ at origin */
 	struct origin origin;
-	int failed; /* a write or fsync() failed: the staged bytes are not those meant */
+	int failed; /* -errno of a failed write or fsync(): the staged bytes are incomplete */
 };
 
 static uint64_t content_size(const struct stage *stage)
@@ -49,7 +49,7 @@ static uint64_t content_size(const struct stage *stage)
 	return stage->content ? view_size(stage->content) : 0;
 }
 
-/* With the lock held, or before other threads know it: attributes show the state as it is now. */
+/* Update the attributes, with the lock held or before another thread knows the stage. */
 static void show(struct stage *stage)
 {
 	pthread_mutex_lock(&stage->show_lock);
@@ -134,7 +134,7 @@ static void close_file(struct layer *layer, int fd, bool in_memory)
 		close(fd);
 }
 
-/* How it was to be kept is not known any more. A small file may have no name on the disk. */
+/* Release the seal. A small file may have no name on the disk. */
 static void unseal(struct stage *stage)
 {
 	if (!stage->sealed)
@@ -173,7 +173,7 @@ void stage_free(struct stage *stage)
 
 void stage_open(struct stage *stage)
 {
-	/* Not under the lock: a thread that answers other requests must not wait for the disk. */
+	/* Without the lock: a thread that answers other requests must not wait for the disk. */
 	atomic_fetch_add(&stage->opens, 1);
 }
 
@@ -217,7 +217,6 @@ unsigned stage_busy(struct stage *stage)
 	return atomic_load(&stage->busy);
 }
 
-/* What is in memory, to a file. */
 static int copy_small(const struct stage *stage, int to)
 {
 	char *bytes = malloc(stage->size + 1);
@@ -229,13 +228,13 @@ static int copy_small(const struct stage *stage, int to)
 	return (int)n;
 }
 
-/* With the lock held: the first keep bytes of what is staged are in a new file from now on. */
+/* Move the first keep bytes of the stage into a new file, with the lock held. */
 static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 {
 	uint64_t number;
 	int fd = in_memory ? layer_stage_in_memory(stage->layer, &number) : -1, rc = 0;
 
-	/* There may be none left, or the system may give none. */
+	/* Fall back to a file if no memfd is available. */
 	in_memory = fd >= 0;
 	if (fd < 0)
 		fd = layer_stage(stage->layer, &number);
@@ -266,8 +265,8 @@ static int take_file(struct stage *stage, uint64_t keep, bool in_memory)
 	return 0;
 }
 
-/* With the lock held: there is a file, with the first keep bytes of the content, and room for so
- * many. */
+/* Make sure that the stage has a file with the first keep bytes of the content and space for room
+ * bytes, with the lock held. */
 static int open_stage_file(struct stage *stage, uint64_t keep, uint64_t room)
 {
 	if (stage->fd >= 0 && (!stage->in_memory || room <= LAYER_SMALL))
@@ -396,7 +395,7 @@ int stage_sync(struct stage *stage)
 	int rc = 0;
 
 	pthread_mutex_lock(&stage->lock);
-	/* A later fsync() may succeed without what this one has lost. */
+	/* Fail for good: a later fsync() may succeed although this one has lost data. */
 	if (stage->fd >= 0 && fsync(stage->fd) < 0)
 		stage->failed = rc = -errno;
 	pthread_mutex_unlock(&stage->lock);
@@ -495,7 +494,7 @@ int stage_seal(struct stage *stage, struct layer_seal **seal)
 	*seal = &stage->seal;
 	rc = layer_seal_stage(stage->layer, stage->number, stage->fd, stage->in_memory,
 			      &stage->seal);
-	/* What a failed fsync() has lost, the next one does not miss. */
+	/* Fail for good: the next fsync() does not report the data that this one has lost. */
 	if (rc < 0 && rc != -ENOMEM)
 		stage->failed = rc;
 	return rc;
@@ -505,7 +504,7 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now)
 {
 	if (rc == 0) {
 		close_file(stage->layer, stage->fd, stage->in_memory);
-		/* The layer has this file, or another one, or the bytes in a row. */
+		/* Remove the staged file unless the layer has taken over that very file. */
 		if (!stage->in_memory &&
 		    (!stage->sealed || stage->seal.compressed || stage->seal.bytes))
 			layer_unstage(stage->layer, stage->number);
@@ -513,7 +512,7 @@ int stage_commit_end(struct stage *stage, int rc, struct view *now)
 		stage->fd = -1;
 		stage->content = now;
 		stage->written = false;
-		/* What cannot be shown cannot be written inside of either. */
+		/* Without a view the bytes cannot be modified either. */
 		stage->failed = now ? 0 : -ENOMEM;
 		stage_set_trace(stage, NULL);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* symlinks.c - see symlinks.h. A link that leads to a link in this mount is looked at again from
- * there. */
+/* symlinks.c - see symlinks.h. A path that ends at a link in this mount is followed on from that
+ * link. */
 #include "fs/edit/symlinks.h"
 #include "fs/base/donor.h"
 #include "fs/edit/adapter_edit.h"
@@ -24,35 +24,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path that gave no answer the last time is not waited for longer. */
+/* Timeout in milliseconds for a path that gave no answer the last time. */
 #define SILENT_MS 500
 
 struct symlinks {
 	struct model *const *models;
 	uint32_t n;
 	bool several;
-	char *point; /* set before requests come */
+	char *point; /* set before the first request */
 	dev_t device;
 	struct probe_threads *probes;
-	pthread_mutex_t turn; /* held while links are looked at again */
-	struct timespec last; /* when that was last begun; protected by turn */
+	pthread_mutex_t turn; /* held during a refresh */
+	struct timespec last; /* start of the last refresh; protected by turn */
 	const struct model *last_model;
-	bool silent; /* some gave no answer then; so is this */
+	bool silent; /* some gave no answer then; protected by turn */
 };
 
-/* One link on its way. */
 struct symlink_entry {
 	struct model *model;
 	uint32_t slot; /* for symlinks_refresh() */
 	enum organ_class klass;
-	struct content *content; /* for symlinks_refresh(): what the slot holds */
+	struct content *content; /* for symlinks_refresh(): the slot's own content */
 	struct path_probe at;
-	struct origin shown; /* the first organ on its way that adapters make of a link: its end */
+	/* the first link on the path that adapters change: the path ends there */
+	struct origin shown;
 	struct path_probe_result found;
-	bool settled; /* found says where it leads in the end */
-	bool inside;  /* it leads there through this mount, where what it leads to is no other's */
-	bool silent;  /* there was no answer in time */
-	bool by_seen; /* its path leads nowhere, and what was seen at its end is still there */
+	bool settled; /* found has the final result */
+	bool inside;  /* the path leads through this mount to an organ of the mount's own */
+	bool silent;  /* no answer in time */
+	bool by_seen; /* the path leads nowhere, but the file seen at its end is still there */
 };
 
 struct symlinks *symlinks_new(struct model *const *models, uint32_t n, bool several)
@@ -86,7 +86,7 @@ void symlinks_set_mount(struct symlinks *links, const char *point, dev_t device)
 	links->device = device;
 }
 
-/* The path of a class directory after the root of the mount. */
+/* Path of a class directory relative to the root of the mount. */
 static void directory_of(const struct symlinks *links, const struct model *model,
 			 enum organ_class klass, char inside[64])
 {
@@ -97,7 +97,6 @@ static void directory_of(const struct symlinks *links, const struct model *model
 		snprintf(inside, 64, "%s", class_name(klass));
 }
 
-/* The next name of a path, cut off. */
 static char *next_name(char **path)
 {
 	char *name = *path;
@@ -108,7 +107,7 @@ static char *next_name(char **path)
 	return name;
 }
 
-/* The organ file that a path in the mount means: [MODEL/][.base/]CLASS/NAME.bin. */
+/* Parse a path in the mount that names an organ file: [MODEL/][.base/]CLASS/NAME.bin. */
 static bool find_own(const struct symlinks *links, char *path, struct origin *place, bool *base)
 {
 	const char *name = next_name(&path);
@@ -141,7 +140,7 @@ static void set_nowhere(struct path_probe_result *found)
 		  strerror(ENOENT));
 }
 
-/* The organ with that content, NULL for the base's, is where it leads. */
+/* Set found to the organ at place, whose content is NULL for the base's. */
 static void take_organ(const struct origin *place, struct path_probe_result *found)
 {
 	const struct content *content = place->content;
@@ -175,7 +174,8 @@ static void release(struct symlink_entry *link)
 	release_at(link);
 }
 
-/* Look next where that link leads, and else where it led before. False: out of memory. */
+/* Follow the link to next, and if its path leads nowhere, the file that it led to before. False:
+ * out of memory. */
 static bool go_to(struct symlink_entry *link, const struct content *to)
 {
 	release_at(link);
@@ -188,7 +188,7 @@ static bool go_to(struct symlink_entry *link, const struct content *to)
 	return link->at.path && !link->at.seen == !to->seen;
 }
 
-/* A path into the mount: to an organ, or to a link to go on from. */
+/* Resolve a path into the mount: to an organ, or to a link to follow on. */
 static void step_inside(const struct symlinks *links, struct symlink_entry *link)
 {
 	struct path_probe_result *found = &link->found;
@@ -215,8 +215,9 @@ static void step_inside(const struct symlinks *links, struct symlink_entry *link
 	} else if (found->links >= PATH_RESOLVE_LINKS_MAX) {
 		error_errno(&found->err, ELOOP);
 	} else {
-		/* What is merged there is not what is looked for further on, but that path must not
-		 * lead back: each time it would be merged once more. */
+		/* The result is the first link on the path that adapters change (end_at_shown()).
+		 * Its own target is followed only to find a path that leads back here, which would
+		 * apply the adapters once more at each refresh. */
 		if (own != place.content && !link->shown.content) {
 			link->shown = place;
 			content_ref(place.content);
@@ -233,7 +234,7 @@ static void step_inside(const struct symlinks *links, struct symlink_entry *link
 	content_unref(place.content);
 }
 
-/* Look once at all that are not settled. Returns how many still are not. */
+/* Probe all unsettled links once. Returns the number of links still unsettled. */
 static size_t look_once(const struct symlinks *links, struct symlink_entry *all, size_t n,
 			const struct timespec *until)
 {
@@ -267,7 +268,7 @@ static size_t look_once(const struct symlinks *links, struct symlink_entry *all,
 	return left;
 }
 
-/* A link that came to its end ends where adapters change what it came by. */
+/* If adapters change a link on the path, make that link's shown organ the result. */
 static void end_at_shown(struct symlink_entry *link)
 {
 	if (!link->shown.content)
@@ -280,8 +281,8 @@ static void end_at_shown(struct symlink_entry *link)
 	link->shown.content = NULL;
 }
 
-/* Does the path lead nowhere? A file that is no organ is somewhere, and so is a circle of
- * links. */
+/* Does the path lead nowhere? A file that is no organ, or a loop of links, is an error of its
+ * own. */
 static bool leads_nowhere(const struct path_probe_result *found)
 {
 	const int code = found->err.code;
@@ -289,8 +290,8 @@ static bool leads_nowhere(const struct path_probe_result *found)
 	return code && code != EINVAL && code != ELOOP && code != ENOMEM;
 }
 
-/* Whose path leads nowhere is looked for where it led when it was good. What cannot be found there
- * either has the path's error. */
+/* Probe the last good file of each link whose path leads nowhere. If that file is gone too, the
+ * link gets the path's error. */
 static void fall_back(const struct symlinks *links, struct symlink_entry *all, size_t n,
 		      long milliseconds)
 {
@@ -324,7 +325,7 @@ static void fall_back(const struct symlinks *links, struct symlink_entry *all, s
 	free(lost);
 }
 
-/* Follow all to their ends. A link that is not settled in time says so. */
+/* Follow all links to their ends. A link that is not settled in time has its error set. */
 static void follow_all(const struct symlinks *links, struct symlink_entry *all, size_t n,
 		       bool hurried)
 {
@@ -338,7 +339,7 @@ static void follow_all(const struct symlinks *links, struct symlink_entry *all, 
 		end_at_shown(&all[i]);
 }
 
-/* Without memory the link is settled, with that error. */
+/* Start to follow a link. If out of memory, the link is settled with that error. */
 static void set_out(const struct symlinks *links, struct symlink_entry *link, struct model *model,
 		    enum organ_class klass, const char *target, uid_t uid, gid_t gid)
 {
@@ -353,7 +354,7 @@ static void set_out(const struct symlinks *links, struct symlink_entry *link, st
 
 #define WHY_MAX 640
 
-/* Why it leads to no organ; "" where it does. */
+/* Reason why the link leads to no organ; "" if it leads to one. */
 static void describe(const struct path_probe_result *found, const char *target, char why[WHY_MAX])
 {
 	char text[320];
@@ -365,7 +366,7 @@ static void describe(const struct path_probe_result *found, const char *target, 
 			 error_describe(&found->err, text, sizeof(text)));
 }
 
-/* A content for what was found, with its inode number. NULL: out of memory. */
+/* New content of the link for the result. NULL: out of memory. */
 static struct content *make_content(uint64_t ino, const struct path_probe_result *found,
 				    const char *target, const struct organ *stand_in)
 {
@@ -429,7 +430,7 @@ int symlinks_gguf(struct model *model, const char *target, uid_t uid, gid_t gid,
 	return -err->code;
 }
 
-/* Does it lead where it did? What is made when it is read has no file to tell by. */
+/* Does the link lead to the same organ as before? Computed files have no inode to compare. */
 static bool is_same(const struct content *content, const struct path_probe_result *found)
 {
 	char why[WHY_MAX];
@@ -443,7 +444,8 @@ static bool is_same(const struct content *content, const struct path_probe_resul
 	       paths_same_file(backing_stat(content->file), backing_stat(found->file));
 }
 
-/* The organ has to be whole, and to fit a slot of the base; a slot that was added takes any. */
+/* Check that the organ is whole, and fits if the slot is one of the base's; an added slot takes
+ * any. */
 static void check_fit(struct symlink_entry *link)
 {
 	const struct model *model = link->model;
@@ -456,8 +458,7 @@ static void check_fit(struct symlink_entry *link)
 			   &found->err);
 }
 
-/* What is to be known of where the link leads: what was seen there now, or where there is nothing,
- * before. */
+/* Target's state to record: as found now, or for a link that leads nowhere, as seen before. */
 static const char *seen_of(const struct symlink_entry *link)
 {
 	if (link->found.err.code || link->by_seen)
@@ -465,7 +466,7 @@ static const char *seen_of(const struct symlink_entry *link)
 	return link->inside ? NULL : link->found.seen;
 }
 
-/* With the commit lock held: the layer knows it too. */
+/* Record the target's state in the layer, with the commit lock held. */
 static void keep_seen(const struct symlink_entry *link, const struct content *content)
 {
 	const char *was = link->content->seen, *is = content->seen;
@@ -477,11 +478,13 @@ static void keep_seen(const struct symlink_entry *link, const struct content *co
 		return;
 	rc = layer_record_seen(model->layer, link->klass, name, content->target, is);
 	if (rc < 0)
-		log_add(model->log, "%s/%s.bin: where it leads cannot be kept in the layer: %s",
+		log_add(model->log,
+			"%s/%s.bin: cannot record the link's target in the layer: %s; the next "
+			"mount follows the link anew",
 			class_name(link->klass), name, strerror(-rc));
 }
 
-/* Put what the link leads to in its slot, if that still holds the link. */
+/* Put the link's new result into its slot, if the slot still holds the link. */
 static void renew(struct symlink_entry *link)
 {
 	struct model *model = link->model;
@@ -511,8 +514,8 @@ static void renew(struct symlink_entry *link)
 	content_unref(content);
 }
 
-/* The links of a model, added to the n that are there. last: without those that led somewhere
- * through this mount. */
+/* Append the links of a model to the n in *all. last: without those that were good through this
+ * mount. */
 static size_t collect(const struct symlinks *links, struct model *model, bool last,
 		      struct symlink_entry **all, size_t n)
 {
@@ -543,8 +546,8 @@ static size_t collect(const struct symlinks *links, struct model *model, bool la
 	return n;
 }
 
-/* With the turn: look again at all links of the model, of all models for NULL, with last as
- * collect(). Returns whether one gave no answer. */
+/* Follow all links of the model, or for NULL of all models, with the turn held; last as for
+ * collect(). Returns true if one gave no answer. */
 static bool look_again(struct symlinks *links, const struct model *model, bool last)
 {
 	struct symlink_entry *all = NULL;
@@ -586,7 +589,7 @@ void symlinks_refresh(struct symlinks *links, struct model *model)
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&links->turn);
-	/* Of those who waited for their turn together, the first one looks for all. */
+	/* The first of the threads that waited for the turn together refreshes for all. */
 	if (model == links->last_model && is_earlier(&asked, &links->last)) {
 		pthread_mutex_unlock(&links->turn);
 		return;

@@ -47,7 +47,7 @@ int type_edit_check(const struct organ *organ, uint32_t type,
 		return 0;
 	if (!decode_gives_weights(organ->type))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "values of the type %s are not converted",
+				 "values of type %s cannot be converted",
 				 type_name(organ->type, scratch));
 	if (!info || !quant_supported(type))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "organfs has no encoder for %s",
@@ -71,7 +71,7 @@ int type_edit_check(const struct organ *organ, uint32_t type,
 	return 0;
 }
 
-/* Does the slot show its content as it is, if no type is chosen for it? */
+/* Would the slot show its content unchanged without a chosen type? */
 static bool is_plain(const struct model *model, uint32_t slot, const struct content *own)
 {
 	struct content *shown = slots_get(model->slots, slot);
@@ -96,8 +96,7 @@ static int add(struct choosing *choosing, const struct type_choice *choice)
 	int rc = 0;
 
 	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS)
-		rc = error_set(&choosing->err, ENOENT, ERROR_NO_OFFSET,
-			       "no tensor of the model is there");
+		rc = error_set(&choosing->err, ENOENT, ERROR_NO_OFFSET, "the slot has no tensor");
 	else if (type.is_set)
 		rc = type_edit_check(&organ, type.type, choosing->importance, &choosing->err);
 	if (type.is_set && type.type == organ.type && is_plain(model, i, own))
@@ -116,13 +115,13 @@ static int add(struct choosing *choosing, const struct type_choice *choice)
 	return 0;
 }
 
-/* A model that is opened to be read has its choices in memory alone. */
+/* Does the layer record choices? A model opened to be read keeps them in memory alone. */
 static bool keeps_choices(const struct model *model)
 {
 	return model->layer && !layer_is_read_only(model->layer);
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static int choose_all(struct choosing *choosing, const struct type_choice *choices, size_t n)
 {
 	struct model *model = choosing->model;
@@ -235,7 +234,7 @@ int type_edit_check_importance(const struct model *model, const struct gguf *nex
 		model_organ_path(model, i, path);
 		return error_set(err, next ? EINVAL : EBUSY, ERROR_NO_OFFSET,
 				 "%s is chosen for %.120s and needs weights of the matrix: "
-				 "take the type back first, by setfattr -x user.organfs.type",
+				 "take the type back first: setfattr -x user.organfs.type FILE",
 				 type_find(chosen.type)->name, path);
 	}
 	return 0;
@@ -258,7 +257,7 @@ static int recover_one(void *context, const struct layer_type *row, struct error
 	}
 	snprintf(file, sizeof(file), "%.*s.bin", (int)sizeof(file) - 5, row->name);
 	model_leave_alone(model, class_name(row->klass), file,
-			  "its type has no encoder, or there is no such slot");
+			  "the type has no encoder, or the slot does not exist");
 	return 0;
 }
 

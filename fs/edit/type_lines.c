@@ -22,14 +22,14 @@
 /* Longer regular expressions are refused. */
 #define REGEX_MAX 1024
 
-/* Of a slot, by the lines so far. */
+/* State of a slot after the lines so far. */
 enum decision { UNNAMED, UNFIT, DECIDED };
 
 struct reading {
 	struct model *model;
 	struct importance_matrix *importance; /* NULL: none is in force */
 	struct type_lines *lines;
-	enum decision *decisions; /* of n slots */
+	enum decision *decisions; /* one per slot, n slots */
 	uint32_t n;
 	struct error *err;
 };
@@ -39,7 +39,7 @@ struct pattern {
 	const char *text;
 	uint32_t type;
 	bool exact;	      /* the name of one slot */
-	const regex_t *regex; /* of tensors' names; NULL: a glob of slots */
+	const regex_t *regex; /* for tensor names; NULL: text is a glob for slots */
 };
 
 static bool is_quantised(const struct organ *organ, const char *name, size_t length)
@@ -108,7 +108,7 @@ static int decide_all(struct reading *reading, const struct pattern *pattern)
 			return rc;
 		named = named || rc;
 	}
-	/* A list for several models names tensors that this one has not. */
+	/* A list for several models may name tensors that this one lacks. */
 	return named || pattern->regex ? 0
 				       : refuse(reading, pattern->text, "there is no such tensor");
 }
@@ -117,7 +117,7 @@ static int find_type(const struct reading *reading, const char *text, const char
 		     uint32_t *type)
 {
 	if (!type_by_name(name, strlen(name), type))
-		return refuse(reading, text, "the type is none of ggml");
+		return refuse(reading, text, "ggml has no such type");
 	if (exact)
 		return 0;
 	if (!quant_supported(*type))
@@ -128,8 +128,8 @@ static int find_type(const struct reading *reading, const char *text, const char
 	return 0;
 }
 
-/* \d, which POSIX has not. A group that captures nothing is one that captures. False: it is
- * too long, or has { } or \1, for which the C library takes memory and time without bounds. */
+/* Translate \d and (?:), which POSIX lacks; the group then captures. False: the expression is too
+ * long, or has { } or \1, for which the C library takes memory and time without bounds. */
 static bool translate(const char *text, size_t n, char regex[REGEX_MAX])
 {
 	bool in_brackets = false;
@@ -186,7 +186,7 @@ static int read_option(struct reading *reading, const char *word)
 	return rc;
 }
 
-/* A line without blanks at its ends. */
+/* Read a line, which has no blanks at its ends. */
 static int read_line(struct reading *reading, char *line)
 {
 	static const char blanks[] = " \t";

@@ -23,14 +23,14 @@ struct model;
 struct type_choice;
 
 struct type_lines {
-	struct type_choice *choices; /* n of them, each of another slot; to free */
+	struct type_choice *choices; /* n choices, each for another slot; to free */
 	size_t n;
-	uint32_t unfit; /* tensors that patterns named, but whose type none could choose */
+	uint32_t unfit; /* tensors named by patterns alone whose types do not fit them */
 };
 
-/* Read NUL-terminated text, which is changed. Returns 0, or -errno with the line's text in
- * err: EINVAL the line is wrong, its type has no encoder, or it names no tensor; ENOMEM.
- * lines->choices is to be freed in each case. */
+/* Read NUL-terminated text, which is modified. Returns 0, or -errno with the line's text in err:
+ * EINVAL the line is wrong, its type has no encoder, or it names no tensor; ENOMEM. The caller
+ * frees lines->choices in each case. */
 int type_lines_read(struct model *model, char *text, struct type_lines *lines, struct error *err);
 
 #endif

@@ -45,18 +45,17 @@ void undo_list_release(struct undo_list *list)
 	*list = (struct undo_list){ .items = NULL };
 }
 
-/* Changes about to be undone. */
 struct undoing {
 	struct model *model;
 	struct undo_list list;
-	size_t named;	  /* so many were named by a word of their own; SIZE_MAX: all so far */
-	uint32_t n;	  /* changes in the list, which has settings beside them */
-	unsigned classes; /* all of these, by bits */
-	bool keys;	  /* all of them */
-	bool order;	  /* of the blocks (block_order_edit.h) */
+	size_t named; /* items at the start of the list named one by one; SIZE_MAX: all so far */
+	uint32_t n;   /* changes in the list, which also has dependent settings */
+	unsigned classes; /* bit mask of whole classes */
+	bool keys;	  /* all keys */
+	bool order;	  /* the order of the blocks (block_order_edit.h) */
 };
 
-/* Has a word of its own named the change already? */
+/* Was the change already named by a word of its own? */
 static bool is_named_before(const struct undoing *undoing, const struct layer_undone *change)
 {
 	const struct undo_list *list = &undoing->list;
@@ -69,7 +68,7 @@ static bool is_named_before(const struct undoing *undoing, const struct layer_un
 	return false;
 }
 
-/* A file that two words name is one change. */
+/* Add a change, once even if two words name it. */
 static void add(struct undoing *undoing, enum layer_item item, enum organ_class klass,
 		const char *name)
 {
@@ -100,7 +99,7 @@ static void add_key(struct undoing *undoing, uint32_t i)
 		add(undoing, LAYER_KEY, 0, key.name);
 }
 
-/* With a link its scale goes. */
+/* Add a link together with its scale, or a setting. */
 static void add_adapter(struct undoing *undoing, const char *file, const struct adapter_attr *shown)
 {
 	char scale[NAME_MAX + 8];
@@ -112,11 +111,11 @@ static void add_adapter(struct undoing *undoing, const char *file, const struct 
 	snprintf(scale, sizeof(scale), "%.*s.scale", (int)(strlen(file) - strlen(".gguf")), file);
 	if (strlen(scale) > NAME_MAX)
 		return;
-	/* Perhaps there is none; else it is a change of its own. */
+	/* A scale that is set counts as a change of its own. */
 	undo_list_add(&undoing->list, LAYER_ADAPTER, 0, scale);
 }
 
-/* All that the words say by its class. */
+/* Add all changes of the named classes. */
 static void add_classes(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
@@ -138,7 +137,7 @@ static void add_classes(struct undoing *undoing)
 	}
 }
 
-/* Is it a class, or all? */
+/* Parse the name of a class, "metadata" or "all". */
 static bool find_classes(struct undoing *undoing, const char *word)
 {
 	const bool all = strcmp(word, "all") == 0, keys = all || strcmp(word, "metadata") == 0;
@@ -156,7 +155,7 @@ static bool find_classes(struct undoing *undoing, const char *word)
 	return true;
 }
 
-/* The length of NAME in NAME.bin; 0: it is none. */
+/* Length of NAME in NAME.bin; 0: another ending. */
 static size_t slot_name(const char *file)
 {
 	const size_t n = strlen(file);
@@ -164,7 +163,6 @@ static size_t slot_name(const char *file)
 	return n > 4 && strcmp(file + n - 4, ".bin") == 0 ? n - 4 : 0;
 }
 
-/* The pairs that were copied in. */
 static void add_copied(struct undoing *undoing)
 {
 	static const char *const settings[] = { ADAPTERS_COPIED ".alpha",
@@ -184,7 +182,7 @@ static void add_copied(struct undoing *undoing)
 	}
 }
 
-/* adapters/FILE, which stands percent-encoded, or adapters/lora. */
+/* Parse FILE of adapters/FILE, percent-encoded, or "lora". */
 static bool find_adapter(struct undoing *undoing, const char *word)
 {
 	struct adapter_attr shown;
@@ -206,7 +204,7 @@ static bool find_adapter(struct undoing *undoing, const char *word)
 	return found;
 }
 
-/* DIRECTORY/FILE, the first of which has n bytes. */
+/* Parse DIRECTORY/FILE; DIRECTORY has n bytes. */
 static bool find_file(struct undoing *undoing, const char *word, size_t n)
 {
 	struct model *model = undoing->model;
@@ -228,7 +226,7 @@ static bool find_file(struct undoing *undoing, const char *word, size_t n)
 	return true;
 }
 
-/* NAME or NAME.bin, if only one class has it. */
+/* Parse NAME or NAME.bin, if only one class has it. */
 static bool find_name(struct undoing *undoing, const char *word)
 {
 	const size_t n = slot_name(word) ? slot_name(word) : strlen(word);
@@ -246,13 +244,13 @@ static bool find_name(struct undoing *undoing, const char *word)
 	return found == 1;
 }
 
-/* False: the word says nothing. */
+/* Add the changes that a word names. False: it names nothing. */
 static bool find(struct undoing *undoing, char *word)
 {
 	size_t n = strlen(word);
 	const char *slash;
 
-	/* As a shell completes the name of a directory. */
+	/* Shells complete the name of a directory with a slash. */
 	if (n > 1 && word[n - 1] == '/')
 		word[--n] = '\0';
 	if (strcmp(word, ADAPTERS_IMPORTANCE) == 0)
@@ -272,7 +270,7 @@ static int find_all(struct undoing *undoing, char *words)
 	char *word;
 
 	while ((word = strsep(&words, "\n"))) {
-		/* What stands behind a tab, in .grafts too, says what it is. */
+		/* The text after a tab is a description, also in lines of .grafts. */
 		size_t n = strcspn(word, "\t");
 
 		word[n] = '\0';
@@ -281,8 +279,8 @@ static int find_all(struct undoing *undoing, char *words)
 		if (n == 0 || find(undoing, word))
 			continue;
 		log_add(undoing->model->log,
-			".undo: refused: \"%.200s\" is none of the words that stand in .undo, and "
-			"no file there is or was; nothing is undone",
+			".undo: refused: \"%.200s\" is neither a word listed in .undo nor the name "
+			"of a present or former file; nothing is undone",
 			word);
 		return -EINVAL;
 	}
@@ -292,7 +290,7 @@ static int find_all(struct undoing *undoing, char *words)
 struct undo_ready {
 	const struct undo_list *list; /* borrowed */
 	struct slot_content *puts;
-	struct content **nothing; /* for slots that were added */
+	struct content **nothing; /* for added slots */
 	size_t n, n_nothing;
 	bool halves;
 };
@@ -348,7 +346,6 @@ static void restore_slot(struct model *model, struct undo_ready *ready,
 	ready->puts[ready->n++] = (struct slot_content){ i, nothing };
 }
 
-/* Keys and adapters. */
 static void restore_other(struct model *model, const struct layer_undone *undone)
 {
 	const struct timespec never = { 0 };
@@ -384,7 +381,8 @@ void undo_take_back(struct model *model, struct undo_ready *ready)
 	journal_refresh(model);
 }
 
-/* With the commit lock held: one transaction, then the model, for which the memory is there. */
+/* Undo the listed changes in one transaction, then in the model, with memory allocated before. The
+ * caller holds the commit lock. */
 static int undo_listed(struct undoing *undoing)
 {
 	struct model *model = undoing->model;
@@ -410,8 +408,8 @@ static int undo_listed(struct undoing *undoing)
 	return rc;
 }
 
-/* The importance matrix stays while a type that needs it does. Returns 0, or -EINVAL with a line
- * in the log. */
+/* Check that no chosen type still needs an importance matrix that would be undone. Returns 0, or
+ * -EINVAL with a line in the log. */
 static int check_importance(const struct undoing *undoing)
 {
 	const struct undo_list *list = &undoing->list;
@@ -429,7 +427,7 @@ static int check_importance(const struct undoing *undoing)
 	return 0;
 }
 
-/* With the commit lock held. */
+/* The caller holds the commit lock. */
 static int undo_each_line(struct undoing *undoing, char *words)
 {
 	int rc = journal_check(undoing->model);
@@ -462,7 +460,7 @@ int undo(struct model *model, char *words)
 	struct undoing undoing = { .model = model, .named = SIZE_MAX };
 	int rc;
 
-	/* An expert that is being put counts with its own close(), before this or after. */
+	/* A change of an expert is complete before the undo, or comes after it. */
 	pthread_mutex_lock(&model->experts_lock);
 	journal_begin(model);
 	rc = undo_each_line(&undoing, words);

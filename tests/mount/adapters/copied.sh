@@ -68,7 +68,7 @@ mount_model -o noassemble "$TMP/b.gguf" "$TMP/other"
 cp "$TMP/lora/adapters/"*.bin "$MNT/adapters/"
 cp "$TMP/other/adapters/"*.bin "$MNT/adapters/"
 equal "$(cat "$MNT/adapters/lora.alpha")" 10
-equal "$(grep -c 'alpha 40, .* with 10' \
+equal "$(grep -c 'alpha 40, .* have 10' \
 	"$MNT/.log")" 1
 unmount_and_wait "$TMP/other"
 rm "$MNT/adapters/"*.bin

@@ -142,7 +142,7 @@ left() {
 }
 refused 'standard input: refused: "organs/none": there is no such tensor' 'organs/none q8_0' \
 	f16.gguf new.gguf
-refused '"q9": the type is none of ggml' '* q9' f16.gguf new.gguf
+refused '"q9": ggml has no such type' '* q9' f16.gguf new.gguf
 refused 'the type has no encoder' '* iq2_xs' f16.gguf new.gguf
 refused 'no encoder for IQ2_XS' 'skeleton/blk_0_attn_q iq2_xs' f16.gguf new.gguf
 refused 'input: refused: "iq1_m": the type needs an importance matrix: .*--imatrix=FILE' '* iq1_m' \

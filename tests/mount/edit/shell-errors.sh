@@ -25,8 +25,8 @@ refused() {
 	done
 	same "$MNT/.grafts" "$TMP/grafts"
 }
-refused metadata/llama.block_count abc 'refused, for it is no uint32'
-refused metadata/llama.rope.freq_base 1.x 'refused, for it is no float32'
+refused metadata/llama.block_count abc 'refused: not of type uint32'
+refused metadata/llama.rope.freq_base 1.x 'refused: not of type float32'
 equal "$(cat "$MNT/metadata/llama.block_count")" "$blocks"
 refused .undo nonsense '\.undo: refused: "nonsense"'
 refused .undo $'organs\nnonsense' '\.undo: refused: "nonsense"'

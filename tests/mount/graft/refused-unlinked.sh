@@ -119,7 +119,7 @@ echo 'the slot is filled meanwhile'
 expect_fail 'Invalid argument' anew 'p = open(slot, "wb", 0)
 open(undo, "w").write("all\n")
 p.write(bad); os.close(p.fileno())'
-said 'graft refused: .*; the slot keeps what it had$'
+said 'graft refused: .*; the slot keeps its content$'
 same "$slot" "$MNT/base/.base/$organ"
 equal "$(wc -c <"$MNT/base/.grafts")" 0 'bytes in .grafts'
 

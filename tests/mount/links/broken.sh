@@ -56,7 +56,7 @@ broken "$(printf 'x%.0s' {1..300})" "File name too long"
 # What is there and can be no graft is refused, and the slot keeps what it has.
 refused() {
 	expect_fail "Operation not permitted" ln -sfn "$1" "$slot"
-	log_says "organs/blk_2_ffn_up.bin: graft refused: .*$2.*keeps what it had"
+	log_says "organs/blk_2_ffn_up.bin: graft refused: .*$2.*keeps its content"
 	is_broken "File name too long"
 }
 refused "$TMP" "not a regular file"

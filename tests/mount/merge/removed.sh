@@ -41,7 +41,7 @@ rm "$MNT/$organ"
 kill_daemon
 layer_change layer 'DELETE FROM merge'
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
-log_says "$organ: .*removed is forgotten"
+log_says "$organ: .*removal .* is deleted"
 same "$MNT/model.gguf" "$base"
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 cp eight.yml "$MNT/.merge"
@@ -59,7 +59,7 @@ layer_change layer "DELETE FROM merge; INSERT INTO slot (class, name, kind, mtim
 	VALUES ('organs', 'blk_1_fn_up', 'removed', 0)"
 mount_model -o "ro,noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$base"
-log_says "$organ: .*removed is skipped"
+log_says "$organ: .*removal .* is ignored"
 # What is no further block of anything may be meant in another way.
 log_says 'blk_1_fn_up.bin is left alone'
 unmount_and_wait

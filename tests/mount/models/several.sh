@@ -124,7 +124,7 @@ is_broken() {
 mv "$TMP/m/sub/b.gguf" "$TMP/b.gguf"
 is_broken "No such file"
 cp "$TMP/m/a.gguf" "$TMP/m/sub/b.gguf"
-is_broken "it is another model now"
+is_broken "the file has another model now"
 echo junk >"$TMP/m/sub/b.gguf"
 is_broken ".*GGUF"
 mv "$TMP/b.gguf" "$TMP/m/sub/b.gguf"

@@ -93,7 +93,7 @@ is_as_before() {
 	no_scratch || fail 'a scratch file is left'
 }
 copy 422 clerk/organs/ /scribe/organs/
-answer_says '^scribe/organs/blk_4_ffn_up.bin: graft refused: .*keeps what it had$'
+answer_says '^scribe/organs/blk_4_ffn_up.bin: graft refused: .*keeps its content$'
 equal "$(outcomes refused)" 1
 equal "$(outcomes undone)" 15
 equal "$(outcomes 'not tried')" 3

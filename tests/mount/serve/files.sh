@@ -111,7 +111,7 @@ says() {
 	answer_says "$words"
 }
 norm=${URL}norm/blk_2_ffn_norm.bin
-says 'organs/blk_2_ffn_up.bin: graft refused: .*keeps what it had' \
+says 'organs/blk_2_ffn_up.bin: graft refused: .*keeps its content' \
 	422 -X COPY -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "$norm"
 says 'organs/blk_2_ffn_up.bin: graft refused: .*shape' \
 	422 -X MOVE -H "Destination: ${URL}organs/blk_2_ffn_up.bin" "$norm"

@@ -38,7 +38,7 @@ error 404 "'/organs/nothing.bin'" 'such file' -X DELETE "${URL}organs/nothing.bi
 error 404 "'/nothing'" 'such file' -X PROPFIND -H 'Depth: 0' "${URL}nothing"
 error 403 "'/organs'" 'directories of classes' -X DELETE "${URL}organs"
 error 403 "'/x/'" 'directories of classes' -X MKCOL "${URL}x/"
-error 422 "'/$up'" 'graft refused: .*keeps what it had' -T /etc/passwd "$URL$up"
+error 422 "'/$up'" 'graft refused: .*keeps its content' -T /etc/passwd "$URL$up"
 error 422 "'/norm/blk_2_ffn_norm.bin'" "$up: graft refused: .*shape" -X COPY \
 	-H "Destination: /$up" "${URL}norm/blk_2_ffn_norm.bin"
 error 409 "'/nowhere/x\\\\y'" 'no such directory' -T /etc/passwd "${URL}nowhere/x%5cy"

@@ -122,7 +122,7 @@ setfattr -n user.organfs.type -v iq3_xxs "$MNT/$up"
 same "$MNT/$up" "$TMP/needing"
 stays() {
 	expect_fail 'device or resource busy' rm "$MNT/.imatrix"
-	log_says "\.imatrix: cannot be removed: IQ3_XXS is chosen for $up and needs weights of the \
+	log_says "\.imatrix: cannot remove: IQ3_XXS is chosen for $up and needs weights of the \
 matrix"
 	for word in .imatrix adapters 'organs/blk_5_ffn_down.bin\n.imatrix'; do
 		printf "$word\n" >"$TMP/words"

@@ -145,7 +145,7 @@ static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **st
 	assert_refused_bytes(&o, up.bytes, up.size - 1, "127");
 	assert_refused_bytes(&o, longer, up.size + 1, "129");
 	assert_refused_bytes(&o, up.bytes, 9, "organ");
-	assert_true(log_says(o.log, "; the slot keeps what it had"));
+	assert_true(log_says(o.log, "; the slot keeps its content"));
 	assert_organ(o.model, SMALL_UP, &up);
 	free(longer);
 	free(up.bytes);

@@ -148,7 +148,7 @@ static void a_value_is_judged_without_a_change(void **state)
 	assert_true(metadata_find(o.model->metadata, "count", &i));
 	assert_int_equal(metadata_edit_judge(o.model, i, number, "6\n", 2), 0);
 	assert_int_equal(metadata_edit_judge(o.model, i, number, "six\n", 4), -EINVAL);
-	assert_true(log_says(o.log, "metadata/count: refused, for it is no uint32"));
+	assert_true(log_says(o.log, "metadata/count: refused: not of type uint32"));
 	assert_string_equal(now(o.model, "count"), "uint32 5\n");
 	assert_int_equal(edits_of(o.model), 0);
 	close_model(&o);
@@ -184,7 +184,7 @@ static void what_is_no_value_changes_nothing(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
 		assert_int_equal(put(o.model, texts[i][0], texts[i][1]), -EINVAL);
-		assert_true(log_says(o.log, "refused, for it is no "));
+		assert_true(log_says(o.log, "refused: not of type "));
 	}
 	assert_int_equal(put(o.model, "general.alignment", "64"), -EPERM);
 	assert_int_equal(put(o.model, "split.count", "2"), -EPERM);

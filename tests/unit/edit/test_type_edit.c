@@ -201,13 +201,13 @@ static void wrong_line_changes_nothing(void **state)
 		const char *lines, *says;
 	} cases[] = {
 		{ "organs/*up f16\norgans/nothing f16", "\"organs/nothing\": there is no" },
-		{ "organs/*up q9", "\"q9\": the type is none of ggml" },
+		{ "organs/*up q9", "\"q9\": ggml has no such type" },
 		{ "organs/*up iq2_xs", "the type has no encoder" },
 		{ "organs/blk_0_ffn_up iq2_xs", "no encoder for IQ2_XS" },
 		{ "organs/blk_0_ffn_up q8_0", "not whole blocks" },
 		{ "organs/*up", "a line is CLASS/NAME TYPE or REGEX=TYPE" },
 		{ "=f16", "a line is CLASS/NAME TYPE or REGEX=TYPE" },
-		{ "ffn_up=", "the type is none of ggml" },
+		{ "ffn_up=", "ggml has no such type" },
 		{ "a[=f16", "the regular expression is wrong" },
 		{ "((u{1,255}){1,255}){1,255}=f16", "the regular expression is wrong" },
 		{ "(.*)(.*)\\2\\1=f16", "the regular expression is wrong" },

@@ -154,7 +154,7 @@ static void a_wrong_word_undoes_nothing(void **state)
 			fail_msg("\"%s\" is obeyed", wrong[i]);
 		assert_int_equal(grafts(o.model), 4);
 	}
-	assert_true(log_says(o.log, ".undo: refused: \"nothing\" is none of the words"));
+	assert_true(log_says(o.log, ".undo: refused: \"nothing\" is neither a word"));
 	close_model(&o);
 }
 

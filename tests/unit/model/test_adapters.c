@@ -408,7 +408,8 @@ static void assert_recovered(void **state, const char *text, const char *shown)
 	assert_int_equal(adapters_lookup(o.model, "x.scale", &attr) && attr.set, shown != NULL);
 	if (shown)
 		assert_string_equal(attr.text, shown);
-	assert_int_equal(log_says(o.log, "it is no link to an adapter and no number"), !shown);
+	assert_int_equal(log_says(o.log, "it is neither a link to an adapter nor a number"),
+			 !shown);
 	close_model(&o);
 	remove_tree(layer.text);
 }
