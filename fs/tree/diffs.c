@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* diffs.c - see diffs.h.
  *
- * One thread at a time works on an entry, between begin() and end(). It reads where a link leads,
- * and a disk that hangs there keeps that one thread: others wait for it no longer than MAKING_MS,
- * and a thread that removes the link does not wait. An entry that is out of the list is released by
- * the last thread that has it, and what it led to is closed then.
- */
+ * One thread at a time works on an entry, between begin() and end(). A disk that hangs at a link's
+ * target blocks only that thread: others wait at most MAKING_MS, and a thread that removes the link
+ * does not wait. The last thread that has a removed entry releases it and closes the file that its
+ * link led to. */
 #include "fs/tree/diffs.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/diff/diff.h"
@@ -38,37 +37,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For so long where a link leads is not looked at again, in milliseconds: what one request of the
- * kernel's found out counts for the next one. */
+/* Milliseconds during which a link is not followed again: one result serves the several requests of
+ * one system call. */
 #define LOOKED_MS 2000
 
-/* For so long a thread waits for another one that works on the entry: following a link twice takes
- * less. */
+/* Milliseconds that a thread waits for another that works on the entry; following a link twice
+ * takes less. */
 #define MAKING_MS (SYMLINKS_TIMEOUT * 3000)
 
 struct diffs_entry {
 	struct diffs_entry *next;
 	char *name;
-	unsigned refs;		/* the list's and threads'; protected by the lock of the list */
+	unsigned refs;		/* of the list and of threads; protected by the lock of the list */
 	pthread_mutex_t lock;	/* protects is_making */
 	pthread_cond_t changed; /* is_making became false */
-	bool is_making;		/* a thread works on the entry: all that follows is that thread's */
+	bool is_making;		/* a thread works on the entry and owns the fields below */
 	bool made;
-	bool silent;		      /* where the link leads gave no answer */
-	struct content *link;	      /* of which it is made, with a reference; NULL: none */
-	struct model *model;	      /* of which it is made; NULL: none */
+	bool silent;		      /* the last attempt to follow the link got no answer */
+	struct content *link;	      /* link of the made state, referenced; NULL: none */
+	struct model *model;	      /* other model of the made state; NULL: none */
 	uint64_t here, there;	      /* generations of the two models */
 	int64_t looked;		      /* clock_ms() */
-	struct backing *file;	      /* where the link led; NULL: nowhere */
-	struct diff *diff;	      /* NULL: there is none, and why says why */
-	struct diff_factors *factors; /* of it; NULL: none were asked for */
+	struct backing *file;	      /* target of the link; NULL: none */
+	struct diff *diff;	      /* NULL: there is none; see why */
+	struct diff_factors *factors; /* of diff; NULL: not requested yet */
 	char *why;
-	struct inode *inodes[DIFFS_FORMS]; /* NULL: not asked for yet */
+	struct inode *inodes[DIFFS_FORMS]; /* NULL: not requested yet */
 };
 
 struct diffs {
 	struct diffs_params params;
-	pthread_mutex_t lock; /* protects the list of entries and how many have each */
+	pthread_mutex_t lock; /* protects the list of entries and their refs */
 	struct diffs_entry *entries;
 };
 
@@ -98,15 +97,15 @@ struct diffs *diffs_new(const struct diffs_params *params)
 	return diffs;
 }
 
-/* The entry is of nothing any more. Its file is closed, unless it is to be kept for another one. */
+/* Empty the entry. Closes its file, unless the file is kept for the next state. */
 static void empty(const struct diffs *diffs, struct diffs_entry *entry, const struct backing *kept)
 {
 	for (diffs_form form = 0; form < DIFFS_FORMS; form++) {
 		inodes_put(diffs->params.inodes, entry->inodes[form]);
 		entry->inodes[form] = NULL;
 	}
-	/* The kernel keeps inodes as long as it likes, and another filesystem could not be
-	 * unmounted as long as a file of it is open. */
+	/* The kernel keeps inodes as long as it likes, and an open file would keep another
+	 * filesystem from being unmounted. */
 	if (entry->file && entry->file != kept)
 		backing_revoke(entry->file);
 	backing_unref(entry->file);
@@ -145,7 +144,6 @@ void diffs_free(struct diffs *diffs)
 	free(diffs);
 }
 
-/* NULL: out of memory. */
 static struct diffs_entry *new_entry(const char *name)
 {
 	struct diffs_entry *entry = calloc(1, sizeof(*entry));
@@ -160,7 +158,8 @@ static struct diffs_entry *new_entry(const char *name)
 	return entry;
 }
 
-/* With the lock of the list: what points to the entry of that name, or to the list's end. */
+/* Find the pointer to the entry of that name, or to the end of the list. The caller holds the lock
+ * of the list. */
 static struct diffs_entry **find_entry(struct diffs *diffs, const char *name)
 {
 	struct diffs_entry **link = &diffs->entries;
@@ -170,8 +169,8 @@ static struct diffs_entry **find_entry(struct diffs *diffs, const char *name)
 	return link;
 }
 
-/* The entry of that name, to put; where there is none, one is made if it is to be. NULL: there is
- * none, or out of memory. */
+/* Get the entry of that name, to put; make: add a missing one. NULL: there is none, or out of
+ * memory. */
 static struct diffs_entry *get_entry(struct diffs *diffs, const char *name, bool make)
 {
 	struct diffs_entry **link, *entry;
@@ -198,8 +197,8 @@ static void put_entry(struct diffs *diffs, struct diffs_entry *entry)
 		free_entry(diffs, entry);
 }
 
-/* From now on this thread works on the entry, for which it waits so long. False: another thread
- * does. */
+/* Begin work on the entry, waiting at most so long for another thread. False: another thread still
+ * works on it. */
 static bool begin(struct diffs_entry *entry, int64_t milliseconds)
 {
 	const int64_t start = clock_ms();
@@ -222,8 +221,8 @@ static void end(struct diffs_entry *entry)
 	pthread_mutex_unlock(&entry->lock);
 }
 
-/* The entry of that name, between begin() and end(), to put. NULL: there is none, or another thread
- * works on it. */
+/* Get the entry of that name and begin work on it without waiting. NULL: there is none, or another
+ * thread works on it. */
 static struct diffs_entry *try_entry(struct diffs *diffs, const char *name)
 {
 	struct diffs_entry *entry = get_entry(diffs, name, false);
@@ -245,7 +244,7 @@ static uint64_t generation_there(const struct diffs_other *other)
 	return other->model ? model_generation(other->model) : 0;
 }
 
-/* Is it of the models as they are now? Where a link leads is another question. */
+/* Was the entry made from the current states of both models? The link's target is not checked. */
 static bool is_of_now(const struct diffs *diffs, const struct diffs_entry *entry,
 		      const struct diffs_other *other)
 {
@@ -259,8 +258,8 @@ static bool was_looked_at(const struct diffs_entry *entry)
 	return !entry->link || clock_ms() - entry->looked < LOOKED_MS;
 }
 
-/* A set of its own for a file just opened, with room for both of its descriptors: backing_revoke()
- * can close these then. False: out of memory. */
+/* Put a file just opened into a descriptor set of its own, with room for both of its descriptors,
+ * so that backing_revoke() can close these. False: out of memory. */
 static bool make_revocable(struct backing *file)
 {
 	struct fd_cache *set = fd_cache_new(2);
@@ -269,14 +268,14 @@ static bool make_revocable(struct backing *file)
 	if (!set)
 		return false;
 	backing_join_cache(file, set, FILE_USE_NONE);
-	/* A descriptor is opened with the set locked, and the disk may hang then: the second one is
-	 * opened before any other thread knows the file, for backing_revoke() not to wait. */
+	/* The set is locked during an open(), which a disk may block. Open the second descriptor
+	 * before another thread knows the file, so that backing_revoke() does not wait. */
 	backing_read_with(file, BACKING_SPANS | BACKING_UNCHECKED, &byte, sizeof(byte), 0);
 	fd_cache_unref(set);
 	return true;
 }
 
-/* A file just opened, to be compared with. Returns 0 or -errno with err set. */
+/* Prepare a file just opened for comparison. Returns 0 or -errno with err set. */
 static int prepare(struct backing *file, const struct gguf *gguf, struct log *log,
 		   struct error *err)
 {
@@ -284,8 +283,8 @@ static int prepare(struct backing *file, const struct gguf *gguf, struct log *lo
 
 	if (gguf_split(gguf, &split))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "it is one of %" PRIu64 " shards: mount the model, and link the "
-				 "mount",
+				 "the file is one of %" PRIu64 " shards: mount the model, and "
+				 "link the mount",
 				 split.count);
 	if (!make_revocable(file))
 		return -ENOMEM;
@@ -293,7 +292,7 @@ static int prepare(struct backing *file, const struct gguf *gguf, struct log *lo
 	return 0;
 }
 
-/* Find the file that a link leads to, and parse it; a directory means the model of a mount there.
+/* Open and parse the file that a link leads to; a directory means a mount with a model in it.
  * Returns 0 or -errno with err set. */
 static int follow(struct diffs *diffs, const struct content *link, bool silent,
 		  struct backing **file, struct gguf **gguf, struct error *err)
@@ -305,7 +304,7 @@ static int follow(struct diffs *diffs, const struct content *link, bool silent,
 	struct error other = { 0 };
 	char *inside;
 
-	/* The path itself has the better reason, unless there is a model. */
+	/* The error of the path itself is the better reason, unless there is a model. */
 	if (rc == -EINVAL && asprintf(&inside, "%s/model.gguf", link->target) >= 0) {
 		rc = symlinks_gguf(model, inside, uid, gid, silent, file, gguf, &other);
 		if (rc != -ENOTDIR && rc != -ENOENT)
@@ -326,7 +325,7 @@ static int follow(struct diffs *diffs, const struct content *link, bool silent,
 	return rc;
 }
 
-/* The side of a model as it is now. NULL: out of memory. */
+/* Side of a model in its current state. NULL: out of memory. */
 static struct diff_side *side_now(struct model *model, const char *name)
 {
 	struct snapshot snapshot;
@@ -340,7 +339,6 @@ static struct diff_side *side_now(struct model *model, const char *name)
 	return side;
 }
 
-/* What a link led to; NULL: the other is none. */
 struct diffs_found {
 	struct backing *file;
 	struct gguf *gguf;
@@ -370,8 +368,8 @@ static struct diff *new_diff(const struct diffs *diffs, const struct diffs_other
 			side_there(diffs, other, found), &params);
 }
 
-/* Make the entry anew of the models as they are now, and of the file that a link led to, which is
- * used up, or with err set of the reason why it led nowhere. Returns 0 or -ENOMEM. */
+/* Make the entry anew from the current models and the target of a link, which is used up, or with
+ * the reason in err why the link has none. Returns 0 or -ENOMEM. */
 static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
 		      const struct diffs_other *other, struct diffs_found *found,
 		      const struct error *err)
@@ -407,7 +405,7 @@ static int make_entry(struct diffs *diffs, struct diffs_entry *entry,
 	return 0;
 }
 
-/* Make the entry what it is now. Returns 0 or -ENOMEM. */
+/* Bring the entry up to date. Returns 0 or -ENOMEM. */
 static int update(struct diffs *diffs, struct diffs_entry *entry, const struct diffs_other *other)
 {
 	const bool of_now = is_of_now(diffs, entry, other);
@@ -424,7 +422,7 @@ static int update(struct diffs *diffs, struct diffs_entry *entry, const struct d
 	}
 	if (rc == -ENOMEM)
 		return rc;
-	/* What was measured of the file is known by the backing that it has. */
+	/* Keep the backing of an unchanged file, because its measures are found by it. */
 	if (rc == 0 && entry->file &&
 	    paths_same_file(backing_stat(entry->file), backing_stat(found.file))) {
 		backing_unref(found.file);
@@ -441,7 +439,7 @@ static int update(struct diffs *diffs, struct diffs_entry *entry, const struct d
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Why there is nothing to compare with, as the content of a file: a listing has no errors then. */
+/* File content that says why there is nothing to compare with, so that a listing has no errors. */
 static struct view *view_of_why(const struct diffs_entry *entry)
 {
 	const char *target = entry->link->target;
@@ -457,7 +455,7 @@ static struct view *view_of_why(const struct diffs_entry *entry)
 	return view_of_stream(out, &text, &size);
 }
 
-/* Low-rank factors are kept for all ranks together. */
+/* View of an adapter or its table. One set of low-rank factors serves all ranks. */
 static struct view *view_of_adapter(struct diffs_entry *entry, unsigned number, int *rc)
 {
 	const uint32_t rank = number / 2 + 1;
@@ -471,7 +469,7 @@ static struct view *view_of_adapter(struct diffs_entry *entry, unsigned number, 
 	return diff_adapter_view(entry->factors, rank, rc);
 }
 
-/* NULL with *rc set. */
+/* View of a file. NULL with *rc set. */
 static struct view *view_of(struct diffs_entry *entry, diffs_form form, int *rc)
 {
 	*rc = -ENOMEM;
@@ -490,7 +488,6 @@ static struct view *view_of(struct diffs_entry *entry, diffs_form form, int *rc)
 	return diff_summary_view(entry->diff, rc);
 }
 
-/* NULL with *rc set. */
 static struct inode *make_inode(struct diffs *diffs, struct diffs_entry *entry, diffs_form form,
 				int *rc)
 {
@@ -506,7 +503,6 @@ static struct inode *make_inode(struct diffs *diffs, struct diffs_entry *entry, 
 	return inode;
 }
 
-/* Why a file cannot be made. */
 static void report(const struct diffs *diffs, const struct diffs_other *other, diffs_form form,
 		   int rc)
 {
@@ -540,7 +536,7 @@ struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other, 
 	}
 	if (!inode)
 		report(diffs, other, form, *rc);
-	/* Where there is nothing to make an adapter of, there is no such file. */
+	/* An adapter of two models without a common matrix does not exist. */
 	if (!inode && *rc == -ENODATA)
 		*rc = -ENOENT;
 	return inode;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* diffs.h - the files of .diff: the model as it is now beside others. Each is made when it is first
- * looked at, and stays the same inode until one of the two models changes; what was measured of
- * tensors that did not change is kept. */
+/* diffs.h - the files of .diff: the model's current state compared with others. A file is made when
+ * it is first looked up, and stays the same inode until one of the two models changes; measures of
+ * unchanged tensors are kept. */
 #ifndef FS_TREE_DIFFS_H
 #define FS_TREE_DIFFS_H
 
@@ -11,8 +11,8 @@
 
 struct inode;
 
-/* Which file: those before DIFFS_LISTED, or an adapter of a rank from 1 to DIFF_RANK_MOST, or what
- * such a one keeps. */
+/* A file: one before DIFFS_LISTED, an adapter of a rank from 1 to DIFF_RANK_MOST, or the table of
+ * such an adapter. */
 typedef unsigned diffs_form;
 enum { DIFFS_SUMMARY, DIFFS_TABLE, DIFFS_PICTURE, DIFFS_LISTED };
 
@@ -20,46 +20,46 @@ enum { DIFFS_SUMMARY, DIFFS_TABLE, DIFFS_PICTURE, DIFFS_LISTED };
 #define DIFFS_ADAPTER_TABLE(rank) (DIFFS_ADAPTER(rank) + 1)
 #define DIFFS_FORMS		  (DIFFS_LISTED + 2 * DIFF_RANK_MOST)
 
-/* What the name of a file ends in after that of the other model: "", ".tsv", ".svg",
- * ".lora-8.gguf", ".lora-8.tsv". Returns text. */
+/* Ending of a file's name after the other model's name: "", ".tsv", ".svg", ".lora-8.gguf",
+ * ".lora-8.tsv". Returns text. */
 #define DIFFS_ENDING_MAX 16
 const char *diffs_ending(diffs_form form, char text[DIFFS_ENDING_MAX]);
 
-/* What stands beside the model: another of the mount; with base the model's own base; or with link
- * where that symbolic link leads. All is borrowed. */
+/* The other model: a model of the mount, with model NULL the target of link, or with both NULL the
+ * model's own base. All fields are borrowed. */
 struct diffs_other {
 	const char *name;
-	struct model *model; /* NULL: base or link */
+	struct model *model; /* NULL: link or base */
 	struct content *link;
 };
 
 struct diffs; /* any thread may use it */
 
-/* All is borrowed. */
+/* All pointers are borrowed. */
 struct diffs_params {
 	struct model *model;
 	struct inodes *inodes;
-	uint64_t samples;	   /* as in sampling.h */
-	struct pool *pool;	   /* as struct diff_params */
-	const atomic_bool *ending; /* the mount ends: who measures gives up */
+	uint64_t samples;	   /* per tensor (sampling.h) */
+	struct pool *pool;	   /* as in struct diff_params */
+	const atomic_bool *ending; /* the mount ends: measurements give up */
 };
 
 /* NULL: out of memory. */
 struct diffs *diffs_new(const struct diffs_params *params);
 void diffs_free(struct diffs *diffs); /* NULL is fine */
 
-/* The file as it is now, to release with inodes_put(); where a link leads to no model, it says why,
- * and there are no adapters (-ENOENT). NULL with *rc set to -errno, and a line in the log. */
+/* Current file, to release with inodes_put(). If a link leads to no model, the file says why, and
+ * there are no adapters (-ENOENT). NULL with *rc set to -errno, and a line in the log. */
 struct inode *diffs_inode(struct diffs *diffs, const struct diffs_other *other, diffs_form form,
 			  int *rc);
 
-/* Does it have to be made, or a link to be looked at again? And its number, without making it; 0:
- * it has none yet. */
+/* diffs_may_block(): must the file be made, or a link followed again? diffs_ino(): its number,
+ * without making it; 0: none yet. */
 bool diffs_may_block(struct diffs *diffs, const struct diffs_other *other, diffs_form form);
 uint64_t diffs_ino(struct diffs *diffs, const char *name, diffs_form form);
 
-/* A link of that name is gone: the file that it led to is closed, also for processes that read its
- * difference yet. */
+/* Remove the entry of a removed link: the file that the link led to is closed, also for processes
+ * that still read its difference. */
 void diffs_remove(struct diffs *diffs, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* families.c - the table of families, what several share, and names. */
+/* families.c - the table of families, functions that several families share, and names. */
 #include "fs/edit/stage.h"
 #include "fs/metadata/key_filename.h"
 #include "fs/metadata/metadata.h"

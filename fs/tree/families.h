@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* families.h - the families of files, one line each. What a family does is its struct family
- * (family.h), family_NAME, which families.c puts into the table. */
+/* families.h - the families of files, one per line. struct family (family.h) describes each;
+ * families.c puts family_NAME into the table. */
 #ifndef FS_TREE_FAMILIES_H
 #define FS_TREE_FAMILIES_H
 
@@ -9,7 +9,7 @@
 	FAMILY(ROOT, root)	 /* of a model */                                                  \
 	FAMILY(CLASS, class)	 /* index: enum organ_class */                                     \
 	FAMILY(ORGAN, organ)	 /* index: tensor; content: the graft, NULL for the base's */      \
-	FAMILY(LINK, link)	 /* an organ that is a symbolic link: the graft says where */      \
+	FAMILY(LINK, link)	 /* an organ that is a symbolic link; content: its target */       \
 	FAMILY(THETA, theta)	 /* the θ file of an organ: index, content as there */            \
 	FAMILY(STAGE, stage)	 /* index: tensor; stage: the bytes written over it */             \
 	FAMILY(SCRATCH, scratch) /* a file that is no slot: stage is its content */                \
@@ -45,7 +45,7 @@
 	FAMILY(TYPES, types)		   /* the directory .views/types; part as there */         \
 	FAMILY(FORM, form)		   /* a directory of .views; part: enum organ_view */      \
 	FAMILY(FORM_CLASS, form_class)	   /* one in it; index: enum organ_class, part as there */ \
-	FAMILY(FORMED, formed)		   /* an organ in a form; index, content as there, part */ \
+	FAMILY(FORMED, formed)		   /* an organ in a form; index, content, part as there */ \
 	FAMILY(FORMED_STAGE, formed_stage) /* stage: the bytes written over it, of NumPy */        \
 	FAMILY(EXPERTS, experts) /* the directory of a tensor's experts; index: tensor */          \
 	FAMILY(EXPERT, expert)	 /* index, content: the stack; part: which, or INODE_ORDER */      \

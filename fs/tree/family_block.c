@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* family_block.c - blocks: a directory for each block, in which the organs of that block have other
- * names, without its number; and the order of blocks.
+/* family_block.c - blocks: a directory per block, in which the names of the block's organs lack its
+ * number; and the order of blocks.
  *
- * A name in blocks/7 is another name of a file in a class directory: tree_place() is called for
- * each request that names one, so that all else knows class directories alone. The directory of a
- * block is there while a slot of that block holds anything, and from mkdir(2), or the removal of a
- * name in it, to rmdir(2). `cp -r DONOR/blocks/5 blocks/7` makes a directory 5 in blocks/7 where
- * that is there: in it are the files of blocks/7 once more. */
+ * A name in blocks/7 is another name of a file in a class directory: each request that names one
+ * calls tree_place(), so that all other code knows class directories alone. A block's directory
+ * exists while a slot of the block holds a tensor, and after mkdir(2), or the removal of a name in
+ * it, until rmdir(2). `cp -r DONOR/blocks/5 blocks/7` makes a directory 5 in an existing blocks/7,
+ * which has the files of blocks/7 once more. */
 #include "fs/edit/block_order_edit.h"
 #include "fs/merge/merge_config.h"
 #include "fs/model/block_names.h"
@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number that is a directory's name, as blocks are numbered. */
 static bool is_number(const char *name, uint32_t *number)
 {
 	const size_t n = strlen(name);
@@ -35,7 +34,7 @@ static bool is_number(const char *name, uint32_t *number)
 	return *number <= INODE_BLOCK_NUMBER;
 }
 
-/* Directories that were made are entered as hidden names. */
+/* Directories made by mkdir(2) are entered as hidden names. */
 static bool is_made(const struct tree *tree, uint64_t directory, const char *name)
 {
 	return scratch_files_find(tree->scratches, directory, name, NULL) == SCRATCH_HIDDEN;
@@ -46,13 +45,13 @@ static void set_made(const struct tree *tree, uint64_t directory, const char *na
 	scratch_files_add(tree->scratches, directory, name, NULL);
 }
 
-/* Hidden in the directory of a block from when it was made until a name in it is removed: the θ
- * files of empty slots are not there. Then they are, so that `rm -r` finds each name that it has
+/* Entry of a block's directory that is new, until a name in it is removed. θ files of empty slots
+ * do not exist in a new directory; afterwards they do, so that `rm -r` finds each name that it has
  * listed. */
 #define NEW "/"
 
-/* Enter the directory of that name. Names made in a removed directory of the same number are
- * forgotten. NULL: out of memory. */
+/* Enter a directory of that name. Forgets the names made in a removed directory of the same number.
+ * NULL: out of memory. */
 static struct inode *make(const struct tree *tree, const struct inode *above, const char *name,
 			  uint64_t number)
 {
@@ -99,7 +98,7 @@ void tree_keep_block(const struct tree *tree, uint64_t directory)
 	inodes_put(tree->inodes, block);
 }
 
-/* The directory of blocks. */
+/* The directory blocks. */
 
 static struct inode *blocks_lookup(const struct tree *tree, const struct inode *directory,
 				   const char *name, int *rc)
@@ -115,7 +114,6 @@ static struct inode *blocks_lookup(const struct tree *tree, const struct inode *
 	return inodes_get(tree->inodes, inode_of_block(model, block, 0));
 }
 
-/* The blocks, by their numbers, and the order. */
 #define ORDER_PLACE ((uint64_t)INODE_BLOCK_NUMBER + 1)
 
 static bool blocks_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
@@ -140,8 +138,8 @@ static bool blocks_list(const struct tree *tree, const struct inode *directory, 
 	return true;
 }
 
-/* The number behind the blocks that are there, and behind directories made for more: rsync makes
- * several before it fills them. */
+/* Next free number, after the existing blocks and directories made for more: rsync makes several
+ * before it fills them. */
 static uint32_t next_number(const struct tree *tree, const struct inode *directory)
 {
 	uint32_t next = 0;
@@ -155,7 +153,6 @@ static uint32_t next_number(const struct tree *tree, const struct inode *directo
 	return next;
 }
 
-/* The directory of a block that is there, or of the next one. */
 static struct inode *blocks_make_directory(const struct tree *tree, const struct inode *directory,
 					   const char *name, int *rc)
 {
@@ -178,10 +175,10 @@ static struct inode *blocks_make_directory(const struct tree *tree, const struct
 static const char *blocks_advice(const char *name)
 {
 	(void)name;
-	return "here are the directories of blocks, and their order, which is written in place";
+	return "only blocks and their order belong here; write blocks/order in place";
 }
 
-/* One link: so many directories are in it as there are blocks. */
+/* st_nlink is 1, because the number of subdirectories varies with the blocks. */
 const struct family family_blocks = {
 	.mode = S_IFDIR | 0777,
 	.directories = -1u,
@@ -258,8 +255,8 @@ static struct inode *block_make_directory(const struct tree *tree, const struct 
 		    inode_of_block(directory->model, directory->index, number + 1));
 }
 
-/* To the kernel a directory of another generation is gone, also for who is in it: that of a block
- * and those in it are counted apart. */
+/* Counter of removals. The kernel regards a directory of another generation as gone, also for
+ * processes in it; a block's directory and those within it have separate counters. */
 static atomic_uint *removals_of(const struct inode *directory)
 {
 	const uint32_t number = 2 * directory->index + (directory->part != 0);
@@ -272,7 +269,8 @@ static uint64_t block_generation(const struct inode *directory)
 	return atomic_load(removals_of(directory));
 }
 
-/* A directory that was removed is dead to the kernel: made again it is another one. */
+/* Remove a directory. The kernel treats a removed directory as dead, so the same name made again is
+ * another directory. */
 static int remove_block(const struct tree *tree, const struct inode *directory)
 {
 	char name[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_class.c - the directories of classes: organs and their θ files, what adapters has beside
- * them, and scratch files. */
+/* family_class.c - the directories of classes: organs and their θ files, links and settings of
+ * adapters, and scratch files. */
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/storage/view.h"
@@ -44,7 +44,7 @@ struct inode *tree_find_adapter(const struct tree *tree, const struct inode *dir
 	return inodes_add(tree->inodes, &made);
 }
 
-/* NAME.bin, NAME.theta and .theta of what the model has. */
+/* Find NAME.bin, NAME.theta or .theta of the model, or an adapter's file. */
 static struct inode *find_slot(const struct tree *tree, const struct inode *directory,
 			       const char *name, int *rc)
 {
@@ -66,13 +66,13 @@ static struct inode *find_slot(const struct tree *tree, const struct inode *dire
 	if (!model_find_slot(model, directory->index, name, (size_t)(ending - name), &tensor))
 		return NULL;
 	inode = inodes_organ(tree->inodes, theta ? FAMILY_THETA : FAMILY_ORGAN, model, tensor, rc);
-	/* With `rm *` an organ goes first, and rm still wants to find its θ file. */
+	/* `rm *` removes an organ first and must still find its θ file. */
 	if (!inode && *rc == -ENOENT && theta && tree_can_graft(tree, model))
 		inode = tree_make_sink(tree, model);
 	return inode;
 }
 
-/* What the model has comes before what a process writes under that name. */
+/* The model's files hide a process's scratch file of the same name. */
 static struct inode *class_lookup(const struct tree *tree, const struct inode *directory,
 				  const char *name, int *rc)
 {
@@ -95,13 +95,13 @@ static bool class_may_block(const struct tree *tree, const struct inode *directo
 	       generated_may_block(tree_generated(tree, directory), table_of(directory));
 }
 
-/* Is it a θ file whose name was removed? */
+/* Is it a θ file that was removed? */
 static bool is_hidden(const struct tree *tree, const struct inode *directory, const char *name)
 {
 	return scratch_files_find(tree->scratches, directory->ino, name, NULL) == SCRATCH_HIDDEN;
 }
 
-/* Of an empty slot only the file is there that a process is filling it with. */
+/* An empty slot has no file but the one with which a process is filling it. */
 static bool is_empty_slot(const struct model *model, uint32_t tensor)
 {
 	struct content *content = slots_get(model->slots, tensor);
@@ -111,7 +111,7 @@ static bool is_empty_slot(const struct model *model, uint32_t tensor)
 	return empty;
 }
 
-/* Does a slot of that name come earlier in the listing? */
+/* Is a slot of that name listed before the scratch files? */
 static bool is_listed(const struct inode *directory, const char *name)
 {
 	struct model *model = directory->model;
@@ -146,10 +146,10 @@ bool tree_list_organ(struct model *model, bool theta, uint32_t tensor, struct li
 	return there;
 }
 
-/* Adapters come after all slots there can be, and before scratch files. */
+/* Places of adapters: after all possible slots, before scratch files. */
 #define ADAPTER_PLACES ((uint64_t)1 << 39)
 
-/* After the organs of adapters what else they have. */
+/* Entry of a link or setting, listed after the organs of adapters. */
 static bool list_adapter(const struct inode *directory, uint64_t *place, struct listed *entry)
 {
 	uint64_t number = *place > ADAPTER_PLACES ? *place - ADAPTER_PLACES : 0;
@@ -171,8 +171,8 @@ static bool list_adapter(const struct inode *directory, uint64_t *place, struct 
 	return true;
 }
 
-/* In a class its table, then each organ with its θ file, then scratch files. Places of what is not
- * there are passed over. */
+/* List a class: its table, then each organ with its θ file, then scratch files. Places of missing
+ * files are skipped. */
 static bool class_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
@@ -210,7 +210,8 @@ static int class_check_name(const struct inode *directory, const char *name)
 	    kind != ADAPTER_GGUF)
 		return 0;
 	log_add(directory->model->log,
-		"adapters/%s: refused: an adapter's file is linked and not copied: ln -s", name);
+		"adapters/%s: refused: an adapter's file cannot be copied here: link it with ln -s",
+		name);
 	return -EPERM;
 }
 
@@ -219,7 +220,7 @@ static uint64_t class_generation(const struct inode *directory)
 	return atomic_load(&directory->model->removed[directory->index]);
 }
 
-/* Has the directory of a class nothing in it but the table? */
+/* Has the class directory nothing but its table? */
 static bool is_empty(const struct tree *tree, struct model *model, enum organ_class klass)
 {
 	uint64_t number = 0, ino;
@@ -238,8 +239,8 @@ static bool is_empty(const struct tree *tree, struct model *model, enum organ_cl
 				   &number, name, &ino);
 }
 
-/* The empty directory of a class is taken for removed, and there again at once, as another one to
- * the kernel, which marks the one that it removed as dead. */
+/* Remove an empty class directory. It exists again at once, with another generation, because the
+ * kernel marks the removed one as dead. */
 static int remove_class(const struct tree *tree, const struct inode *directory)
 {
 	if (!is_empty(tree, directory->model, (enum organ_class)directory->index))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* family_diff.c - .diff: for each other model, which are the base, those of the same mount and
- * those that symbolic links NAME.gguf lead to, the files that diffs.h makes. The links are scratch
- * files of the directory (scratch_files.h). */
+/* family_diff.c - .diff: the files of diffs.h for each other model: the base, the models of the
+ * same mount, and the targets of symbolic links NAME.gguf. The links are scratch files of the
+ * directory (scratch_files.h). */
 #include "fs/model/inode.h"
 #include "fs/tree/diffs.h"
 #include "fs/tree/family.h"
@@ -21,8 +21,7 @@ static struct diffs *diffs_of(const struct tree *tree, const struct inode *direc
 	return tree->model_files[directory->model->number].diffs;
 }
 
-/* Number i of the models of the mount as it is now. NULL: it is the directory's own, or has the
- * name that the base has here. */
+/* Current model number i of the mount. NULL: it is the directory's own, or named "base". */
 static struct model *model_beside(const struct tree *tree, const struct inode *directory,
 				  uint32_t i)
 {
@@ -33,7 +32,7 @@ static struct model *model_beside(const struct tree *tree, const struct inode *d
 		       : model;
 }
 
-/* The other model of that name among those that no link leads to. False: there is none. */
+/* Find the other model of that name, the base or a model of the mount. False: there is none. */
 static bool find_beside(const struct tree *tree, const struct inode *directory, const char *name,
 			struct diffs_other *other)
 {
@@ -49,7 +48,7 @@ static bool find_beside(const struct tree *tree, const struct inode *directory, 
 	return other->model != NULL;
 }
 
-/* The link to a model of that name: its inode, to release. NULL: there is none. */
+/* Link to a model of that name: its inode, to release. NULL: there is none. */
 static struct inode *find_link(const struct tree *tree, const struct inode *directory,
 			       const char *name)
 {
@@ -61,15 +60,13 @@ static struct inode *find_link(const struct tree *tree, const struct inode *dire
 	return inode;
 }
 
-/* What a name of a file stands for. */
 struct diff_name {
 	char stem[NAME_MAX + 1];
 	diffs_form form;
-	struct diffs_other other; /* whose name is stem */
-	struct inode *link;	  /* to release; NULL: it is no link's */
+	struct diffs_other other; /* its name is stem */
+	struct inode *link;	  /* to release; NULL: no link */
 };
 
-/* The name of a model and an ending. */
 static bool parse_as(const struct tree *tree, const struct inode *directory, const char *name,
 		     diffs_form form, struct diff_name *parsed)
 {
@@ -89,7 +86,7 @@ static bool parse_as(const struct tree *tree, const struct inode *directory, con
 	return parsed->link != NULL;
 }
 
-/* The rank in a name that ends in ".lora-RANK" and an ending. 0: it is none. */
+/* Rank in a name that ends in ".lora-RANK" and an ending. 0: no such name. */
 static unsigned rank_in(const char *name)
 {
 	static const char words[] = ".lora-";
@@ -105,8 +102,8 @@ static unsigned rank_in(const char *name)
 	return rank <= DIFF_RANK_MOST ? rank : 0;
 }
 
-/* False: there is no such file. Where a model has a name that looks like that of another one's
- * adapter, the model comes first. */
+/* Parse a file name. A model whose name looks like that of another model's adapter goes first.
+ * False: no such file. */
 static bool parse(const struct tree *tree, const struct inode *directory, const char *name,
 		  struct diff_name *parsed)
 {
@@ -145,7 +142,7 @@ static bool diffs_block(const struct tree *tree, const struct inode *directory, 
 	return blocks;
 }
 
-/* A file of the other model with that name. False: the name would be too long. */
+/* Entry of a file of the model with that name. False: the file name would be too long. */
 static bool list_form(const struct tree *tree, const struct inode *directory, const char *name,
 		      diffs_form form, struct listed *entry)
 {
@@ -160,7 +157,7 @@ static bool list_form(const struct tree *tree, const struct inode *directory, co
 	return n > 0 && (size_t)n < sizeof(entry->name);
 }
 
-/* Links come after all models there can be: each itself, and then its files. */
+/* Places of links, after all possible models: each link, then its files. */
 #define LINK_PLACES ((uint64_t)1 << 40)
 #define LINK_NAMES  (DIFFS_LISTED + 1u)
 
@@ -190,7 +187,6 @@ static bool list_link(const struct tree *tree, const struct inode *directory, ui
 	}
 }
 
-/* The base, the other models, the links. */
 static bool diffs_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
@@ -206,7 +202,7 @@ static bool diffs_list(const struct tree *tree, const struct inode *directory, u
 	return list_link(tree, directory, place, entry);
 }
 
-/* The name of the model that a link of that name is to; 0: it is no link's name. */
+/* Length of the model's name in a link's name; 0: no link's name. */
 static size_t stem_length(const char *name)
 {
 	const size_t n = strlen(name), m = strlen(LINK_ENDING);
@@ -223,7 +219,7 @@ static int diffs_check_link(const struct tree *tree, const struct inode *directo
 
 	if (n == 0) {
 		log_add(directory->model->log,
-			".diff/%s: refused: a link to another model is called NAME" LINK_ENDING
+			".diff/%s: refused: a link to another model must be named NAME" LINK_ENDING
 			": ln -s /PATH/TO/FILE-OR-MOUNT .diff/NAME" LINK_ENDING,
 			name);
 		return -EPERM;
@@ -252,7 +248,7 @@ static void diffs_link_removed(const struct tree *tree, const struct inode *dire
 static const char *diffs_advice(const char *name)
 {
 	(void)name;
-	return "another model is linked: ln -s /PATH/TO/FILE-OR-MOUNT .diff/NAME" LINK_ENDING;
+	return "link another model: ln -s /PATH/TO/FILE-OR-MOUNT .diff/NAME" LINK_ENDING;
 }
 
 const struct family family_diffs = {

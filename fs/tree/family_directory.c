@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_directory.c - directories whose names are as the model is: the root of the mount and of
- * each model, .base with its classes, .views and the forms in it. */
+/* family_directory.c - directories with fixed names: the root of the mount and of each model, .base
+ * with its classes, .views and the forms in it. */
 #include "fs/model/adapters.h"
 #include "fs/model/block_names.h"
 #include "fs/model/inode.h"
@@ -52,7 +52,7 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 
 #define TYPES_NAME "types"
 
-/* So many names of a directory. */
+/* A row of n names in a directory. */
 struct fixed_names {
 	unsigned n;
 	enum {
@@ -66,10 +66,10 @@ struct fixed_names {
 		TYPES,
 		TYPE_NAMES,
 		LOSS
-	} what;
-	unsigned number; /* enum inode_kind of what is a directory; else enum generated_kind */
+	} kind;
+	unsigned number; /* enum inode_kind of a directory, enum generated_kind of a file */
 	const char *name;
-	bool unlisted; /* unless the user wants it */
+	bool unlisted; /* unless the user asked for it */
 };
 
 static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
@@ -77,9 +77,9 @@ static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATE
 						  { 1, FILES, .number = GENERATED_LOG },
 						  { 0 } };
 
-/* metadata is not listed, as .base is not: no program tells us whether it writes a value because
- * its user has named that, or as part of a whole tree that is copied, and of the latter the values
- * are to stay. So it is with .recipe. */
+/* Like .base, metadata and .recipe are not listed: a program that copies a whole tree would write
+ * their values, which should stay, and cannot be told from a user who writes one of them on
+ * purpose. */
 static const struct fixed_names root_rows[] = { { CLASSES, CLASS_NAMES, .number = INODE_CLASS },
 						{ 1, DIRECTORY, INODE_METADATA, "metadata", true },
 						{ GENERATED_RECIPE, FILES, .number = 0 },
@@ -121,7 +121,7 @@ static const struct fixed_names *const rows[] = {
 
 struct child {
 	const char *name;
-	uint64_t ino; /* of a directory; 0: it is a file */
+	uint64_t ino; /* of a directory; 0: a file */
 	enum generated_kind file;
 	bool there, listed;
 };
@@ -135,13 +135,13 @@ static void fill_class(const struct tree *tree, const struct inode *directory,
 	child->name = class_name(klass);
 	child->listed = klass <= CLASS_NORM || model_class_count(model, klass) ||
 			(adapters && adapters_any(model));
-	/* Adapters can be put where none are. */
+	/* Adapters can be added to a model without any. */
 	child->there = child->listed || (adapters && tree_can_graft(tree, model));
 	if (directory->family == FAMILY_FORM)
 		child->ino = inode_of_view_class_dir(model, directory->part, klass);
 }
 
-/* Without a merge in force there is no .merge. */
+/* The file .merge exists only while a merge is in force. */
 static bool is_merged(struct model *model)
 {
 	struct merge_state *state = merge_force_get(model);
@@ -150,7 +150,7 @@ static bool is_merged(struct model *model)
 	return state;
 }
 
-/* Name number i. False: there are not so many. */
+/* Get name number i. False: there are not so many. */
 static bool child_of(const struct tree *tree, const struct inode *directory, uint64_t i,
 		     struct child *child)
 {
@@ -165,36 +165,36 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 	*child = (struct child){ .name = row->name,
 				 .there = true,
 				 .listed = !row->unlisted || tree->list_views };
-	if (row->what == LOSS && directory->part <= ORGAN_VIEW_TYPES)
+	if (row->kind == LOSS && directory->part <= ORGAN_VIEW_TYPES)
 		return false;
-	if (row->what == LOSS)
+	if (row->kind == LOSS)
 		i = organ_view_type_number(directory->part);
-	if (row->what == FILES || row->what == LOSS) {
+	if (row->kind == FILES || row->kind == LOSS) {
 		child->file = row->number + (unsigned)i;
 		child->name = generated_name(child->file);
 		if (child->file == GENERATED_MERGE)
 			child->there = is_merged(directory->model);
 		child->listed &= child->there;
-	} else if (row->what == FORMS) {
+	} else if (row->kind == FORMS) {
 		child->name = organ_view_name((enum organ_view)i);
 		child->ino = inode_of_view_dir(model, (uint32_t)i);
-	} else if (row->what == TYPES) {
+	} else if (row->kind == TYPES) {
 		child->name = TYPES_NAME;
 		child->ino = inode_of_view_dir(model, ORGAN_VIEW_TYPES);
-	} else if (row->what == TYPE_NAMES) {
+	} else if (row->kind == TYPE_NAMES) {
 		if (!organ_view_of_type(i, &form))
 			return false;
 		child->name = organ_view_name(form) + strlen(TYPES_NAME "/");
 		child->ino = inode_of_view_dir(model, form);
 	} else {
 		child->ino = inode_of_directory(model, row->number,
-						row->what == DIFFS    ? INODE_DIFFS
-						: row->what == BLOCKS ? INODE_BLOCKS
-						: row->what == SHARDS ? INODE_SHARDS
+						row->kind == DIFFS    ? INODE_DIFFS
+						: row->kind == BLOCKS ? INODE_BLOCKS
+						: row->kind == SHARDS ? INODE_SHARDS
 								      : i);
-		if (row->what == CLASS_NAMES)
+		if (row->kind == CLASS_NAMES)
 			fill_class(tree, directory, (enum organ_class)i, child);
-		if (row->what == BLOCKS)
+		if (row->kind == BLOCKS)
 			child->there = block_next(model, 0) >= 0 || block_count_of_base(model);
 		child->listed &= child->there;
 	}
@@ -264,7 +264,6 @@ static struct inode *models_lookup(const struct tree *tree, const struct inode *
 		     : directory_lookup(tree, directory, name, rc);
 }
 
-/* The models come before the files. */
 static bool models_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 			struct listed *entry)
 {
@@ -283,8 +282,8 @@ static bool models_list(const struct tree *tree, const struct inode *directory, 
 static const char *models_advice(const char *name)
 {
 	(void)name;
-	return "here are the directories of models; each has directories of its own for "
-	       "organs, adapters and metadata";
+	return "only the directories of models belong here; put organs, adapters and "
+	       "metadata into those";
 }
 
 const struct family family_models = {
@@ -307,16 +306,15 @@ static bool ends_with(const char *name, const char *ending)
 static const char *root_advice(const char *name)
 {
 	if (ends_with(name, ".gguf"))
-		return "an adapter (LoRA) is linked in adapters: ln -s /PATH/TO/FILE adapters/; a "
-		       "donor is mounted beside: organfs FILE DIRECTORY";
+		return "link an adapter (LoRA) in adapters: ln -s /PATH/TO/FILE adapters/; mount a "
+		       "donor elsewhere: organfs FILE DIRECTORY";
 	if (ends_with(name, ".bin") || ends_with(name, ".npy"))
-		return "an organ goes into the directory of its class: skeleton, organs, embed or "
+		return "put an organ into the directory of its class: skeleton, organs, embed or "
 		       "norm";
-	return "organs go into the directories of their classes, values into metadata, and other "
+	return "put organs into the directories of their classes, values into metadata, and other "
 	       "files beside the mount";
 }
 
-/* A .merge that is still to be written. */
 static struct inode *root_create(const struct tree *tree, const struct inode *directory)
 {
 	struct inode made = { .ino = inode_new(directory->model),
@@ -329,7 +327,7 @@ static struct inode *root_create(const struct tree *tree, const struct inode *di
 	return made.view ? inodes_add(tree->inodes, &made) : NULL;
 }
 
-/* Only the importance matrix is a link, under its name or on the way to it. */
+/* The root takes only the link to the importance matrix, under its name or ln's temporary one. */
 static int root_check_link(const struct tree *tree, const struct inode *directory, const char *name)
 {
 	(void)tree;
@@ -388,7 +386,6 @@ const struct family family_form = {
 	.list = directory_list,
 };
 
-/* In a class of .base what the base has. */
 static struct inode *base_class_lookup(const struct tree *tree, const struct inode *directory,
 				       const char *name, int *rc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* family_expert.c - experts: the directory of those of a tensor, in it a file for each, and their
+/* family_expert.c - experts: the directory of a tensor's experts with one file each and their
  * order; the bytes written over one. */
 #include "fs/edit/expert_edit.h"
 #include "fs/model/inode.h"
@@ -34,7 +34,6 @@ static struct inode *experts_lookup(const struct tree *tree, const struct inode 
 	return inodes_computed(tree->inodes, FAMILY_EXPERT, model, directory->index, part, rc);
 }
 
-/* The experts, then their order. */
 static bool experts_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 			 struct listed *entry)
 {
@@ -58,7 +57,7 @@ static bool experts_list(const struct tree *tree, const struct inode *directory,
 	return n && *place <= n;
 }
 
-/* Its name is not kept: the directory goes when its slot is emptied. */
+/* The kernel does not cache the name, because the directory goes when its slot is emptied. */
 const struct family family_experts = {
 	.mode = S_IFDIR | 0555,
 	.links = LINKS_YES,
@@ -102,7 +101,7 @@ static uint64_t expert_number(const struct inode *inode)
 	return inode_of_expert(inode->model, inode->index, inode->part);
 }
 
-/* As everywhere, what adapters make of it is not written to. */
+/* Write to the slot's own content: adapters would be merged twice. */
 static struct inode *expert_stage(const struct tree *tree, const struct inode *expert)
 {
 	struct inode own = *expert;

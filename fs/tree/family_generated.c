@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_generated.c - files that are made from the state of a model (generated.h), θ files, and
- * empty ones: what is written to most of them is dropped. */
+/* family_generated.c - files generated from the state of a model (generated.h), θ files, and empty
+ * files. Most of them drop writes. */
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/type_edit.h"
 #include "fs/edit/undo.h"
@@ -45,7 +45,7 @@ static struct view *model_file_open(const struct tree *tree, const struct inode 
 	return NULL;
 }
 
-/* Where it is the base, or was assembled. */
+/* Extent of model.gguf, if it is one file: the base or an assembled one. */
 static int model_file_extent(const struct inode *inode, const char *name, char *text, size_t n)
 {
 	struct extent extent;
@@ -71,9 +71,9 @@ static uint64_t own_number(const struct inode *inode)
 	return inode->ino;
 }
 
-/* What is written to model.gguf is dropped, which needs no stage: but while the kernel reads it by
- * itself (read_modes.h), it lets no process open it for the daemon to answer. One that wants to
- * write gets the same once more, under another number. */
+/* New inode of the same file for a writer. Dropped writes need no stage, but while the kernel reads
+ * model.gguf by passthrough (read_modes.h), no process can open the same inode number through the
+ * daemon. */
 static struct inode *model_file_again(const struct tree *tree, const struct inode *inode)
 {
 	struct inode made = { .ino = inode_new(inode->model),
@@ -91,14 +91,14 @@ const struct family family_model_file = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
 	.is_copy = true,
-	.drops = "it is the model with its grafts; another model is mounted by itself",
+	.drops = "the file is the model with its grafts; mount another model by itself",
 	.number = own_number,
 	.stage = model_file_again,
 	.open = model_file_open,
 	.attribute = model_file_extent,
 };
 
-/* The log goes on in a read-only mount too. */
+/* The log grows in a read-only mount too. */
 const struct family family_log = {
 	.mode = S_IFREG | 0666,
 	.name = NAME_NEVER,
@@ -123,7 +123,7 @@ static int undo_obey(const struct tree *tree, const struct inode *inode, struct 
 	return undo(inode->model, words->text);
 }
 
-/* Judge lines less those that begin with '#'. */
+/* Check lines, without those that begin with '#'. */
 static int judge_lines(const struct inode *inode, const char *lines, size_t n,
 		       int (*judge)(struct model *model, char *words))
 {
@@ -245,7 +245,7 @@ static int merge_remove(const struct inode *inode, pid_t process)
 	return merge_edit_end(inode->model);
 }
 
-/* It is kept and shown as it was written, and a URL may hold what grants access. */
+/* The configuration is shown as written, and a URL in it may contain a password. */
 static bool merge_is_private(const struct inode *inode)
 {
 	struct merge_state *merge = merge_force_get(inode->model);
@@ -288,8 +288,7 @@ const struct family family_theta = {
 	.open = theta_open,
 };
 
-/* Empty files that drop what is written to them, so that whole trees can be copied in and
- * removed. */
+/* Empty files that drop writes, so that whole trees can be copied in and removed. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model)
 {
 	struct inode made = { .ino = inode_new(model), .family = FAMILY_SINK, .model = model };

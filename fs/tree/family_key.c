@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_key.c - names in metadata: each is a key's, or of a scratch file (key_filename.h). */
+/* family_key.c - files in metadata: the values of keys (key_filename.h), and the bytes written over
+ * one. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/metadata/metadata.h"
@@ -22,7 +23,7 @@ static uint64_t key_size(const struct inode *inode)
 	struct metadata_entry *metadatum = inodes_metadatum(inode);
 	uint64_t size = 0;
 
-	/* What cannot be read has no bytes; who opens it is told. */
+	/* An unreadable value has size 0; its open() fails. */
 	if (metadatum)
 		metadata_entry_size(metadatum, &size);
 	metadata_entry_unref(metadatum);
@@ -60,8 +61,8 @@ static int key_truncate(struct inode *inode, uint64_t size)
 
 	if (size == key_size(inode))
 		return 0;
-	log_add(inode->model->log,
-		"metadata/%s: cannot be truncated by name; the key keeps what it had", key.name);
+	log_add(inode->model->log, "metadata/%s: cannot truncate by name; the key keeps its value",
+		key.name);
 	return key.fixed ? -EACCES : -EINVAL;
 }
 
@@ -81,7 +82,7 @@ static bool key_type(const struct inode *inode, struct value_type *type)
 	return metadatum != NULL;
 }
 
-/* What was said of the stage goes before what the key is. */
+/* A type set for the stage goes before the key's. */
 static bool key_stage_type(const struct inode *inode, struct value_type *type)
 {
 	const struct stage_shown shown = stage_shown(inode->stage);
@@ -138,14 +139,13 @@ static int key_attribute(const struct inode *inode, const char *name, char *text
 	if (strcmp(name, "key") != 0)
 		return -ENODATA;
 	key = metadata_key(inode->model->metadata, inode->index);
-	/* Exact, whatever bytes it has. */
+	/* Exact bytes, not only printable ones. */
 	if (key.length <= n)
 		memcpy(text, key.key, key.length);
 	return (int)key.length;
 }
 
-/* rsync removes from a file what it finds listed and the source has not: nothing is listed but what
- * every key has. */
+/* rsync removes listed attributes that the source lacks, so only those of every key are listed. */
 static const char *const attributes[] = { "type", "key", NULL };
 
 const struct family family_key = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* family_metadata.c - the directories of keys: metadata, and that of .base. */
+/* family_metadata.c - the directories of keys: metadata and .base/metadata. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/metadata/key_filename.h"
@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Is it that of .base? */
 static bool is_base(const struct inode *directory)
 {
 	return directory->family == FAMILY_BASE_METADATA;
@@ -38,7 +37,7 @@ static bool find_key(const struct inode *directory, const char *name, uint32_t *
 	return metadata_find(directory->model->metadata, name, i) && *i < count_keys(directory);
 }
 
-/* What the model has comes before what a process writes under that name. */
+/* The model's keys hide a process's scratch file of the same name. */
 static struct inode *metadata_lookup(const struct tree *tree, const struct inode *directory,
 				     const char *name, int *rc)
 {
@@ -72,7 +71,7 @@ static bool metadata_may_block(const struct tree *tree, const struct inode *dire
 	return far;
 }
 
-/* Does a key of that name come earlier in the listing? */
+/* Is a key of that name listed before the scratch files? */
 static bool is_listed(const struct inode *directory, const char *name)
 {
 	struct model *model = directory->model;
@@ -82,7 +81,6 @@ static bool is_listed(const struct inode *directory, const char *name)
 	       metadata_edit_get_type(model, i, &(struct value_type){ 0 });
 }
 
-/* Keys that have a value, then scratch files. */
 static bool metadata_list(const struct tree *tree, const struct inode *directory, uint64_t *place,
 			  struct listed *entry)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_organ.c - organs: files, or links; those of the base; the bytes written over one. */
+/* family_organ.c - organs: files and links of slots, files of the base; the bytes written over
+ * one. */
 #include "fs/edit/graft.h"
 #include "fs/edit/stage.h"
 #include "fs/model/inode.h"
@@ -50,8 +51,8 @@ void family_organ_name(const struct tree *tree, const struct inode *inode, char 
 	snprintf(text, TITLE_MAX, "%s", model_organ_path(inode->model, inode->index, path));
 }
 
-/* The attributes user.organfs.NAME of what is an organ, or made of one. Each writes its value into
- * text of n bytes and returns its length, or -ENODATA. */
+/* Attributes user.organfs.NAME of organs and of files computed from organs. Each function writes
+ * the value into text of n bytes and returns its length, or -ENODATA. */
 static int text_of(char *text, size_t n, const char *value)
 {
 	return snprintf(text, n, "%s", value);
@@ -61,7 +62,7 @@ static int tensor_value(const struct inode *inode, char *text, size_t n)
 {
 	const struct organ_place *place = &inode->model->places[inode->index];
 
-	/* Exact, whatever bytes it has. */
+	/* Exact bytes, not only printable ones. */
 	if (place->tensor_length <= n)
 		memcpy(text, place->tensor, place->tensor_length);
 	return (int)place->tensor_length;
@@ -105,7 +106,7 @@ static int extent_value(const struct inode *inode, char *text, size_t n)
 	uint64_t length = organ.data_size;
 
 	file = backing_file_at(file, &offset, &length);
-	/* What is compressed lies nowhere in one piece. */
+	/* Compressed data has no extent. */
 	if (!file || !backing_is_plain(file) || length != organ.data_size)
 		return -ENODATA;
 	return snprintf(text, n, "%s:%" PRIu64 ":%" PRIu64, backing_place(file), offset, length);
@@ -132,13 +133,13 @@ static int organ_attribute(const struct inode *inode, const char *name, char *te
 	return -ENODATA;
 }
 
-/* Of what is made of an organ, and lies in no file. */
+/* Files computed from an organ have no extent. */
 int family_view_attribute(const struct inode *inode, const char *name, char *text, size_t n)
 {
 	return strcmp(name, "extent") == 0 ? -ENODATA : organ_attribute(inode, name, text, n);
 }
 
-/* What adapters make of it is not written to: they would be merged twice. */
+/* Write to the slot's own content: adapters would be merged twice. */
 static struct inode *organ_stage(const struct tree *tree, const struct inode *organ)
 {
 	removal_keep(organ->model, NULL);
@@ -154,8 +155,8 @@ static int organ_truncate(struct inode *inode, uint64_t size)
 	if (size == organ_size(inode))
 		return 0;
 	log_add(inode->model->log,
-		"%s: truncated by name, an organ would be none any more; "
-		"the slot keeps what it had",
+		"%s: cannot truncate by name: the rest would be no organ; "
+		"the slot keeps its content",
 		model_organ_path(inode->model, inode->index, path));
 	return -EINVAL;
 }
@@ -177,8 +178,8 @@ static void stage_released(const struct inode *inode)
 
 	if (stage_shown(inode->stage).size == 0)
 		log_add(inode->model->log,
-			"%s: emptied and closed again, which is no graft; "
-			"the slot keeps what it had",
+			"%s: truncated and closed without data, which is no graft; "
+			"the slot keeps its content",
 			model_organ_path(inode->model, inode->index, path));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_scratch.c - names that are no slots (scratch_files.h): files, and symbolic links. */
+/* family_scratch.c - names outside of slots and keys (scratch_files.h): private files and symbolic
+ * links. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
@@ -44,7 +45,8 @@ bool tree_is_dropped(const struct tree *tree, const struct inode *directory, con
 	return drops;
 }
 
-/* Without a name, or with one under which everything is dropped, it is nowhere. */
+/* Add an inode, entered under its name. Without a name, or with one whose writes are dropped, it
+ * has no entry. */
 static struct inode *add_scratch(const struct tree *tree, const struct inode *directory,
 				 const char *name, const struct inode *made, int *rc)
 {
@@ -105,7 +107,7 @@ struct inode *tree_make_link(const struct tree *tree, const struct inode *direct
 	return add_scratch(tree, directory, name, &made, rc);
 }
 
-/* Scratch files come in a listing after all slots there can be. */
+/* Places of scratch files in a listing: after all possible slots. */
 #define SCRATCH_PLACES ((uint64_t)1 << 40)
 
 bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
@@ -159,7 +161,7 @@ int tree_check_private(const struct inode *inode, uint64_t directory, const char
 
 	if (!stage || tree_holds_anything(directory, name))
 		return 0;
-	/* The bytes of an organ that was taken whole need no file. */
+	/* An adopted organ needs no check. */
 	if (stage_origin(stage, &from)) {
 		stage_set_outcome(stage, &from, true);
 		content_unref(from.content);
@@ -199,7 +201,7 @@ bool tree_next_private(const struct tree *tree, uint64_t directory, uint64_t *nu
 	return lost;
 }
 
-/* Take the name that the inode has, to text. False: it has none, and nothing is taken. */
+/* Lock the inode's current name, copied to text. False: it has none, and nothing is locked. */
 static bool take_name(const struct tree *tree, const struct inode *inode, struct name_lock *lock,
 		      char text[NAME_MAX + 1])
 {
@@ -228,8 +230,8 @@ static int scratch_commit(const struct tree *tree, struct inode *inode)
 
 	if (!take_name(tree, inode, &lock, text))
 		return 0;
-	/* A rename() that came first has put it in force already. A file without a byte is refused
-	 * if its slot was removed for it, so that the slot has its content again. */
+	/* An earlier rename() may have committed the file. An empty file is refused if its slot was
+	 * removed for it, so that the slot gets its content back. */
 	if ((stage_written(inode->stage) || stage_has_removal(inode->stage)) &&
 	    tree_is_named(inode->model, name->directory, text)) {
 		rc = tree_fill(inode, name->directory, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_setting.c - names in adapters that are no organs: links to adapters' files; numbers. */
+/* family_setting.c - files in adapters other than organs: links to adapters' files, and
+ * settings. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
@@ -9,7 +10,7 @@
 
 #include <stdio.h>
 
-/* No key has such a number. */
+/* Beyond the numbers of keys. */
 static uint64_t setting_number(const struct inode *inode)
 {
 	return inode_of(inode->model->number, INODE_KEY, (uint64_t)1 << 39 | inode->index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* family_view.c - .views: in the classes of a form what the slots hold in it, a file or a directory
- * of experts each; and the shards. */
+/* family_view.c - .views: the classes of a form, with a file or a directory of experts per slot;
+ * and the shards. */
 #include "fs/edit/npy_edit.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is there, with that content in the slot, a file or a directory of experts? */
+/* Has a slot with that content a file, or a directory of experts, in that form? */
 static bool has_form(const struct model *model, uint32_t tensor, const struct content *content,
 		     enum organ_view form)
 {
@@ -23,7 +23,6 @@ static bool has_form(const struct model *model, uint32_t tensor, const struct co
 	       organ_file_has_view(model, tensor, content, form);
 }
 
-/* CLASS/NAME and the ending of the form. */
 static struct inode *form_class_lookup(const struct tree *tree, const struct inode *directory,
 				       const char *name, int *rc)
 {
@@ -104,14 +103,15 @@ static struct view *formed_open(const struct tree *tree, const struct inode *ino
 
 	(void)tree;
 	stack.in_slot = &in_slot;
-	/* The matrix that the type needs may be gone since the look-up: the kernel looks again. */
+	/* -ESTALE makes the kernel look up again: the matrix that the type needs may be gone
+	 * since. */
 	*rc = organ_view_exists(inode->part, &in_slot, importance) ? -ENOMEM : -ESTALE;
 	view = *rc == -ENOMEM ? organ_view_new(inode->part, &stack, importance) : NULL;
 	importance_matrix_unref(importance);
 	return view;
 }
 
-/* In another type its bytes go by the importance matrix, if there has been any. */
+/* In another type the bytes depend on the importance matrix, if there has been one. */
 static bool formed_varies(const struct inode *inode)
 {
 	return inode->part > ORGAN_VIEW_TYPES && adapters_importance_changes(inode->model) > 0;
@@ -124,8 +124,8 @@ static struct organ formed_organ(const struct inode *inode)
 	return organ_view_organ(inode->part, &stack.organ);
 }
 
-/* What is purified is not written to. Nor is what adapters show with another type of values: of a
- * map, header and values would come from two files. */
+/* A purified form is read-only. So is a slot that adapters show with another type of values: header
+ * and values of a map would come from two files. */
 static bool formed_is_fixed(const struct inode *inode)
 {
 	struct organ shown, own;
@@ -142,7 +142,7 @@ static uint64_t formed_number(const struct inode *inode)
 	return inode_of_view_file(inode->model, inode->part, inode->index);
 }
 
-/* As everywhere, what adapters make of it is not written to. */
+/* Write to the slot's own content: adapters would be merged twice. */
 static struct inode *formed_stage(const struct tree *tree, const struct inode *formed)
 {
 	struct inode own = *formed;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct file_name {
-	uint64_t directory; /* its inode number */
-	const char *name;   /* borrowed; NULL: there is none */
+	uint64_t directory; /* inode number */
+	const char *name;   /* borrowed; NULL: no name */
 };
 
 static inline bool file_name_is(const struct file_name *a, const struct file_name *b)

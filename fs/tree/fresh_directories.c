@@ -12,12 +12,12 @@
 struct filled {
 	uint64_t directory;
 	pid_t process;
-	bool all; /* names are hidden, not only those of θ files */
+	bool all; /* all names are hidden, not only those of θ files */
 };
 
 struct fresh_directories {
-	pthread_mutex_t lock; /* protects what follows */
-	struct filled filled[KEPT]; /* a ring */
+	pthread_mutex_t lock;	    /* protects the fields below */
+	struct filled filled[KEPT]; /* ring buffer */
 	unsigned next;
 };
 

@@ -14,11 +14,11 @@ struct generated {
 	struct generator generator;
 	struct inodes *inodes;
 	struct current {
-		pthread_mutex_t making; /* held while it is made, which may take long */
-		pthread_mutex_t lock;	/* protects what follows; taken after making */
-		uint64_t stamp;		/* of the state that what follows is for */
-		uint64_t ino;		/* 0: not asked for yet */
-		struct inode *inode;	/* NULL: only its number was asked for */
+		pthread_mutex_t making; /* held while the file is made, which may take long */
+		pthread_mutex_t lock;	/* protects the fields below; taken after making */
+		uint64_t stamp;		/* state of the fields below */
+		uint64_t ino;		/* 0: not requested yet */
+		struct inode *inode;	/* NULL: not made yet */
 	} current[GENERATED_KINDS];
 };
 
@@ -70,9 +70,9 @@ static uint64_t first_ino(const struct model *model, enum generated_kind kind)
 	return INODE_NEW | (uint64_t)(model ? model->number : INODE_MODELS) << 44 | kind;
 }
 
-/* What the tables show has the one time of the organs, where they have one: a class that was copied
- * with its times is found to be the same again. Before the first graft all is as old as the organs.
- * The other files are as of now. */
+/* Modification time. A class's table has the common time of the organs, if there is one, so that a
+ * class copied with its times compares equal. Before the first graft all files are as old as the
+ * organs. Other files have the current time. */
 static struct timespec time_of(const struct generated *generated, enum generated_kind kind,
 			       uint64_t stamp)
 {
@@ -87,8 +87,8 @@ static struct timespec time_of(const struct generated *generated, enum generated
 	return time;
 }
 
-/* With the lock held: bring the kept file to the state as it is now. The stamp is taken before the
- * state is looked at, so that a change in between makes the file again. */
+/* Discard the kept file if the state has changed, with the lock held. Takes the stamp before the
+ * state is read, so that a change in between makes the file again. */
 static void catch_up(struct generated *generated, enum generated_kind kind)
 {
 	struct current *current = &generated->current[kind];
@@ -99,7 +99,7 @@ static void catch_up(struct generated *generated, enum generated_kind kind)
 		return;
 	inodes_put(generated->inodes, current->inode);
 	current->inode = NULL;
-	/* What the base says is the same file at every mount. */
+	/* Files of the unchanged base have the same numbers at every mount. */
 	current->ino = stamp ? inodes_new_ino(generated->inodes, generator->model)
 			     : first_ino(generator->model, kind);
 	current->stamp = stamp;
@@ -151,7 +151,7 @@ static enum family_number generated_family(enum generated_kind kind)
 	return of_their_own[kind] ? of_their_own[kind] : FAMILY_GENERATED;
 }
 
-/* A new file for the state with that stamp, under that number. */
+/* New file for the state with that stamp, under that number. */
 static struct inode *make_inode(struct generated *generated, enum generated_kind kind, uint64_t ino,
 				uint64_t stamp, struct error *err)
 {
@@ -167,13 +167,13 @@ static struct inode *make_inode(struct generated *generated, enum generated_kind
 		made.mtime = time_of(generated, kind, stamp);
 		inode = inodes_add(generated->inodes, &made);
 	}
-	/* A view may be there with an error set: of a model whose blocks have gaps. */
+	/* A view may come with an error set, for a model whose blocks have gaps. */
 	if (!inode && (made.view || !err->code))
 		error_errno(err, ENOMEM);
 	return inode;
 }
 
-/* The file, if it was made for the state as it is now; else its number and stamp. */
+/* File of the current state, if it was made; else sets its number and stamp. */
 static struct inode *find_made(struct generated *generated, enum generated_kind kind, uint64_t *ino,
 			       uint64_t *stamp)
 {
@@ -190,7 +190,8 @@ static struct inode *find_made(struct generated *generated, enum generated_kind 
 	return inode;
 }
 
-/* With making held. The state may change meanwhile: then who asked gets what it was. */
+/* Make the current file, with making held. If the state changes meanwhile, the caller gets the
+ * former state. */
 static struct inode *make_current(struct generated *generated, enum generated_kind kind,
 				  struct error *err)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* generated.h - the files that are made from the state of a model: manifest.json, model.gguf,
- * header.gguf, theta.svg, checksums.xxh128, .theta, .report.json, .table, .grafts, .check, .undo,
- * .log, .recipe, .types, .merge, .assemble in its root, files of its .views and .base, .theta in
- * every class, loss.tsv in every type, blocks/order; and from that of a mount with several. Each
- * state of a file is an inode of its own, made when it is first looked at and shared until the
- * state moves on. */
+/* generated.h - files generated from the state of a model: manifest.json, model.gguf, header.gguf,
+ * theta.svg, checksums.xxh128, .theta, .report.json, .table, .grafts, .check, .undo, .log, .recipe,
+ * .types, .merge, .assemble in its root, files of its .views and .base, .theta in every class,
+ * loss.tsv in every type, blocks/order; and of a mount with several models. Each state of a file is
+ * an inode of its own, made when it is first looked up and shared until the state changes. */
 #ifndef FS_TREE_GENERATED_H
 #define FS_TREE_GENERATED_H
 
@@ -39,7 +38,7 @@ enum generated_kind {
 	GENERATED_IN_VIEWS,
 	GENERATED_BASE_PICTURE = GENERATED_IN_VIEWS,
 	GENERATED_IN_BASE,
-	GENERATED_ORDER = GENERATED_IN_BASE, /* of the blocks */
+	GENERATED_ORDER = GENERATED_IN_BASE, /* order of the blocks */
 	/* The table of each class, in the order of enum organ_class. */
 	GENERATED_TABLES,
 	/* loss.tsv of each type in .views/types, in the order of organ_view_of_type(). */
@@ -49,32 +48,32 @@ enum generated_kind {
 
 struct generated; /* any thread may use it */
 
-/* What makes the files. The view of one is made from the state that its stamp stands for; NULL: it
- * cannot be made, for what err says, or where that says nothing for want of memory. */
+/* Source of the files. view() makes a file from the state that stamp() identifies; NULL: it cannot,
+ * with the reason in err, which is empty if out of memory. */
 struct generator {
 	uint64_t (*stamp)(void *context, enum generated_kind kind);
 	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);
 	void *context;
-	struct model *model;   /* whose files they are; NULL: the mount's */
-	struct timespec mtime; /* of files made from stamp 0, where there is no model */
+	struct model *model;   /* owner of the files; NULL: the mount */
+	struct timespec mtime; /* of files with stamp 0, if model is NULL */
 	struct log *log;
 };
 
-/* All that it points to is borrowed. NULL: out of memory. */
+/* New set of files; the generator's pointers are borrowed. NULL: out of memory. */
 struct generated *generated_new(const struct generator *generator, struct inodes *inodes);
 void generated_free(struct generated *generated);
 
-/* "manifest.json", ... */
+/* File name, such as "manifest.json". */
 const char *generated_name(enum generated_kind kind);
 
-/* Its inode number as it is now, without making the file. */
+/* Inode number of the current state, without making the file. */
 uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
 
-/* Does it have to be made as it is now, and not from memory alone? */
+/* Must the current state be made, not from memory alone? */
 bool generated_may_block(struct generated *generated, enum generated_kind kind);
 
-/* The file as it is now, to release with inodes_put(). NULL with *rc set to -errno, and a line in
- * the log, if it cannot be made. */
+/* File of the current state, to release with inodes_put(). NULL with *rc set to -errno and a line
+ * in the log if it cannot be made. */
 struct inode *generated_inode(struct generated *generated, enum generated_kind kind, int *rc);
 
 #endif

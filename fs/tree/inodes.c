@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inodes.c - see inodes.h. A hash table with chains, doubled when it is full. Inodes that the base
- * has are made for each use and are in no table. */
+/* inodes.c - see inodes.h. A hash table with chains, doubled when full. Inodes of the base are
+ * allocated for each use and in no table. */
 #include "fs/tree/inodes.h"
 #include "fs/assemble/block_metadata.h"
 #include "fs/base/donor.h"
@@ -21,8 +21,8 @@ struct inodes {
 	struct model *const *models;
 	atomic_uint n_models;
 	bool several;
-	atomic_uint_fast64_t next_ino; /* of the mount's own files */
-	pthread_mutex_t lock; /* protects what follows, and in an inode what it says there */
+	atomic_uint_fast64_t next_ino; /* for the mount's own files */
+	pthread_mutex_t lock; /* protects the fields below, and those of the table in inodes */
 	struct inode **chains;
 	size_t n_chains; /* a power of two */
 	size_t n_inodes;
@@ -94,7 +94,7 @@ static void grow(struct inodes *inodes)
 	struct inode **chains = calloc(n, sizeof(*chains));
 
 	if (!chains)
-		return; /* longer chains are slower, and still right */
+		return; /* chains only get longer */
 	for (size_t i = 0; i < inodes->n_chains; i++) {
 		while (inodes->chains[i]) {
 			struct inode *inode = inodes->chains[i];
@@ -109,7 +109,7 @@ static void grow(struct inodes *inodes)
 	inodes->n_chains = n;
 }
 
-/* Has a slot with that content that expert, or experts at all of which there is an order? */
+/* Has the content that expert, or for INODE_ORDER any experts? */
 static bool has_expert(const struct model *model, uint32_t tensor, uint32_t part,
 		       const struct content *content)
 {
@@ -118,8 +118,8 @@ static bool has_expert(const struct model *model, uint32_t tensor, uint32_t part
 	return n && (part < n || part == INODE_ORDER);
 }
 
-/* What a number in .views says. The experts of a tensor have a directory of the base's also where
- * the tensor was added. */
+/* Decode a number of .views. False: no such file. An added tensor's directory of experts has a
+ * number of the base's kind too. */
 static bool read_view_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
 	const uint64_t index = inode_index(ino);
@@ -151,7 +151,7 @@ static bool read_view_number(const struct model *model, uint64_t ino, struct ino
 	}
 }
 
-/* Read the number of a directory beside .base. False: there is no such directory. */
+/* Decode the number of a directory beside .base. False: no such directory. */
 static bool read_directory_number(uint64_t index, struct inode *inode)
 {
 	const uint32_t mask = (1u << INODE_BLOCK_SHIFT) - 1;
@@ -166,7 +166,7 @@ static bool read_directory_number(uint64_t index, struct inode *inode)
 	return index == INODE_BLOCKS || index == INODE_DIFFS;
 }
 
-/* What a number of the base's says, for a model that it can be of. False: it stands for nothing. */
+/* Decode a number of the base's, for the model in it. False: no such file. */
 static bool read_number(const struct model *model, uint64_t ino, struct inode *inode)
 {
 	static const struct {
@@ -214,7 +214,7 @@ static bool read_number(const struct model *model, uint64_t ino, struct inode *i
 	return index < n;
 }
 
-/* Directories stay when another model takes the place of theirs. */
+/* Is it a directory's number? Directories stay when another model takes the place of theirs. */
 static bool is_directory(uint64_t ino)
 {
 	const unsigned files = 1u << INODE_ORGAN | 1u << INODE_THETA | 1u << INODE_BASE_ORGAN |
@@ -281,7 +281,7 @@ struct inode *inodes_add(struct inodes *inodes, const struct inode *made)
 	pthread_mutex_lock(&inodes->lock);
 	link = find(inodes, made->ino);
 	if (*link) {
-		/* Two looked up the same graft at once. */
+		/* Another thread looked up the same graft at the same time. */
 		free_inode(inode);
 		inode = *link;
 		inode->refs++;
@@ -451,7 +451,7 @@ void inodes_put(struct inodes *inodes, struct inode *inode)
 		free_inode(inode);
 }
 
-/* What the slot holds that the inode shows, as it is or in a form. */
+/* Donor of the organ that the inode shows, unchanged or in a form. */
 static struct donor *donor_of_inode(const struct inode *inode)
 {
 	const struct organ_place *place = &inode->model->places[inode->index];
@@ -467,7 +467,7 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 	struct inode *inode = inodes_get(inodes, ino);
 	struct donor *donor = NULL;
 
-	/* What is being written is not where it comes from. */
+	/* A file being written is no donor. */
 	*size = UINT64_MAX;
 	if (inode && family_of(inode)->is_organ) {
 		*size = organ_file_size(inode->model, inode->index, inode->content);
@@ -479,8 +479,8 @@ struct donor *inodes_donor(void *context, uint64_t ino, uint64_t *size)
 				  inode->part > ORGAN_VIEW_TYPES;
 
 		*size = organ_view_size(inode->part, &organ);
-		/* A view of its own type is the organ's own bytes. An organ that was made of
-		 * another view has no donor that would give it again. */
+		/* A view in the organ's own type has the organ's bytes. An organ made from another
+		 * view has no donor from which this view could be computed again. */
 		if (same)
 			donor = donor_ref(of);
 		else if (of && !donor_view(of))

@@ -48,7 +48,7 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 		return log_count(files->model->log);
 	if (kind == GENERATED_ASSEMBLE)
 		return assembly_status_generation(files->assembly);
-	/* Neither ever goes back, so that the sum moves when one of them does. */
+	/* Both only grow, so the sum changes whenever one does. */
 	if (kind == GENERATED_MODEL)
 		return model_generation(files->model) + assembly_view_generation(files->assembly);
 	return model_generation(files->model);
@@ -60,7 +60,7 @@ static struct view *report_of(struct model_files *files, struct figures *figures
 	return figures ? lazy_report_view(files->measures, figures, print) : NULL;
 }
 
-/* From the file that it was assembled to, in one piece, where there is one. */
+/* View of model.gguf: the assembled file, if there is one in one piece, else the layout. */
 static struct view *view_of_model(struct model_files *files, const struct snapshot *snapshot,
 				  struct error *err)
 {
@@ -71,7 +71,8 @@ static struct view *view_of_model(struct model_files *files, const struct snapsh
 	return file ? file : layout;
 }
 
-/* What cannot be said is said in the file, so that a listing of the directory has no errors. */
+/* View of .recipe. The reason for a missing recipe is written into the file, so that a listing of
+ * the directory has no errors. */
 static struct view *view_of_recipe(struct model_files *files, const struct snapshot *snapshot,
 				   struct error *err)
 {
@@ -91,7 +92,6 @@ static struct view *view_of_recipe(struct model_files *files, const struct snaps
 	return n < 0 ? NULL : view_of_text(text, (size_t)n);
 }
 
-/* As it was written. */
 static struct view *view_of_merge(struct model_files *files)
 {
 	struct merge_state *state = merge_force_get(files->model);
@@ -118,7 +118,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 	case GENERATED_MANIFEST:
 		return manifest_view(model, files->measures, snapshot);
 	case GENERATED_MODEL:
-		/* In parts it cannot be opened. */
+		/* A model without all shards cannot be opened. */
 		return model->whole ? view_of_model(files, snapshot, err) : view_new(NULL, 0, NULL);
 	case GENERATED_HEADER:
 		return model->whole ? model_view_header(model, snapshot, true, err)
@@ -174,7 +174,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 		return view_of_text(text, size);
 	}
 	block_metadata_show(files->model);
-	/* What is read as a model is whole. */
+	/* A model must not be read amid a publication. */
 	if ((kind == GENERATED_MODEL || kind == GENERATED_HEADER
 		     ? journal_snapshot(files->model, &snapshot)
 		     : model_snapshot(files->model, &snapshot)) < 0)

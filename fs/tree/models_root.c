@@ -25,7 +25,7 @@ struct models_root {
 	struct model_files *files;
 	uint32_t n;
 	struct log *log;
-	struct names *names; /* of the directories, to numbers of models */
+	struct names *names; /* directory name to model number */
 	struct generated *generated;
 };
 
@@ -36,24 +36,23 @@ static uint64_t stamp_of(void *context, enum generated_kind kind)
 
 	if (kind == GENERATED_LOG)
 		return log_count(overview->log);
-	/* Generations only grow, so their sum says when one of them did. */
+	/* Generations only grow, so the sum changes whenever one does. */
 	for (uint32_t i = 0; i < overview->n; i++)
 		stamp += model_generation(model_files_current(overview->files, i)->model);
 	return stamp;
 }
 
-/* One model: what to measure, and its name as it is shown. */
+/* One model: its figures, to be measured, and its shown name. */
 struct ranked_model {
 	struct memo *measures;
 	struct figures *figures;
 	char *name;
 };
 
-/* Prints n models beside each other. */
 typedef int print_models_fn(const struct figures *const *figures, const struct ranked *ranked,
 			    size_t n, FILE *out);
 
-/* A report on the models, measured when it is read. */
+/* A report on the models, measured at each read. */
 struct models_report {
 	print_models_fn *print;
 	uint32_t n;
@@ -89,12 +88,11 @@ static struct ranked add_up(const struct figures *figures, const char *name)
 	return ranked;
 }
 
-/* The models as they are printed. */
 struct measured_models {
 	uint32_t n;
 	struct ranked *ranked;
 	struct measured_figures *measured;
-	const struct figures **figures; /* of measured */
+	const struct figures **figures; /* figures in measured */
 };
 
 static void release_measured(struct measured_models *models)
@@ -106,7 +104,8 @@ static void release_measured(struct measured_models *models)
 	free(models->ranked);
 }
 
-/* With measures unless halt is NULL. release_measured() is due either way. */
+/* Collect the models' figures, measured unless halt is NULL. Call release_measured() in either
+ * case. */
 static int measure(const struct models_report *report, const struct halt *halt,
 		   struct measured_models *models)
 {
@@ -123,7 +122,8 @@ static int measure(const struct models_report *report, const struct halt *halt,
 		models->n = i + 1;
 		rc = figures_measure_copy(entrant->figures, halt ? entrant->measures : NULL,
 					  halt ? halt->reader : NULL, measured);
-		/* What cannot be measured has no θ: part of a model is not to be compared. */
+		/* A model that cannot be measured has no θ, because θ of a part must not be
+		 * compared. */
 		if (rc < 0 && rc != -EINTR && rc != -ENOMEM)
 			rc = 0;
 		models->figures[i] = &measured->figures;
@@ -144,7 +144,7 @@ static int print(void *context, const struct halt *halt, FILE *out)
 	return rc;
 }
 
-/* A file name may have line breaks in it. */
+/* Printable copy: a file name may have line breaks. */
 static char *one_line(const char *name)
 {
 	char *text = strdup(name);
@@ -209,7 +209,6 @@ static struct view *manifest_of(const struct models_root *overview)
 	return NULL;
 }
 
-/* NULL: out of memory. */
 static struct view *view_of(void *context, enum generated_kind kind, struct error *err)
 {
 	const struct models_root *overview = context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* models_root.h - the root of a mount with several models: their directories, and the files that
- * are made from all of them. */
+/* models_root.h - the root of a mount with several models: their directories, and files generated
+ * from all of them. */
 #ifndef FS_TREE_MODELS_ROOT_H
 #define FS_TREE_MODELS_ROOT_H
 
@@ -14,15 +14,15 @@ struct model_files;
 
 struct models_root; /* any thread may use it */
 
-/* Of n models; all are borrowed. NULL: out of memory. */
+/* New root of n models; all pointers are borrowed. NULL: out of memory. */
 struct models_root *models_root_new(struct model_files *files, uint32_t n, struct inodes *inodes,
 				    struct log *log);
 void models_root_free(struct models_root *overview); /* NULL is fine */
 
-/* The model whose directory has that name. NULL: there is none. */
+/* Find a model by the name of its directory. NULL: there is none. */
 struct model *models_root_find(struct models_root *overview, const char *name);
 
-/* The files: manifest.json, .theta, .report.json, .log. */
+/* Generated files: manifest.json, .theta, .report.json, .log. */
 struct generated *models_root_generated(const struct models_root *overview);
 
 #endif

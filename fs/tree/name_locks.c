@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* name_locks.c - see name_locks.h. A list: there are as many as threads that change names. */
+/* name_locks.c - see name_locks.h. A list, because few threads change names at a time. */
 #include "fs/tree/name_locks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 struct name_locks {
-	pthread_mutex_t lock; /* protects what follows; held for moments */
+	pthread_mutex_t lock; /* protects the fields below; held for moments */
 	struct name_lock *first;
 	pthread_cond_t released;
 };
@@ -31,7 +31,7 @@ void name_locks_free(struct name_locks *locks)
 	free(locks);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool is_taken(const struct name_locks *locks, const struct file_name *name)
 {
 	const struct name_lock *lock = locks->first;

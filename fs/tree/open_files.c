@@ -15,10 +15,10 @@
 struct open_files {
 	struct inodes *inodes;
 	struct read_modes *modes;
-	pthread_mutex_t lock; /* protects what follows, and in a handle what it says there */
+	pthread_mutex_t lock; /* protects the fields below, and the list's fields in handles */
 	struct open_file *first;
 	unsigned n_grown;
-	uint64_t *mapped; /* inodes by which a writer without a name could make shared maps */
+	uint64_t *mapped; /* inodes by which nameless writers may have shared maps */
 	size_t n_mapped;
 };
 
@@ -45,7 +45,7 @@ void open_files_free(struct open_files *handles)
 	free(handles);
 }
 
-/* With the writer's lock held. */
+/* The caller holds the writer's lock. */
 static void make_busy(struct open_file *handle)
 {
 	if (!handle->writer.busy && handle->inode->stage)
@@ -79,7 +79,7 @@ void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-/* With the writer's lock held. */
+/* The caller holds the writer's lock. */
 static bool is_writer(const struct last_writer *writer, uint64_t owner, pid_t thread)
 {
 	if (!writer->owner && !writer->process)
@@ -88,7 +88,8 @@ static bool is_writer(const struct last_writer *writer, uint64_t owner, pid_t th
 	       (writer->process && process_of(thread) == writer->process);
 }
 
-/* With the writer's lock held: the handle is not busy any more. Is no other one of the stage? */
+/* Mark the handle as not busy, with the writer's lock held. Returns true if no other handle of the
+ * stage is busy. */
 static bool end(struct open_file *handle)
 {
 	struct stage *stage = handle->inode->stage;
@@ -122,7 +123,7 @@ bool open_file_release(struct open_file *handle)
 	return last;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool is_mapped(const struct open_files *handles, uint64_t ino)
 {
 	size_t i = 0;
@@ -155,7 +156,7 @@ static bool is_grown(const struct open_files *handles, uint64_t ino)
 	return handle != NULL;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void enter(struct open_files *handles, struct open_file *handle)
 {
 	handle->next = handles->first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_modes.c - see read_modes.h. A list: it holds the few inodes that are open at a time. */
+/* read_modes.c - see read_modes.h. A list of the few inodes open at a time. */
 #include "fs/tree/read_modes.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How long a thread that waits for a decision does not look at whether it is to stop. */
+/* Nanoseconds between two looks of a waiting thread at its stop flag. */
 #define TICK_NS 20000000L
 
 enum state { UNDECIDED, DECIDING, DECIDED };
@@ -25,7 +25,7 @@ struct read_modes {
 	atomic_bool on;
 	void (*give_back)(void *context, int number);
 	void *context;
-	pthread_mutex_t lock; /* protects what follows, and the modes */
+	pthread_mutex_t lock; /* protects the fields below and the modes */
 	pthread_cond_t decided;
 	struct read_mode *first;
 };
@@ -75,7 +75,7 @@ bool read_modes_on(const struct read_modes *modes)
 	return atomic_load(&modes->on);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static struct read_mode *find_mode(const struct read_modes *modes, uint64_t ino)
 {
 	struct read_mode *mode = modes->first;
@@ -105,7 +105,7 @@ struct read_mode *read_modes_enter(struct read_modes *modes, uint64_t ino)
 	return mode;
 }
 
-/* With the lock held: take it out of the list. Returns the kernel's number, to give back. */
+/* Remove a mode from the list, with the lock held. Returns the kernel's number, to give back. */
 static int drop(struct read_modes *modes, struct read_mode *mode)
 {
 	struct read_mode **link = &modes->first;
@@ -118,7 +118,7 @@ static int drop(struct read_modes *modes, struct read_mode *mode)
 	return number;
 }
 
-/* The number goes without the lock: the kernel may have the file to remove then. */
+/* Gives the number back without the lock: the kernel may then have to remove the file. */
 void read_mode_leave(struct read_modes *modes, struct read_mode *mode)
 {
 	int number = 0;
@@ -133,7 +133,7 @@ void read_mode_leave(struct read_modes *modes, struct read_mode *mode)
 		modes->give_back(modes->context, number);
 }
 
-/* With the lock held: wait for another thread's decision. Returns 0 or -EINTR. */
+/* Wait for another thread's decision, with the lock held. Returns 0 or -EINTR. */
 static int wait_for_decision(struct read_modes *modes, const struct read_mode *mode,
 			     const atomic_bool *stop)
 {
@@ -153,7 +153,7 @@ static int wait_for_decision(struct read_modes *modes, const struct read_mode *m
 	return 0;
 }
 
-/* With the lock held, which is let go of meanwhile. */
+/* Decide with the lock held, but released while find() runs. */
 static int decide(struct read_modes *modes, struct read_mode *mode, read_mode_find *find,
 		  void *context, const atomic_bool *stop)
 {

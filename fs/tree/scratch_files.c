@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scratch_files.c - see scratch_files.h. A list: there are as many as programs have files half
- * written. */
+/* scratch_files.c - see scratch_files.h. A list, because programs have few half-written files at a
+ * time. */
 #include "fs/tree/scratch_files.h"
 #include "fs/edit/stage.h"
 #include "fs/tree/file_name.h"
@@ -23,7 +23,7 @@ struct scratch_file {
 
 struct scratch_files {
 	struct inodes *inodes;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct scratch_file *first;
 	uint64_t next_number;
 };
@@ -39,7 +39,7 @@ struct scratch_files *scratch_files_new(struct inodes *inodes)
 	return scratches;
 }
 
-/* A list of its own, and without the lock: a stage may wait for the disk. */
+/* Release a detached list, without the lock: a stage may wait for the disk. */
 static void release(struct scratch_files *scratches, struct scratch_file *list)
 {
 	while (list) {
@@ -62,13 +62,13 @@ void scratch_files_free(struct scratch_files *scratches)
 	free(scratches);
 }
 
-/* With the lock held: is the file in force, so that its name is the slot's or key's? */
+/* Is the file in force, so that its name is the slot's or key's? The caller holds the lock. */
 static bool is_in_force(const struct scratch_file *scratch)
 {
 	return scratch->inode && scratch->inode->stage && stage_is_over(scratch->inode->stage);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static struct scratch_file **find(struct scratch_files *scratches, uint64_t directory,
 				  const char *name)
 {
@@ -121,7 +121,7 @@ struct scratch_file *scratch_files_prepare(struct scratch_files *scratches, uint
 	return scratch;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void enter(struct scratch_files *scratches, struct scratch_file *scratch)
 {
 	scratch->number = scratches->next_number++;
@@ -152,7 +152,7 @@ int scratch_files_add(struct scratch_files *scratches, uint64_t directory, const
 	return -EEXIST;
 }
 
-/* With the lock held: the entry, which is in the list, as a list of its own. */
+/* Detach an entry from the list, with the lock held. */
 static struct scratch_file *take(struct scratch_file **link)
 {
 	struct scratch_file *scratch = *link;
@@ -162,8 +162,7 @@ static struct scratch_file *take(struct scratch_file **link)
 	return scratch;
 }
 
-/* With the lock held: all entries of a name, also those of files in force, as a list of their
- * own. */
+/* Detach all entries of a name, also those of files in force, with the lock held. */
 static struct scratch_file *take_all(struct scratch_files *scratches, uint64_t directory,
 				     const char *name)
 {
@@ -236,7 +235,7 @@ int scratch_files_rename(struct scratch_files *scratches, uint64_t directory, co
 	return scratch ? 0 : -ENOENT;
 }
 
-/* With the lock held: how many names keep the stage open? */
+/* Number of names that keep the stage open, with the lock held. */
 static unsigned count_names(const struct scratch_files *scratches, const struct inode *inode)
 {
 	unsigned n = 0;
@@ -246,8 +245,9 @@ static unsigned count_names(const struct scratch_files *scratches, const struct 
 	return n;
 }
 
-/* With the lock held: has a process the file open? A thread that opens it opens the stage first,
- * and then asks scratch_files_is_over(): it is counted here, or finds the file over. */
+/* Has a process the file open? The caller holds the lock. A thread that opens the file opens the
+ * stage first and then asks scratch_files_is_over(): either it is counted here, or it finds the
+ * file over. */
 static bool is_open(const struct scratch_files *scratches, const struct inode *inode)
 {
 	return stage_opens(inode->stage) > count_names(scratches, inode);
@@ -263,7 +263,7 @@ bool scratch_files_is_open(struct scratch_files *scratches, const struct inode *
 	return open;
 }
 
-/* With the lock held: the entry has that name of the inode. */
+/* The caller holds the lock. */
 static bool is_file(const struct scratch_file *scratch, const struct inode *inode,
 		    const struct file_name *name)
 {

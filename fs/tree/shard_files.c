@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_files.c - see shard_files.h. All files are made at once, of one snapshot. */
+/* shard_files.c - see shard_files.h. All files are made at once, from one snapshot. */
 #include "fs/tree/shard_files.h"
 #include "fs/assemble/model_view.h"
 #include "fs/assemble/split_write.h"
@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The files as they were made last. */
 struct shard_set {
 	uint64_t stamp;
 	uint32_t n;
@@ -32,9 +31,9 @@ struct shard_files {
 	struct model *model;
 	struct inodes *inodes;
 	pthread_mutex_t making; /* held while files are made, which may take long */
-	uint64_t logged;	/* the stamp of the failure that was logged last; under making */
-	pthread_mutex_t lock;	/* protects what follows; taken after making */
-	uint64_t counted;	/* the stamp of n */
+	uint64_t logged;	/* stamp of the failure logged last; under making */
+	pthread_mutex_t lock;	/* protects the fields below; taken after making */
+	uint64_t counted;	/* stamp of n */
 	uint32_t n;
 	struct shard_set made;
 };
@@ -69,7 +68,7 @@ void shard_files_free(struct shard_files *files)
 	free(files);
 }
 
-/* Never 0. */
+/* Stamp of the current state; never 0. */
 static uint64_t stamp_of(const struct shard_files *files)
 {
 	return model_generation(files->model) + 1;
@@ -114,7 +113,7 @@ uint32_t shard_files_count(struct shard_files *files)
 	return n;
 }
 
-/* A name that would be too long is cut. */
+/* Print a file's name, truncated if it would be too long. */
 static void print_name(const struct shard_files *files, uint32_t k, uint32_t n,
 		       char name[NAME_MAX + 1])
 {
@@ -150,7 +149,7 @@ bool shard_files_may_block(struct shard_files *files)
 	return shard_files_count(files) > 0 && !is_made(files);
 }
 
-/* NULL: the files that were made last have no such name. */
+/* Find a file by name. NULL: none of the files made last. */
 static struct inode *find(struct shard_files *files, const char *name)
 {
 	static const char numbers[] = "00001-of-00002.gguf";
@@ -172,7 +171,7 @@ static struct inode *find(struct shard_files *files, const char *name)
 	return inode;
 }
 
-/* The time of the organ in a slot, or with slot -1 that of the metadata. */
+/* Time of the organ in a slot, or with slot -1 of the metadata. */
 static struct timespec time_of(struct model *model, const struct snapshot *snapshot, int64_t slot)
 {
 	struct timespec time;
@@ -185,7 +184,7 @@ static struct timespec time_of(struct model *model, const struct snapshot *snaps
 	return time;
 }
 
-/* The file that was made last, if the view is the same, else a new one. The view is used up. */
+/* The file made last if its view is the same, else a new file. Uses up view. */
 static struct inode *make_file(struct shard_files *files, struct inode *last, struct view *view,
 			       struct timespec time)
 {
@@ -204,7 +203,7 @@ static struct inode *make_file(struct shard_files *files, struct inode *last, st
 	return inodes_add(files->inodes, &made);
 }
 
-/* The files of those views, in the order of the model's file. Returns 0 or -ENOMEM. */
+/* Make the files of the views, in the order of the model's file. Returns 0 or -ENOMEM. */
 static int make_files(struct shard_files *files, const struct snapshot *snapshot,
 		      struct view **views, struct shard_set *set)
 {
@@ -225,7 +224,7 @@ static int make_files(struct shard_files *files, const struct snapshot *snapshot
 	return all ? 0 : -ENOMEM;
 }
 
-/* With making held. Returns 0, or -errno with err set. */
+/* Make all files, with making held. Returns 0, or -errno with err set. */
 static int make(struct shard_files *files, struct error *err)
 {
 	struct shard_set set = { .stamp = stamp_of(files) }, last;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tree.h - what the families of files need of the mount that they are in, and what they share. */
+/* tree.h - the mount as seen by the families of files, and functions that several families
+ * share. */
 #ifndef FS_TREE_TREE_H
 #define FS_TREE_TREE_H
 
@@ -13,17 +14,17 @@
 
 struct listed;
 
-/* Set once; all is borrowed from the mount. */
+/* Set once; all pointers are borrowed from the mount. */
 struct tree {
 	struct inodes *inodes;
 	struct scratch_files *scratches;
 	struct name_locks *names;
-	struct models_root *overview;	 /* NULL: there is only one model, as the root */
-	struct model_files *model_files; /* by the numbers of their models */
-	uint32_t n_models;		 /* that the command line named */
+	struct models_root *overview;	 /* NULL: the only model is the root */
+	struct model_files *model_files; /* by model number */
+	uint32_t n_models;		 /* named on the command line */
 	bool read_only, list_views;
-	const char *donors; /* directories of donors, with ':' between them; NULL: none */
-	dev_t device;	    /* of the mount, 0: not known; set before requests come */
+	const char *donors; /* directories of donors, separated by ':'; NULL: none */
+	dev_t device;	    /* of the mount, 0: not known; set before the first request */
 };
 
 static inline struct generated *tree_generated(const struct tree *tree, const struct inode *inode)
@@ -32,14 +33,14 @@ static inline struct generated *tree_generated(const struct tree *tree, const st
 			    : models_root_generated(tree->overview);
 }
 
-/* May anything of that model, NULL: of the mount, be changed? */
+/* May the model (NULL: the mount) be changed? */
 static inline bool tree_can_graft(const struct tree *tree, const struct model *model)
 {
 	return !tree->read_only && (!model || model->whole);
 }
 
-/* The inode that a name in a directory stands for now, to release with inodes_put(). NULL with *rc
- * set: -ENOENT, -ENOMEM, or why a generated file cannot be made. This makes it. */
+/* Look up a name in a directory: the inode, to release with inodes_put(). Makes a generated file.
+ * NULL with *rc set: -ENOENT, -ENOMEM, or why the file cannot be made. */
 struct inode *tree_find(const struct tree *tree, const struct inode *directory, const char *name,
 			int *rc);
 
@@ -47,94 +48,93 @@ struct inode *tree_find(const struct tree *tree, const struct inode *directory, 
 struct tree_name {
 	uint64_t directory;
 	const char *name;
-	char text[NAME_MAX + 1]; /* for tree_place(), to which name points then */
+	char text[NAME_MAX + 1]; /* buffer of tree_place() for name */
 };
 
-/* The directory and the name become those of a class, if the directory is a block's. False: that
- * name would be too long. */
+/* Translate a name in a block's directory into that in the class. False: the name would be too
+ * long. */
 bool tree_place(const struct tree *tree, struct tree_name *place);
 
-/* The directory, if it is a block's, stays until it is removed, also without an organ. */
+/* Keep a block's directory, also without an organ, until rmdir(2). */
 void tree_keep_block(const struct tree *tree, uint64_t directory);
 
-/* The entry in a class of that tensor's organ or θ file. False: the slot holds nothing. */
+/* Entry in a class for a tensor's organ or θ file. False: the slot is empty. */
 bool tree_list_organ(struct model *model, bool theta, uint32_t tensor, struct listed *entry);
 
-/* "organs/blk_5_ffn_up" and the like: the length of name without ".bin", 0 if it has not that
- * ending or nothing before it. */
+/* Length of name without ".bin"; 0: the name has another ending or nothing before ".bin". */
 size_t tree_slot_name(const char *name);
 
-/* In the directory of a model's adapters, does the name say that a file is no organ's? Or is it
- * that of the importance matrix, elsewhere than in a class? */
+/* Is it the name of a link or setting in the directory of adapters, or of the importance matrix
+ * outside of classes? */
 bool tree_is_adapter_name(uint64_t directory, const char *name);
 
-/* The inode of such a file of the directory's model. NULL: there is none, or with *rc set. */
+/* Inode of such a file. NULL: there is none, or with *rc set. */
 struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,
 				const char *name, int *rc);
 
-/* Is that number a directory of metadata, in which keys can be changed? */
+/* Is it the inode number of a metadata directory, whose keys can be changed? */
 bool tree_is_metadata(uint64_t ino);
 
-/* Of a directory that grafts are in: its name, and its number for model_send_directory_time(). */
+/* Name of a class or metadata directory, and its number for model_send_directory_time(). */
 const char *tree_title(uint64_t ino);
 unsigned tree_time_number(uint64_t ino);
 
-/* Does the name in that directory say where a file belongs: to a slot or key? */
+/* Does the name denote a slot, key or adapter? */
 bool tree_is_named(const struct model *model, uint64_t directory, const char *name);
 
-/* What is in a scratch file, or where a link leads that is none of a slot's, is to fill the slot or
- * key of such a name, or become what an adapter has of it. Returns 0 or -errno. */
+/* Fill the slot, key or adapter of that name with a scratch file's content or link. Returns 0 or
+ * -errno. */
 int tree_fill(const struct inode *inode, uint64_t directory, const char *name);
 
-/* A new FAMILY_SINK, to release. NULL: out of memory. */
+/* New inode of FAMILY_SINK, to release. NULL: out of memory. */
 struct inode *tree_make_sink(const struct tree *tree, struct model *model);
 
-/* A new inode over another, which shows view, released, for the caller to write in. NULL: out of
- * memory. */
+/* New inode for writing in place of the inode over; the stage shows view, which is used up. NULL:
+ * out of memory. */
 struct inode *tree_make_stage(const struct tree *tree, enum family_number family,
 			      const struct inode *over, struct view *view);
 
-/* Is the name in that directory a θ file's, under which all that comes is dropped? One that was
- * removed is there again then. */
+/* Is it a θ file's name, under which writes are dropped? A removed name is there again
+ * afterwards. */
 bool tree_is_dropped(const struct tree *tree, const struct inode *directory, const char *name);
 
-/* The inode of a new scratch file that shows view, which is released, entered under a name in a
- * directory, NULL: without one; to release. NULL with *rc set. view NULL: out of memory. */
+/* New scratch file that shows view, which is used up (NULL: out of memory), entered under name in
+ * directory (NULL: without a name); to release. NULL with *rc set. */
 struct inode *tree_make_scratch(const struct tree *tree, const struct inode *directory,
 				const char *name, struct view *view, int *rc);
 
-/* The same of a file with what an organ holds, which is not copied. */
+/* Like tree_make_scratch(), with an organ's content, which is not copied. */
 struct inode *tree_keep_as_scratch(const struct tree *tree, const struct inode *directory,
 				   const char *name, const struct inode *organ, int *rc);
 
-/* May a private file of that name hold anything? In metadata; else of a temporary name, and of a θ
- * file's whose organ is not there yet. */
+/* May a private file of that name hold any bytes? In metadata, or with a temporary name or that of
+ * a θ file without organ. */
 bool tree_holds_anything(uint64_t directory, const char *name);
 
-/* May the scratch file have that name in that directory? Of another name than those above it has to
- * be an organ, or empty: everything else would be lost at the unmount. Returns 0, or -errno with a
- * line in the log: EINVAL it is no organ. Reads what is staged. */
+/* Check that a scratch file may have that name: unless tree_holds_anything(), the file must be an
+ * organ or empty, because other bytes would be lost at the unmount. Reads the staged bytes. Returns
+ * 0, or -errno with a line in the log: EINVAL no organ. */
 int tree_check_private(const struct inode *inode, uint64_t directory, const char *name);
 
-/* The next file of the directory whose content is lost at the unmount, as scratch_files_next(). */
+/* Like scratch_files_next(), for files whose content is lost at the unmount. */
 bool tree_next_private(const struct tree *tree, uint64_t directory, uint64_t *number,
 		       char name[NAME_MAX + 1]);
 
-/* The inode of a symbolic link that is no slot's, like that content, which becomes the inode's,
- * entered under a name in a directory, NULL: without one; to release. NULL with *rc set. */
+/* New symbolic link outside of slots with that content, which is used up, entered under name in
+ * directory (NULL: without a name); to release. NULL with *rc set. */
 struct inode *tree_make_link(const struct tree *tree, const struct inode *directory,
 			     const char *name, struct content *content, int *rc);
 
-/* The entry of a scratch file at that place or the next one after it, less those that is_listed
- * says come earlier in the listing; then *place moves on to it. */
+/* Entry of the first scratch file from *place on that is_listed() does not report as listed before;
+ * sets *place to it. */
 bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
 		       bool (*is_listed)(const struct inode *directory, const char *name),
 		       uint64_t *place, struct listed *entry);
 
-/* The number of the directory above. */
+/* Inode number of the parent directory. */
 uint64_t tree_parent(const struct tree *tree, const struct inode *directory);
 
-/* What a slot of an inode holds, as that inode knows it. */
+/* Location of the organ that an inode shows. */
 struct organ_location tree_locate(const struct inode *inode);
 
 #endif

@@ -11,14 +11,14 @@
 struct undo_words {
 	size_t most; /* bytes */
 	bool lines;
-	pthread_mutex_t lock; /* protects what follows */
-	int failed;	      /* later writes fail with it, and no word is taken any more */
-	bool begun;	      /* the next write has to begin at next */
+	pthread_mutex_t lock; /* protects the fields below */
+	int failed;	      /* error of later writes; no words are taken any more */
+	bool begun;	      /* the next write must begin at next */
 	uint64_t next;	      /* offset */
-	bool inside;	      /* a line */
-	bool silent;	      /* which is a comment */
+	bool inside;	      /* amid a line */
+	bool silent;	      /* the current line is a comment */
 	char *text;
-	size_t n, room, told; /* a text was taken up to told */
+	size_t n, room, told; /* told: end of the text taken so far */
 };
 
 struct undo_words *undo_words_new(size_t most, bool lines)
@@ -42,7 +42,7 @@ void undo_words_free(struct undo_words *words)
 	free(words);
 }
 
-/* With the lock held: room for n bytes more, and a NUL. */
+/* Make room for n bytes more and a NUL, with the lock held. */
 static int make_room(struct undo_words *words, size_t n)
 {
 	size_t room;
@@ -61,7 +61,7 @@ static int make_room(struct undo_words *words, size_t n)
 	return 0;
 }
 
-/* With the lock held: what begins a line, or goes on with it. */
+/* Add the beginning or continuation of a line, with the lock held. */
 static int add(struct undo_words *words, const char *bytes, size_t n)
 {
 	int rc;
@@ -118,7 +118,7 @@ void undo_words_end(struct undo_words *words, int rc)
 	pthread_mutex_unlock(&words->lock);
 }
 
-/* With the lock held: bytes that count now. */
+/* Number of bytes that count now, with the lock held. */
 static size_t count_complete(const struct undo_words *words, bool all)
 {
 	const char *end;

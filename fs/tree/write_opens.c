@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* write_opens.c - see write_opens.h. A list: it holds those who are between two steps of one
- * open(). */
+/* write_opens.c - see write_opens.h. A list of the threads between the two steps of an open(). */
 #include "fs/tree/write_opens.h"
 #include "fs/util/clock.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-/* A thread that has not come back after so many milliseconds was killed in between. A pause between
- * two calls counts as one second at most: a daemon that was stopped, and goes on, has the second
- * steps of that time still before it. */
+/* A thread that has not come back after PATIENCE milliseconds was killed in between. A pause
+ * between two calls counts as LONGEST_PAUSE at most, so that a daemon that was stopped and
+ * continued still expects the second steps of that time. */
 #define PATIENCE      10000
 #define LONGEST_PAUSE 1000
 
@@ -18,17 +17,17 @@ struct write_open {
 	pid_t thread;
 	uint64_t slot;
 	uint64_t ino;
-	int64_t since; /* see passed */
+	int64_t since; /* in units of passed */
 };
 
 struct write_opens {
-	pthread_mutex_t lock; /* protects the others */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct write_open *first;
-	int64_t last;	/* call, in milliseconds of CLOCK_MONOTONIC */
+	int64_t last;	/* last call, in milliseconds of CLOCK_MONOTONIC */
 	int64_t passed; /* milliseconds, with no pause longer than LONGEST_PAUSE */
 };
 
-/* With the lock held. Now, as passed tells it. */
+/* Current time in units of passed, with the lock held. */
 static int64_t now(struct write_opens *writers)
 {
 	const int64_t ms = clock_ms(), pause = ms - writers->last;
@@ -61,7 +60,7 @@ void write_opens_free(struct write_opens *writers)
 	free(writers);
 }
 
-/* With the lock held. Drops those who will not come. */
+/* Find an entry, with the lock held. Drops entries that have timed out. */
 static struct write_open **find(struct write_opens *writers, pid_t thread, uint64_t slot)
 {
 	struct write_open **link = &writers->first, **found = NULL;
@@ -97,7 +96,7 @@ enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t th
 
 	pthread_mutex_lock(&writers->lock);
 	link = find(writers, thread, slot);
-	/* One that has looked its name up and did not come is another open(). */
+	/* A thread that has looked its name up and not opened it began another open(). */
 	if (link && (*link)->ino == 0)
 		answer = WRITE_OPENS_NAMELESS;
 	if (link)

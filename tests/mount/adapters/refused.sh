@@ -54,10 +54,10 @@ grep -q '^adapters/a%20b%0A%25s"' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 rm "$MNT/adapters/$name.gguf"
 # An adapter's file is linked and not copied.
 expect_fail 'not permitted' cp "$a" "$MNT/adapters/a.gguf"
-log_says 'linked and not copied'
+log_says 'cannot be copied here: link it'
 cp "$a" "$MNT/adapters/.a.tmp"
 expect_fail 'not permitted' mv "$MNT/adapters/.a.tmp" "$MNT/adapters/a.gguf"
-log_says 'linked and not copied'
+log_says 'cannot be copied here: link it'
 
 # Halves, with the reason at close.
 "$GGUF" organ "$a" blk.0.attn_q.weight.lora_a "$TMP/half"

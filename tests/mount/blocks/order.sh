@@ -43,7 +43,7 @@ kill_daemon
 mount_model -o noassemble "$base"
 equal "$(cat "$order")" '0-3 2-5'
 same "$MNT/model.gguf" repeated.gguf
-sed -i '' "$order" 2>/dev/null || log_says 'written in place'
+sed -i '' "$order" 2>/dev/null || log_says 'in place'
 # What is written is the order of the base's blocks, not one of those that are there now.
 echo 1 0 3-5 >"$order"
 matches 1 0 3 4 5

@@ -99,7 +99,7 @@ rm "$D/self.gguf" "$D/none.gguf" "$D/text.gguf" "$D/loop.gguf" "$D/fifo.gguf"
 # A shard is not the model, which its mount is.
 cp "$MODELS"/stories260K-split-*.gguf "$TMP"
 ln -s "$TMP/stories260K-split-00001-of-00003.gguf" "$D/shard.gguf"
-says "$D/shard" '^# there is nothing .*: it is one of 3 shards: mount the model, and link the mount'
+says "$D/shard" '^# there is nothing .*: the file is one of 3 shards: mount the model'
 absent "$D/shard.lora-3.gguf"
 mount_model -o noassemble "$TMP/stories260K-split-00001-of-00003.gguf" "$TMP/mnt"
 ln -s "$TMP/mnt" "$D/shards.gguf"

@@ -20,10 +20,10 @@ refused() {
 echo text >"$TMP/x"
 refused ' x: refused: no directory' mkdir "$MNT/x"
 refused ' organs/x: refused: no directory' mkdir "$MNT/organs/x"
-refused ' x: refused: no file .*organs go into' touch "$MNT/x"
+refused ' x: refused: no file .*organs into the' touch "$MNT/x"
 refused ' \.x\.abcdef: refused: no file' touch "$MNT/.x.abcdef"
 refused ' lora.gguf: refused: .*ln -s /PATH/TO/FILE adapters/' cp "$base" "$MNT/lora.gguf"
-refused ' blk_0_ffn_up.bin: refused: .* organ goes into .* its class' \
+refused ' blk_0_ffn_up.bin: refused: .* organ into .* its class' \
 	cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/"
 refused ' x.gguf: refused: no link .*ln -s /PATH/TO/FILE adapters/' ln -s "$base" "$MNT/x.gguf"
 refused ' model.gguf: refused: it cannot be removed' rm -f "$MNT/model.gguf"
