@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe.c - see recipe.h and recipe_fields.h: the structure, and the table of what it holds. */
+/* recipe.c - see recipe.h and recipe_fields.h: the structure, and the table of its fields. */
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/array_grown.h"

@@ -15,7 +15,7 @@
 
 struct recipe_ancestor {
 	char fingerprint[FINGERPRINT_TEXT];
-	char *text; /* NULL: it carries none */
+	char *text; /* NULL: none */
 	size_t size;
 	bool cut;
 	struct recipe_ancestor *next;
@@ -53,7 +53,7 @@ void recipe_ancestry_release(struct recipe_ancestry *ancestry)
 	pthread_mutex_destroy(&ancestry->lock);
 }
 
-/* Returns 0 or -errno; then the text is empty. */
+/* Hash the contents of a file. Returns 0, or -errno with an empty text. */
 static int make_contents(struct backing *file, const struct gguf *gguf, char text[FINGERPRINT_TEXT])
 {
 	const struct source source = backing_source(file);
@@ -102,8 +102,8 @@ static int keep_contents(struct recipe_ancestry *ancestry, const struct backing 
 	return 0;
 }
 
-/* They are made without the lock: a disk that hangs keeps no thread waiting that asks for another
- * file. */
+/* Hashes are computed without the lock, so that a disk that hangs blocks no thread that asks for
+ * another file. */
 int recipe_ancestry_contents(struct recipe_ancestry *ancestry, struct backing *file,
 			     const struct gguf *gguf, char text[FINGERPRINT_TEXT])
 {
@@ -139,7 +139,7 @@ char *recipe_carried(struct backing *file, const struct gguf *gguf, size_t most,
 	return text;
 }
 
-/* At most so many levels are looked into. */
+/* Nesting depth of a text, looking into at most so many levels. */
 static unsigned depth_within(const char *text, size_t n, unsigned levels)
 {
 	struct recipe recipe;
@@ -170,7 +170,7 @@ unsigned recipe_depth(const char *text, size_t n)
 	return depth_within(text, n, ANCESTRY_DEPTH_MAX);
 }
 
-/* What is no recipe is none. */
+/* Discard a text that is no recipe, or nested too deep. */
 static void judge(struct recipe_ancestor *ancestor)
 {
 	const unsigned depth = ancestor->text ? recipe_depth(ancestor->text, ancestor->size) : 0;
@@ -199,7 +199,8 @@ static void read_donor(struct recipe_ancestor *ancestor, const struct donor *don
 	backing_unref(file);
 }
 
-/* With the lock held: what is known of the file with that fingerprint. NULL: out of memory. */
+/* Find or read the recipe of the file with that fingerprint, with the lock held. NULL: out of
+ * memory. */
 static const struct recipe_ancestor *find(struct recipe_ancestry *ancestry, const char *fingerprint,
 					  struct backing *file, const struct gguf *gguf,
 					  const struct donor *donor)

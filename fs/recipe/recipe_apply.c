@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_apply.c - see recipe_replay_internal.h: the changes that a recipe says, made. */
+/* recipe_apply.c - see recipe_replay_internal.h: makes the changes of a recipe. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
@@ -61,7 +61,7 @@ static int apply_grafts(const struct recipe_replay *replay)
 	return rc;
 }
 
-/* A stage with that text and a newline, which ends the text of a file. NULL with *rc set. */
+/* New stage with that text and the newline that ends a file. NULL with *rc set. */
 static struct stage *stage_text(struct model *model, const struct recipe_text *text, int *rc)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
@@ -92,7 +92,7 @@ static int apply_key(struct model *model, const struct recipe_key *key)
 	stage = stage_text(model, &key->value, &rc);
 	if (!stage)
 		return rc;
-	/* Without it the key has the type that it would have if a user wrote to its file. */
+	/* Without a type the key gets the one that a user's write to its file would give. */
 	if (key->type.bytes && value_type_parse(key->type.bytes, key->type.length, &type))
 		stage_set_type(stage, STAGE_WANTED, type);
 	rc = metadata_edit_fill(model, name, stage);
@@ -117,8 +117,8 @@ static int apply_adapter(const struct recipe_replay *replay, size_t i)
 	return rc;
 }
 
-/* Halves that are copied in bring the alpha that their donor says. Where the recipe says none, the
- * user has removed that. */
+/* Remove the alpha that copied halves took from their donor, if the recipe has none: the user had
+ * removed it. */
 static int forget_alpha(const struct recipe_replay *replay)
 {
 	static const char file[] = ADAPTERS_COPIED ".alpha";
@@ -146,7 +146,8 @@ static int apply_types(struct recipe_replay *replay)
 		if (!name || !type_by_name(type->type.bytes, type->type.length, &choices[i].type) ||
 		    !model_find_slot(replay->model, klass, name, strlen(name), &choices[i].slot))
 			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				       "there is no slot %.120s for a type", type->slot.bytes);
+				       "there is no slot %.120s to show in a type",
+				       type->slot.bytes);
 	}
 	if (rc == 0)
 		rc = type_edit_choose(replay->model, choices, recipe->n_types);
@@ -189,6 +190,6 @@ void recipe_list(const struct recipe_replay *replay, struct undo_list *list)
 	}
 	for (size_t i = 0; i < recipe->n_adapters; i++)
 		undo_list_add(list, LAYER_ADAPTER, 0, recipe->adapters[i].file.bytes);
-	/* Which may come by itself. */
+	/* Copied halves may set alpha without the recipe. */
 	undo_list_add(list, LAYER_ADAPTER, 0, ADAPTERS_COPIED ".alpha");
 }

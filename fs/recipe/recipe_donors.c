@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recipe_donors.c - see recipe_donors.h. Directories are listed once, and each file is read at most
- * once, whatever number of donors it could be. */
+ * once for all donors. */
 #include "fs/recipe/recipe_donors.h"
 #include "fs/base/shards.h"
 #include "fs/edit/journal.h"
@@ -23,16 +23,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* More files than that in the directories are passed over. */
+/* Further files in the directories are skipped. */
 #define CANDIDATES_MAX 65536u
 
-/* A file that could be what is looked for. */
+/* A file that may be searched for. */
 struct candidate {
 	char *path;
 	uint64_t size;
-	bool printed, hashed; /* what follows was made, "" where that cannot be */
+	bool printed, hashed; /* print and whole, or hash, are computed; "" if impossible */
 	char print[FINGERPRINT_TEXT];
-	char whole[FINGERPRINT_TEXT]; /* of the split model that it is a shard of */
+	char whole[FINGERPRINT_TEXT]; /* of the split model with this shard */
 	char hash[FINGERPRINT_TEXT];
 };
 
@@ -54,8 +54,8 @@ static bool is_stopped(const struct recipe_search *search)
 	return search->places.stop && atomic_load(search->places.stop);
 }
 
-/* Devices and pipes are not looked into, and this mount not asked through the kernel. Returns 0 or
- * -ENOMEM. */
+/* Add a candidate. Skips devices and pipes, and this mount, which must not be read through the
+ * kernel. Returns 0 or -ENOMEM. */
 static int add_file(struct recipe_search *search, const char *path)
 {
 	struct candidate *more;
@@ -98,7 +98,6 @@ static int add_directory(struct recipe_search *search, const char *path)
 	return rc;
 }
 
-/* Is it on this mount itself? */
 static bool is_inside(const struct recipe_search *search, const char *path)
 {
 	struct stat stat_of;
@@ -146,8 +145,8 @@ bool recipe_probe_gguf(struct model *model, const char *path, uid_t uid, gid_t g
 	return is;
 }
 
-/* Is there a model or an organ file at a path that the recipe says, outside this mount? A thread
- * that may never come back looks at it: in an old recipe it may lie on a server that is gone. */
+/* Does a path in the recipe lead to a model or organ file outside this mount? A thread that may
+ * block for ever probes the path: in an old recipe it may lead to a dead server. */
 static bool answers(const struct recipe_search *search, const char *path)
 {
 	const struct recipe_places *places = &search->places;
@@ -166,7 +165,7 @@ static bool answers(const struct recipe_search *search, const char *path)
 	return is;
 }
 
-/* NULL is no path. */
+/* Add the candidate at a path in the recipe; path NULL: none. */
 static int add_recorded(struct recipe_search *search, const char *path)
 {
 	if (!path || path[0] != '/' || is_stopped(search) || !answers(search, path))
@@ -174,7 +173,8 @@ static int add_recorded(struct recipe_search *search, const char *path)
 	return add_file(search, path);
 }
 
-/* Where things lay comes first, then what lies beside the recipe. */
+/* Add all candidates: last known paths first, then the recipe's directory, then the directories of
+ * donors. */
 static int add_all(struct recipe_search *search, const struct recipe *recipe)
 {
 	const struct recipe_places *places = &search->places;
@@ -226,8 +226,8 @@ void recipe_found_release(struct recipe_found *found)
 	*found = (struct recipe_found){ 0 };
 }
 
-/* The file by itself: a GGUF, a shard too, or an organ file, and its fingerprint. Returns
- * whether it is one. */
+/* Open one file, a GGUF (also a shard) or an organ file, and compute its fingerprint. Returns false
+ * for any other file. */
 static bool open_alone(const char *path, struct recipe_found *found, char print[FINGERPRINT_TEXT])
 {
 	struct error err;
@@ -252,7 +252,7 @@ static bool open_alone(const char *path, struct recipe_found *found, char print[
 	return is;
 }
 
-/* All of the split model that the file is a shard of. */
+/* Open the whole split model that has the file as a shard. */
 static bool open_whole(const char *path, struct recipe_found *found, char print[FINGERPRINT_TEXT])
 {
 	struct error err;
@@ -266,7 +266,7 @@ static bool open_whole(const char *path, struct recipe_found *found, char print[
 	return true;
 }
 
-/* Another shard of the same model, of which the whole was read. NULL: there is none. */
+/* Find another shard of the same model, whose whole was read. NULL: none. */
 static const struct candidate *find_sibling(const struct recipe_search *search, const char *path)
 {
 	const size_t n = (size_t)(name_of(path) - path) + paths_shard_prefix(name_of(path));
@@ -298,7 +298,8 @@ static void print_candidate(const struct recipe_search *search, struct candidate
 	recipe_found_release(&found);
 }
 
-/* It may have changed since its fingerprint was made. */
+/* Open a candidate and check its fingerprint, because the file may have changed since it was
+ * computed. */
 static bool open_candidate(const struct candidate *candidate, const char *wanted,
 			   struct recipe_found *found)
 {
@@ -343,7 +344,6 @@ static int try_candidate(struct recipe_search *search, struct candidate *candida
 	return rc;
 }
 
-/* A model of the mount. */
 static int try_mounted(struct recipe_search *search, struct model *model,
 		       const struct recipe_source *donor, struct recipe_found *found)
 {
@@ -363,8 +363,8 @@ static int try_mounted(struct recipe_search *search, struct model *model,
 	return rc;
 }
 
-/* Where the donor lay, then what has its name and size, for most have theirs yet; a size that is
- * not known is 0. */
+/* Order of trying candidates: last known path, then same name, then same size, because most files
+ * still have theirs; an unknown size is 0. */
 enum nearness { NEAR_PATH, NEAR_NAME, NEAR_SIZE, NEAR_NOTHING, NEARNESSES };
 
 static enum nearness nearness(const char *path, uint64_t size, const struct recipe_source *donor)
@@ -411,7 +411,7 @@ int recipe_find_donor(struct recipe_search *search, const struct recipe_source *
 	return rc < 0 ? rc : 0;
 }
 
-/* The file, if it has that hash. */
+/* Set *file to the candidate, if it has that hash. */
 static int try_organ(struct recipe_search *search, struct candidate *candidate, const char *hash,
 		     struct backing **file)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_donors.h - the files that a recipe needs, found again: by what they are, whatever their
- * names are now. */
+/* recipe_donors.h - search for the files that a recipe needs, by fingerprint and contents, under
+ * any name. */
 #ifndef FS_RECIPE_RECIPE_DONORS_H
 #define FS_RECIPE_RECIPE_DONORS_H
 
@@ -13,58 +13,58 @@
 struct recipe;
 struct recipe_source;
 
-/* Where to look, all of it borrowed. */
+/* Places to search; all pointers are borrowed. */
 struct recipe_places {
-	const char *beside;	     /* the file of the recipe; NULL: not known */
-	const char *donors;	     /* directories with ':' between them; NULL: none */
-	struct model *const *models; /* of the mount: they are donors too */
+	const char *beside;	     /* file of the recipe; NULL: not known */
+	const char *donors;	     /* directories separated by ':'; NULL: none */
+	struct model *const *models; /* of the mount, which may be donors */
 	uint32_t n_models;
 	dev_t device; /* of the mount, which is not read through the kernel; 0: not known */
-	const atomic_bool *stop;	  /* when it becomes true, the search ends; NULL: never */
-	struct recipe_ancestry *ancestry; /* where contents are kept */
-	/* The model, whose links' rights and time limit what a recipe says of paths is looked at
-	 * with first; NULL: it is opened at once. */
+	const atomic_bool *stop;	  /* end the search when it becomes true; NULL: never */
+	struct recipe_ancestry *ancestry; /* cache of contents */
+	/* Model with whose links' rights and timeout paths in the recipe are probed first; NULL:
+	 * open them at once. */
 	struct model *model;
 	uid_t uid;
 	gid_t gid;
 };
 
-/* A file that was found. */
+/* A file that was found. file and gguf are a mounted model's, or owned by the fields below them. */
 struct recipe_found {
-	struct backing *file;	 /* NULL: it was not; of a split model all of it */
-	const struct gguf *gguf; /* NULL: it is an organ file */
-	struct base base;	 /* what these are of, unless it is a model of the mount */
+	struct backing *file;	 /* NULL: not found; of a split model the whole */
+	const struct gguf *gguf; /* NULL: an organ file */
+	struct base base;	 /* the whole model, unless it is mounted or alone */
 	struct backing *alone;
 	struct gguf *read;
 };
 
-struct recipe_search; /* of one thread */
+struct recipe_search; /* used by one thread */
 
-/* A search for what a recipe needs, which is borrowed. Lists directories, and reads nothing yet.
+/* New search for the files of a recipe, which is borrowed. Lists directories, reads no file yet.
  * NULL: out of memory. */
 struct recipe_search *recipe_search_new(const struct recipe *recipe,
 					const struct recipe_places *places);
 void recipe_search_free(struct recipe_search *search); /* NULL is fine */
 
-/* Look for one of the recipe's donors, by its fingerprint and, where both are known, its contents.
- * Where it lay comes first, then what has its name. Returns 0, with what was found, perhaps
- * nothing, to be released, or -errno: EINTR, ENOMEM. */
+/* Find a donor of the recipe by its fingerprint and, if both are known, its contents: first at its
+ * last known path, then by name. Returns 0 with found, perhaps empty, to be released, or -errno:
+ * EINTR, ENOMEM. */
 int recipe_find_donor(struct recipe_search *search, const struct recipe_source *donor,
 		      struct recipe_found *found);
 
-/* Is there a GGUF where a link with that target in adapters/ would lead, if that user made it?
- * Where it is wanted, both become the caller's. Waits for a limited time, as symlinks.h says. */
+/* Does path, as the target of a link in adapters/ made by that user, lead to a GGUF? file not NULL:
+ * file and gguf become the caller's. Waits for a limited time, as symlinks.h says. */
 bool recipe_probe_gguf(struct model *model, const char *path, uid_t uid, gid_t gid,
 		       struct backing **file, struct gguf **gguf);
 
-/* May the file be the one that a recipe means, whose fingerprint it has? gguf is what it holds,
- * NULL: not known. 1 yes, as far as is known, 0 no, or -ENOMEM. */
+/* May file, whose fingerprint equals the source's, be the source? Compares contents. gguf: the
+ * parsed file; NULL: parse it. 1 yes, or as far as known, 0 no, or -ENOMEM. */
 int recipe_has_contents(struct recipe_ancestry *ancestry, struct backing *file,
 			const struct gguf *gguf, const struct recipe_source *source);
 void recipe_found_release(struct recipe_found *found);
 
-/* Look for an organ file of size bytes with that XXH128. Returns 0, with the file, to release, or
- * NULL, or -errno: EINTR, ENOMEM. */
+/* Find an organ file of size bytes with that XXH128. Returns 0 with the file, to release, or NULL;
+ * or -errno: EINTR, ENOMEM. */
 int recipe_find_organ(struct recipe_search *search, uint64_t size, const char *hash,
 		      struct backing **file);
 

@@ -24,8 +24,8 @@ void recipe_lineage_release(struct recipe_lineage *lineage)
 	pthread_mutex_destroy(&lineage->lock);
 }
 
-/* With the lock held: the text is of that generation. A model is written whatever can be said of
- * it. Returns 0 or -ENOMEM. */
+/* Bring the text to the snapshot's generation, with the lock held. A failed recipe gives an empty
+ * text, because the model must be written in any case. Returns 0 or -ENOMEM. */
 static int catch_up(struct recipe_lineage *lineage, const struct snapshot *snapshot)
 {
 	struct error err = { 0 };
@@ -40,11 +40,12 @@ static int catch_up(struct recipe_lineage *lineage, const struct snapshot *snaps
 		return lineage->text ? 0 : -ENOMEM;
 	lineage->size = 0;
 	lineage->text = strdup("");
-	log_add(lineage->model->log, "lineage: the model carries no recipe: %s", err.text);
+	log_add(lineage->model->log, "lineage: recipe not embedded in the assembled model: %s",
+		err.text);
 	return lineage->text ? 0 : -ENOMEM;
 }
 
-/* A model that is as its base says nothing: it is the base, byte for byte. */
+/* Text for a snapshot. An unchanged model has none: the assembled file equals the base. */
 static char *text_of(void *context, const struct snapshot *snapshot, size_t *size)
 {
 	struct recipe_lineage *lineage = context;

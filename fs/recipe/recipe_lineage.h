@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_lineage.h - what an assembled model says of how it was made: its recipe, without what
- * holds on this machine alone. */
+/* recipe_lineage.h - lineage of an assembled model: its recipe, without fields that hold on this
+ * machine alone. */
 #ifndef FS_RECIPE_RECIPE_LINEAGE_H
 #define FS_RECIPE_RECIPE_LINEAGE_H
 
@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a model. Any thread may use it. */
+/* Any thread may use it. */
 struct recipe_lineage {
-	struct model *model; /* borrowed, as is the next */
+	struct model *model; /* borrowed, like ancestry */
 	struct recipe_ancestry *ancestry;
-	pthread_mutex_t lock; /* protects what follows; held while a text is made */
-	uint64_t generation;  /* of the text; that is made once for each */
+	pthread_mutex_t lock; /* protects the fields below; held while a text is made */
+	uint64_t generation;  /* of the text, which is made once per generation */
 	char *text;
 	size_t size;
 };
@@ -22,7 +22,7 @@ void recipe_lineage_init(struct recipe_lineage *lineage, struct model *model,
 			 struct recipe_ancestry *ancestry);
 void recipe_lineage_release(struct recipe_lineage *lineage);
 
-/* The model's views say it from now on. Before requests come. */
+/* Embed the lineage in the model's views from now on. Call before the first request. */
 void recipe_lineage_show(struct recipe_lineage *lineage);
 
 #endif

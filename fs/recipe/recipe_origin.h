@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_origin.h - the files that grafts, adapters and merges come from, as donors of a recipe. */
+/* recipe_origin.h - files of grafts, adapters and merges as donors of a recipe. */
 #ifndef FS_RECIPE_RECIPE_ORIGIN_H
 #define FS_RECIPE_RECIPE_ORIGIN_H
 
@@ -14,8 +14,8 @@ struct recipe_text;
 struct recipe_origin {
 	const char *path;
 	const char *fingerprint;
-	struct backing *file;	   /* NULL: it is not open */
-	const struct donor *donor; /* NULL: it is not to be opened */
+	struct backing *file;	   /* NULL: not open */
+	const struct donor *donor; /* to open the file; NULL: must not be opened */
 };
 
 /* Set name to the last part of a path or URL. Returns 0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_plan.c - see recipe_replay_internal.h: what a recipe needs, found and checked before
- * anything is changed. */
+/* recipe_plan.c - see recipe_replay_internal.h: finds and checks all that a recipe needs before any
+ * change. */
 #include "fs/base/reference.h"
 #include "fs/edit/symlinks.h"
 #include "fs/metadata/metadata.h"
@@ -62,7 +62,7 @@ static int plan_place(struct recipe_replay *replay, const struct recipe_graft *g
 		return -EINVAL;
 	snprintf(plan->name, sizeof(plan->name), "%s", name);
 	plan->place.name = plan->name;
-	/* Its hash says which organ it is. */
+	/* A copy is identified by its hash, not by the shape of the slot. */
 	plan->place.as_said = graft->how == RECIPE_COPY;
 	plan->place.tensor = graft->tensor.bytes;
 	plan->place.tensor_length = graft->tensor.length;
@@ -70,7 +70,6 @@ static int plan_place(struct recipe_replay *replay, const struct recipe_graft *g
 	return 0;
 }
 
-/* The organ that fills the slot is that tensor. */
 static int plan_tensor(struct recipe_replay *replay, struct recipe_plan_graft *plan,
 		       const struct gguf_tensor *tensor, struct backing *file)
 {
@@ -93,7 +92,7 @@ static const struct recipe_source *source_of(const struct recipe_replay *replay,
 	return donor == RECIPE_BASE ? &replay->recipe.base : &replay->recipe.donors[donor - 1];
 }
 
-/* Is it the organ that the recipe says, in the file that it says? 1, 0 or -errno. */
+/* Is the content the recipe's organ in the recipe's file? 1, 0 or -errno. */
 static int is_meant(const struct recipe_replay *replay, const struct recipe_graft *graft,
 		    const struct content *content)
 {
@@ -119,7 +118,7 @@ static int is_meant(const struct recipe_replay *replay, const struct recipe_graf
 	return rc;
 }
 
-/* The path leads where it did. 1, 0 or -errno. */
+/* Does the link's path lead to the recipe's organ? 1, 0 or -errno. */
 static int leads_there(const struct recipe_replay *replay, const struct recipe_graft *graft,
 		       const struct recipe_plan_graft *plan)
 {
@@ -138,8 +137,8 @@ static int leads_there(const struct recipe_replay *replay, const struct recipe_g
 	return rc;
 }
 
-/* A link whose path leads elsewhere now becomes a reference to the tensor, or a link to where the
- * organ file was found. */
+/* Plan a link. If its path leads elsewhere now, plan a reference to the tensor, or a link to the
+ * organ file that was found. */
 static int plan_link(struct recipe_replay *replay, const struct recipe_graft *graft,
 		     struct recipe_plan_graft *plan)
 {
@@ -150,7 +149,7 @@ static int plan_link(struct recipe_replay *replay, const struct recipe_graft *gr
 	plan->target = graft->target.bytes;
 	if (!plan->target && (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it does not say where the link %.120s leads", graft->slot.bytes);
+				 "the link %.120s has neither target nor donor", graft->slot.bytes);
 	if (graft->donor == RECIPE_NO_DONOR || !graft->from.bytes)
 		return 0;
 	rc = leads_there(replay, graft, plan);
@@ -225,21 +224,20 @@ static int plan_key(struct recipe_replay *replay, const struct recipe_key *key)
 	if (key->key.length == 0 || metadata_is_fixed(key->key.bytes, key->key.length))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
 				 "the key \"%.100s\" cannot be changed", key->key.bytes);
-	/* Without a type it is checked when it is written. */
+	/* A value without a type is checked when it is written. */
 	if (key->removed || !key->type.bytes)
 		return 0;
 	if (key->type.bytes && !value_type_parse(key->type.bytes, key->type.length, &type))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "of the key %.100s, %.60s is no type", key->key.bytes,
-				 key->type.bytes);
+				 "key %.100s: %.60s is no type", key->key.bytes, key->type.bytes);
 	rc = value_parse(&source, type, 8, &bytes, &err);
 	free(bytes.bytes);
-	return rc < 0 ? error_set(&replay->err, -rc, ERROR_NO_OFFSET, "of the key %.60s: %.150s",
+	return rc < 0 ? error_set(&replay->err, -rc, ERROR_NO_OFFSET, "key %.60s: %.150s",
 				  key->key.bytes, err.text)
 		      : 0;
 }
 
-/* The link's path leads to the donor. */
+/* Does the link's path lead to the recipe's donor? */
 static bool adapter_leads_there(const struct recipe_replay *replay,
 				const struct recipe_adapter *adapter)
 {
@@ -272,15 +270,15 @@ static int plan_adapter(struct recipe_replay *replay, size_t i)
 	    !adapters_parse(adapter->file.bytes, &kind, &length) ||
 	    (kind == ADAPTER_GGUF) != (adapter->value.bytes == NULL))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "adapters/%.100s is no link to an adapter, and no setting of one",
+				 "adapters/%.100s is neither a link to an adapter nor a setting",
 				 adapter->file.bytes);
 	if (kind == ADAPTER_GGUF && !adapter->target.bytes && adapter->donor == RECIPE_BASE)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "adapters/%.100s: the base is no adapter of its own",
+				 "adapters/%.100s: the base cannot be its own adapter",
 				 adapter->file.bytes);
 	if (kind == ADAPTER_GGUF && !adapter->target.bytes && adapter->donor == RECIPE_NO_DONOR)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it does not say where the link adapters/%.100s leads",
+				 "the link adapters/%.100s has neither target nor donor",
 				 adapter->file.bytes);
 	replay->targets[i] = adapter->target.bytes;
 	if (kind != ADAPTER_GGUF || adapter->donor == RECIPE_NO_DONOR ||
@@ -324,7 +322,6 @@ int recipe_plan(struct recipe_replay *replay)
 	const atomic_bool *stop = replay->request->places.stop;
 	int rc = 0;
 
-	/* Where a link leads may take seconds to be known. */
 	for (size_t i = 0; rc == 0 && i < recipe->n_grafts; i++)
 		rc = stop && atomic_load(stop) ? -EINTR : plan_graft(replay, i);
 	for (size_t i = 0; rc == 0 && i < recipe->n_keys; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_read.c - see recipe.h: YAML, which may come from anywhere (fs/util/yaml_reader.h), as a
+/* recipe_read.c - see recipe.h: parses YAML of unknown origin (fs/util/yaml_reader.h) into a
  * recipe. */
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/text_escape.h"
@@ -24,13 +24,13 @@ static int read_text(struct reader *reader, bool decode, struct recipe_text *tex
 	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	if (decode && memchr(value, '\0', n))
-		return refuse(reader, "this must not hold a NUL");
+		return refuse(reader, "the value must not hold a NUL");
 	if (recipe_text_set(text, value, n) < 0)
 		return yaml_reader_out_of_memory(&reader->yaml);
 	if (decode)
 		text->length = text_unescape(text->bytes);
 	else if (!recipe_is_utf8(text))
-		return refuse(reader, "a text with a NUL stands percent-encoded, as \"encoded\"");
+		return refuse(reader, "a text with a NUL must be percent-encoded, as \"encoded\"");
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int read_hash(struct reader *reader, char hash[FINGERPRINT_TEXT])
 	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	if (n != FINGERPRINT_TEXT - 1 || strspn(value, "0123456789abcdef") != n)
-		return refuse(reader, "here have to be 32 hexadecimal digits, in small letters");
+		return refuse(reader, "here have to be 32 hexadecimal digits in lower case");
 	memcpy(hash, value, n + 1);
 	return 0;
 }
@@ -102,7 +102,7 @@ static int read_value(struct reader *reader, const struct recipe_field *field, v
 	return 0;
 }
 
-/* The field of which the event is the key. NULL: there is none. */
+/* Find the field whose key is the current event. NULL: none. */
 static const struct recipe_field *find_field(const struct reader *reader,
 					     const struct recipe_section_fields *section)
 {
@@ -112,7 +112,7 @@ static const struct recipe_field *find_field(const struct reader *reader,
 	return NULL;
 }
 
-/* "value" and "encoded" are two keys of one place. */
+/* Bit of a field; "value" and "encoded" are two keys of one place and share a bit. */
 static unsigned place_of(const struct recipe_section_fields *section,
 			 const struct recipe_field *field)
 {
@@ -124,7 +124,7 @@ static unsigned place_of(const struct recipe_section_fields *section,
 	return bit;
 }
 
-/* The mapping that begins with the event. */
+/* Read the mapping that begins with the current event. */
 static int read_item(struct reader *reader, const struct recipe_section_fields *section, void *item)
 {
 	const yaml_mark_t start = reader->yaml.event.start_mark;
@@ -141,8 +141,7 @@ static int read_item(struct reader *reader, const struct recipe_section_fields *
 		if (reader->yaml.event.type != YAML_SCALAR_EVENT)
 			return refuse(reader, "here has to be a key");
 		if (!field)
-			return yaml_reader_refuse_key(&reader->yaml,
-						      "is no key that is known here");
+			return yaml_reader_refuse_key(&reader->yaml, "is no known key here");
 		bit = place_of(section, field);
 		if (seen & bit)
 			return yaml_reader_refuse_key(&reader->yaml, "is there twice");
@@ -159,7 +158,7 @@ static int read_item(struct reader *reader, const struct recipe_section_fields *
 	return rc;
 }
 
-/* Is what has to be there of an item there, by what else it says? */
+/* Check that a graft has the fields its kind requires. NULL: it has. */
 static const char *check_graft(const struct recipe_graft *graft)
 {
 	if (graft->how == RECIPE_COPY && !graft->organ[0])
@@ -209,7 +208,7 @@ static int compare_texts(const void *a, const void *b)
 	return order ? order : (x->length > y->length) - (x->length < y->length);
 }
 
-/* Is no slot, key or adapter's file named twice? An item begins with its name. */
+/* Check that no slot, key or adapter's file is named twice. An item begins with its name. */
 static int check_names(struct reader *reader, enum recipe_section section)
 {
 	const struct recipe_text **names;
@@ -258,7 +257,7 @@ static int read_section(struct reader *reader, enum recipe_section section)
 	return rc;
 }
 
-/* In the order in which they are written: donors come before what names them. */
+/* Read the sections in their fixed order, in which donors precede the items that name them. */
 static int read_sections(struct reader *reader)
 {
 	enum recipe_section least = 0;
@@ -285,7 +284,7 @@ static int read_sections(struct reader *reader)
 	if (rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT)
 		return refuse(reader, "here has to be a key");
 	if (rc == 0 && reader->recipe->n_models && !reader->recipe->merge.config.bytes)
-		return refuse(reader, "\"models\" are those of a \"merge\", which is not there");
+		return refuse(reader, "\"models\" needs a \"merge\", which is missing");
 	return rc == 0 && least == 0 ? refuse(reader, "here has to be \"base\"") : rc;
 }
 
@@ -305,7 +304,7 @@ static int read_document(struct reader *reader)
 	if (rc == 0)
 		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
 	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_VERSION))
-		return refuse(reader, "\"" RECIPE_VERSION "\" is what this organfs can read");
+		return refuse(reader, "this organfs reads only \"" RECIPE_VERSION "\"");
 	if (rc == 0)
 		rc = read_sections(reader);
 	if (rc == 0)

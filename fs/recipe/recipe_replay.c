@@ -35,7 +35,7 @@ void recipe_say(const struct recipe_replay *replay, const char *format, ...)
 	va_end(args);
 }
 
-/* Is it made for this base, and this kind of mount? */
+/* Check that the recipe is for this base and the mount's options. */
 static int check_base(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
@@ -54,30 +54,30 @@ static int check_base(struct recipe_replay *replay)
 		return rc;
 	if (rc == 0)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for another base, %.100s of %" PRIu64
+				 "the recipe is for another base, %.100s of %" PRIu64
 				 " bytes, fingerprint %s%s%s",
 				 recipe->base.name.bytes, recipe->base.size,
 				 recipe->base.fingerprint, same ? ", contents " : "",
 				 same ? recipe->base.contents : "");
 	if (!model->follow != (recipe->options.blocks.bytes != NULL))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a mount with -o blocks=%s",
+				 "the recipe is for a mount with -o blocks=%s",
 				 model->follow ? "keep" : "follow");
 	if (model->keep_types != (recipe->options.type.bytes != NULL))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a mount with -o type=%s",
+				 "the recipe is for a mount with -o type=%s",
 				 model->keep_types ? "donor" : "keep");
 	/* Recipes of version 0.2 name F16 alone. */
 	if (!merged)
 		merged = encode_choice_name(ENCODE_Q8_0);
 	if (recipe_makes_values(recipe) && strcmp(merged, encode_choice_name(model->merged)) != 0)
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "it is for a mount with -o merged=%.40s%s", merged,
+				 "the recipe is for a mount with -o merged=%.40s%s", merged,
 				 recipe->options.merged.bytes ? "" : ", as it names no type");
 	return 0;
 }
 
-/* Does the recipe give the key the value that it has in the base? Then no mount keeps that. */
+/* Does the recipe give the key the base's value? A mount does not record that as an edit. */
 static bool is_no_edit(const struct recipe_replay *replay, const struct recipe_key *key)
 {
 	struct value_type type = { KV_STRING, 0 };
@@ -103,7 +103,7 @@ static bool is_no_edit(const struct recipe_replay *replay, const struct recipe_k
 	return is;
 }
 
-/* Is the model, of which now is the recipe, as this one says? -ENOMEM. */
+/* Does the model, whose recipe is now, equal the one of this recipe? 1, 0 or -ENOMEM. */
 static int is_done(const struct recipe_replay *replay, const struct recipe *now)
 {
 	struct recipe wanted = replay->recipe;
@@ -122,7 +122,7 @@ static int is_done(const struct recipe_replay *replay, const struct recipe *now)
 	return same;
 }
 
-/* 1: the model is as the recipe says; 0: it is as its base. */
+/* Compare the model with the recipe. 1: equal; 0: the model is unchanged; or -errno. */
 static int compare(struct recipe_replay *replay)
 {
 	struct snapshot snapshot;
@@ -137,12 +137,13 @@ static int compare(struct recipe_replay *replay)
 		if (rc == 0)
 			rc = is_done(replay, &now);
 		if (rc == 0)
-			rc = error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				       "the model is changed already, and not as the recipe says; "
-				       "%s",
-				       replay->request->report
-					       ? "-o fresh or another layer= mounts it without that"
-					       : "echo all > .undo takes that back");
+			rc = error_set(
+				&replay->err, EINVAL, ERROR_NO_OFFSET,
+				"the model is changed already, and not as the recipe says; "
+				"%s",
+				replay->request->report
+					? "to mount it unchanged, use -o fresh or another layer="
+					: "to undo the changes: echo all > .undo");
 		recipe_release(&now);
 	}
 	snapshot_release(&snapshot);
@@ -192,16 +193,16 @@ static void release(struct recipe_replay *replay)
 static int check_missing(struct recipe_replay *replay)
 {
 	return replay->missing
-		       ? error_set(
-				 &replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "%" PRIu32 " thing%s of what it needs %s not found; they are "
-				 "looked for where they lay, beside the recipe, and in -o donors=",
-				 replay->missing, replay->missing == 1 ? "" : "s",
-				 replay->missing == 1 ? "is" : "are")
+		       ? error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
+				   "%" PRIu32
+				   " required input%s %s not found; searched: their last "
+				   "known paths, the directory of the recipe, and -o donors=",
+				   replay->missing, replay->missing == 1 ? "" : "s",
+				   replay->missing == 1 ? "is" : "are")
 		       : 0;
 }
 
-/* With the rights of the process that asks. */
+/* Call run() with the rights of the requesting process. */
 static int run_as_asker(struct recipe_replay *replay, int (*run)(struct recipe_replay *replay))
 {
 	struct credentials before;
@@ -214,7 +215,7 @@ static int run_as_asker(struct recipe_replay *replay, int (*run)(struct recipe_r
 	return rc;
 }
 
-/* All but the merge is planned and staged, and nothing of that is changed yet. */
+/* Plan and stage all but the merge; changes nothing. */
 static int prepare(struct recipe_replay *replay)
 {
 	int rc = run_as_asker(replay, recipe_plan);
@@ -224,7 +225,7 @@ static int prepare(struct recipe_replay *replay)
 	return rc == 0 ? check_missing(replay) : rc;
 }
 
-/* Where the models of the merge were found: as many as in the recipe. */
+/* Set the locations of the merge's models, one per model of the recipe. */
 static int find_models(struct recipe_replay *replay, struct merge_found *models)
 {
 	const struct recipe *recipe = &replay->recipe;
@@ -251,7 +252,7 @@ static int find_models(struct recipe_replay *replay, struct merge_found *models)
 	return check_missing(replay);
 }
 
-/* Grafts are planned over what the merge shows: it is put in force first. */
+/* Put the recipe's merge in force, first, because grafts are planned over its results. */
 static int put_merge(struct recipe_replay *replay)
 {
 	const struct recipe_request *request = replay->request;
@@ -275,11 +276,11 @@ static int put_merge(struct recipe_replay *replay)
 	free(models);
 	return rc < 0 && !replay->err.code
 		       ? error_set(&replay->err, -rc, ERROR_NO_OFFSET,
-				   "its merge cannot be put in force: %s", strerror(-rc))
+				   "the recipe's merge cannot be put in force: %s", strerror(-rc))
 		       : rc;
 }
 
-/* Do all that is planned, in the transaction that the layer holds. */
+/* Make all planned changes, in the transaction that the layer holds. */
 static int publish(struct recipe_replay *replay)
 {
 	recipe_list(replay, &replay->list);
@@ -301,7 +302,8 @@ static void publish_end(struct model *model)
 	journal_end(model);
 }
 
-/* No thread changes an expert meanwhile, which would put back the old content of its stack. */
+/* Publish with experts_lock held: a thread that changes an expert would put the old content of its
+ * stack back. */
 static int publish_alone(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
@@ -313,7 +315,7 @@ static int publish_alone(struct recipe_replay *replay)
 	return rc;
 }
 
-/* Grafts are planned over the content that the merge gives the slots. */
+/* Apply a recipe with a merge: grafts are planned over the merge's results. */
 static int do_over_merge(struct recipe_replay *replay)
 {
 	int rc = put_merge(replay);
@@ -323,7 +325,7 @@ static int do_over_merge(struct recipe_replay *replay)
 	return rc == 0 ? publish_alone(replay) : rc;
 }
 
-/* The transaction is rolled back: the model is as its base again. */
+/* Restore the base in memory after the transaction is rolled back. */
 static void take_back(struct recipe_replay *replay)
 {
 	struct model *model = replay->model;
@@ -339,12 +341,12 @@ static void take_back(struct recipe_replay *replay)
 	if (ended < 0 && ended != -ENOENT) {
 		replay->stays = true;
 		recipe_say(replay,
-			   ".recipe: refused, but its merge is in force until the mount ends: %s",
+			   ".recipe: refused, but its merge stays in force until the unmount: %s",
 			   strerror(-ended));
 	}
 }
 
-/* One transaction for all of it. The model is not assembled meanwhile. */
+/* Run run() in one transaction. The model is not assembled meanwhile. */
 static int run_held(struct recipe_replay *replay, int (*run)(struct recipe_replay *replay))
 {
 	struct model *model = replay->model;
@@ -395,7 +397,7 @@ static int replay_alone(struct recipe_replay *replay)
 	if (rc == 0)
 		rc = do_all(replay);
 	else if (rc == 1)
-		recipe_say(replay, ".recipe: the model is as it says already");
+		recipe_say(replay, ".recipe: the model is already as the recipe says");
 	journal_begin(model);
 	journal_end_replay(model);
 	journal_end(model);
@@ -408,7 +410,7 @@ int recipe_replay(struct model *model, const struct recipe_request *request)
 	char text[320];
 	int rc = recipe_read(request->text, request->size, &replay.recipe, &replay.err);
 
-	/* The recipe of a model that is as its base, which a copy of a whole tree brings along. */
+	/* Ignore the recipe of an unchanged model, which a copy of a whole tree brings along. */
 	if (rc == 0 && recipe_is_empty(&replay.recipe)) {
 		release(&replay);
 		return 0;

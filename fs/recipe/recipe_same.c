@@ -16,7 +16,7 @@ static bool same_text(const struct recipe_text *a, const struct recipe_text *b)
 	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-/* What is known of a donor. NULL: there is none. */
+/* Source of a donor's number. NULL: none. */
 static const struct recipe_source *source_of(const struct recipe *recipe, uint32_t donor)
 {
 	if (donor == RECIPE_NO_DONOR)
@@ -24,7 +24,7 @@ static const struct recipe_source *source_of(const struct recipe *recipe, uint32
 	return donor == RECIPE_BASE ? &recipe->base : &recipe->donors[donor - 1];
 }
 
-/* As far as both recipes know them. */
+/* Are two sources equal, as far as both recipes know them? */
 static bool same_source(const struct recipe_source *a, const struct recipe_source *b)
 {
 	return strcmp(a->fingerprint, b->fingerprint) == 0 &&
@@ -39,7 +39,7 @@ static bool same_donor(const struct recipe *a, uint32_t donor, const struct reci
 	return one && two ? same_source(one, two) : one == two;
 }
 
-/* What is not said matches everything. */
+/* An omitted text matches any. */
 static bool matches(const struct recipe_text *is, const struct recipe_text *wanted)
 {
 	return !wanted->bytes || same_text(is, wanted);
@@ -52,7 +52,7 @@ static bool same_place(const struct recipe_text *a, const struct recipe_text *b)
 
 static size_t find_model(const struct recipe *recipe, size_t place, const struct recipe_text *name);
 
-/* The same configuration, whose names mean the same models. */
+/* Do the merges have equal configurations whose names mean the same models? */
 static bool same_merge(const struct recipe *is, const struct recipe *wanted)
 {
 	bool same = same_text(&is->merge.config, &wanted->merge.config) &&
@@ -143,8 +143,8 @@ static bool same_adapter(const struct recipe *a, const struct recipe_adapter *is
 	return same_donor(a, is->donor, b, wanted->donor);
 }
 
-/* The number of the one with that name of a list, whose items begin with their names and have that
- * size; most recipes have it at the same place. n: there is none. */
+/* Index of the item with that name; items begin with their names and have that size. Most recipes
+ * have it at the same place. n: none. */
 static size_t find(const void *items, size_t n, size_t size, size_t place,
 		   const struct recipe_text *name)
 {
@@ -169,7 +169,7 @@ _Static_assert(offsetof(struct recipe_graft, slot) == 0 && offsetof(struct recip
 		       offsetof(struct recipe_type, slot) == 0,
 	       "the name is first");
 
-/* What a has, b has too; to be called both ways, for b may say a thing twice. */
+/* Has b all names of a? Call both ways, because b may repeat a name. */
 static bool has_names(const struct recipe *a, const struct recipe *b)
 {
 	bool has = a->n_grafts == b->n_grafts && a->n_keys == b->n_keys &&

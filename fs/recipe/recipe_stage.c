@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_stage.c - see recipe_replay_internal.h: the bytes of copies, made again from their donors
- * or found in organ files, in the layer before anything is changed. */
+/* recipe_stage.c - see recipe_replay_internal.h: puts the bytes of copies into the layer before any
+ * change, computed again from their donors or read from organ files. */
 #include "fs/base/donor.h"
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
@@ -20,7 +20,8 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-/* How many need the donor and cannot do without, and the first of these. */
+/* Count the grafts and adapters that cannot do without the donor; sets *first to the first of
+ * them. */
 static uint32_t count_needs(const struct recipe_replay *replay, uint32_t donor, const char **first)
 {
 	const struct recipe *recipe = &replay->recipe;
@@ -41,7 +42,6 @@ static uint32_t count_needs(const struct recipe_replay *replay, uint32_t donor, 
 	return n;
 }
 
-/* All of them are said, each in a line. */
 static void report_missing(struct recipe_replay *replay)
 {
 	const struct recipe *recipe = &replay->recipe;
@@ -62,8 +62,7 @@ static void report_missing(struct recipe_replay *replay)
 	}
 }
 
-/* The organ file that the graft was copied from, made again from its donor. NULL with *rc 0: it
- * cannot be. */
+/* Compute the copied organ file again from its donor. NULL with *rc 0: impossible. */
 static struct view *make_again(const struct recipe_replay *replay, const struct recipe_graft *graft,
 			       int *rc)
 {
@@ -86,8 +85,7 @@ static struct view *make_again(const struct recipe_replay *replay, const struct 
 	return view;
 }
 
-/* Where the copy came from, as the recipe says it: that is kept also where the bytes were found
- * elsewhere. */
+/* Donor of the copy by the recipe, also if the bytes were found elsewhere. */
 static struct donor *donor_of(const struct recipe_replay *replay, const struct recipe_graft *graft,
 			      struct backing *organ_file)
 {
@@ -118,7 +116,6 @@ static struct donor *donor_of(const struct recipe_replay *replay, const struct r
 	return viewed;
 }
 
-/* The view's bytes into a stage. */
 static int write_stage(const struct recipe_replay *replay, struct stage *stage, struct view *view)
 {
 	const uint64_t size = view_size(view);
@@ -139,7 +136,6 @@ static int write_stage(const struct recipe_replay *replay, struct stage *stage, 
 	return rc;
 }
 
-/* The organ in the view fits the slot. */
 static int check_view(struct recipe_replay *replay, const struct recipe_plan_graft *plan,
 		      struct view *view)
 {
@@ -181,7 +177,7 @@ int recipe_is_organ(const struct recipe_replay *replay, const struct recipe_graf
 	return rc < 0 ? rc : strcmp(hash, graft->organ) == 0;
 }
 
-/* An organ file of that content. */
+/* Find an organ file with the graft's size and hash. */
 static struct view *find_file(const struct recipe_replay *replay, const struct recipe_graft *graft,
 			      struct backing **file, int *rc)
 {
@@ -234,7 +230,7 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 			   " bytes with XXH128 %s%s",
 			   graft->slot.bytes, graft->size, graft->organ,
 			   recipe_find_tensor(replay, graft, &file)
-				   ? ", which its donor does not give again"
+				   ? ", which cannot be computed from its donor"
 				   : "");
 	}
 	view_unref(view);
@@ -242,7 +238,7 @@ static int stage_copy(struct recipe_replay *replay, const struct recipe_graft *g
 	return rc;
 }
 
-/* The tensor that a reference leads to has the hash that the recipe says. */
+/* Check that the tensor of a reference has the recipe's hash. */
 static int check_reference(struct recipe_replay *replay, const struct recipe_graft *graft,
 			   const struct recipe_plan_graft *plan)
 {

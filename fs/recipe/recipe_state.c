@@ -45,7 +45,7 @@ static int set(struct recipe_text *text, const char *words)
 	return recipe_text_set(text, words, strlen(words));
 }
 
-/* The tensor of a GGUF that a graft came from, as far as it is known. */
+/* Add the donor's tensor that a graft came from, as far as it is known. */
 static int add_origin(struct maker *maker, struct recipe_graft *graft, const struct donor *donor)
 {
 	struct backing *held = donor_backing(donor);
@@ -117,7 +117,8 @@ static int add_reference(struct maker *maker, struct recipe_graft *graft, const 
 		       : rc;
 }
 
-/* Where it led when there was an organ. A link to a slot of this mount has no such place. */
+/* Add a link with the organ last seen at its target. A link to a slot of this mount has no such
+ * organ. */
 static int add_link(struct maker *maker, struct recipe_graft *graft, const struct content *own)
 {
 	struct reference seen;
@@ -169,8 +170,8 @@ static int add_slot(struct maker *maker, uint32_t i, struct content *own)
 	}
 }
 
-/* The slot's own content if it is a change: neither the base's, nor what a merge has for it, nor
- * the removal of a slot that only grafts had added. NULL: there is none. */
+/* The slot's own content if it is a change: neither the base's, nor a merge's result, nor the
+ * removal of a slot that only grafts had added. NULL: no change. */
 static struct content *changed(const struct model *model, const struct snapshot *snapshot,
 			       uint32_t i)
 {
@@ -184,8 +185,7 @@ static struct content *changed(const struct model *model, const struct snapshot 
 		       : NULL;
 }
 
-/* Things that were added stand in the order of their names: their numbers are other ones at the
- * next mount. */
+/* Added slots and keys are sorted by name, because their numbers differ at the next mount. */
 struct added {
 	const char *name;
 	enum organ_class klass;
@@ -232,7 +232,7 @@ static int add_slots(struct maker *maker, struct error *err)
 	return rc;
 }
 
-/* As the file shows it, less the newline that ends it. */
+/* Text of the value as in its file, without the last newline. */
 static int add_value(struct recipe_text *value, struct metadata_entry *entry)
 {
 	int rc = -EIO;
@@ -273,7 +273,7 @@ static int add_key(struct recipe *recipe, const struct metadata_edit *edit)
 	return rc == 0 ? add_value(&key->value, edit->metadatum) : rc;
 }
 
-/* Those of the base first. */
+/* Add the edited keys, those of the base first. */
 static int add_keys(struct maker *maker, struct error *err)
 {
 	const struct metadata_edits *edits = maker->snapshot->edits;
@@ -327,7 +327,7 @@ static int add_adapter(struct maker *maker, const char *file, const struct adapt
 	return rc == 0 ? add_adapter_source(maker, adapter, shown->link) : rc;
 }
 
-/* Links, then settings: those of an adapter that is there. */
+/* Add links, or settings. Links come first, because settings belong to an existing adapter. */
 static int add_adapters(struct maker *maker, bool links)
 {
 	const struct adapter_list *list = maker->snapshot->adapters;
@@ -372,7 +372,7 @@ static int add_base(struct maker *maker)
 	struct recipe_source *base = &recipe->base;
 	int rc;
 
-	/* The commit lock is the fingerprint's, which is made once. */
+	/* model_fingerprint() needs the commit lock. */
 	journal_begin(model);
 	memcpy(base->fingerprint, model_fingerprint(model), FINGERPRINT_TEXT);
 	journal_end(model);
@@ -436,19 +436,19 @@ static int add_model(struct maker *maker, const struct merge_state *state, size_
 	return rc;
 }
 
-/* A recipe is for every reader of the mount, and .merge is private where it has a URL, which may
- * hold what grants access. */
+/* Reason why a merge cannot be in a recipe, or NULL. Every reader of the mount may read a recipe,
+ * but a URL in .merge may contain a password, so .merge is private then. */
 static const char *why_untold(const struct merge_state *state)
 {
 	if (state->broken)
 		return "models of the merge cannot be opened";
 	if (memmem(state->text, state->size, "://", 3))
-		return "its configuration has a URL, of which a recipe does not tell; .merge has "
-		       "it";
+		return "the configuration of the merge has a URL, which no recipe may contain; "
+		       "see .merge";
 	for (size_t i = 0; i < state->n_models; i++)
 		if (url_is_remote(state->models[i].path))
-			return "a model of the merge is on a server, of which a recipe does not "
-			       "tell; .merge has the configuration";
+			return "a model of the merge is on a server, whose address no recipe "
+			       "may contain; see .merge";
 	return NULL;
 }
 
@@ -503,7 +503,7 @@ int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		      : 0;
 }
 
-/* What bases and donors carry is told of no more. False: there was nothing of that. */
+/* Omit the recipes in bases and donors. False: there were none. */
 static bool cut_ancestry(struct recipe *recipe)
 {
 	bool any = false;
@@ -521,14 +521,14 @@ static bool cut_ancestry(struct recipe *recipe)
 	return any;
 }
 
-/* The configuration is told as it was written, also where it names paths of this machine. */
+/* Check that the configuration, which is copied as written, names no absolute path. */
 static int check_portable(const struct recipe *recipe, struct error *err)
 {
 	for (size_t i = 0; i < recipe->n_models; i++)
 		if (recipe->models[i].written.bytes[0] == '/')
 			return error_set(err, EINVAL, ERROR_NO_OFFSET,
 					 "the configuration in .merge names a model by its whole "
-					 "path; a name beside it would do");
+					 "path; use a relative name");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_state.h - the recipe of a model as it is. */
+/* recipe_state.h - the recipe of a model's current state. */
 #ifndef FS_RECIPE_RECIPE_STATE_H
 #define FS_RECIPE_RECIPE_STATE_H
 
@@ -13,19 +13,19 @@ struct recipe;
 struct recipe_ancestry;
 struct snapshot;
 
-/* Fill recipe, to be released either way, with what a snapshot of the model holds. Reads from the
- * disks of layer and donors, without the commit lock. When *stop becomes true, which may be NULL,
- * it ends. Returns 0, or -errno with err set: EIO, EINTR, ENOMEM. */
+/* Fill recipe, to be released in either case, from a snapshot of the model. Reads from the disks of
+ * layer and donors, without the commit lock. Ends when *stop becomes true; stop may be NULL.
+ * Returns 0, or -errno with err set: EIO, EINTR, ENOMEM. */
 int recipe_of_model(struct model *model, const struct snapshot *snapshot,
 		    struct recipe_ancestry *ancestry, const atomic_bool *stop,
 		    struct recipe *recipe, struct error *err);
 
-/* The same as a text (recipe_write()). NULL with err set. */
+/* Like recipe_of_model(), as a text (recipe_write()). NULL with err set. */
 char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 			   struct recipe_ancestry *ancestry, bool portable, size_t *size,
 			   struct error *err);
 
-/* Is the model not as its base? */
+/* Does the model differ from its base? */
 bool recipe_is_due(const struct model *model, const struct snapshot *snapshot);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recipe_write.c - see recipe.h: a recipe as YAML, by libyaml's emitter. */
+/* recipe_write.c - see recipe.h: writes a recipe as YAML, by libyaml's emitter. */
 #include "fs/recipe/recipe_fields.h"
 #include "fs/util/paths.h"
 #include "gguf/error.h"
@@ -14,13 +14,13 @@
 struct writer {
 	yaml_emitter_t emitter;
 	bool portable;
-	bool failed; /* without memory */
+	bool failed; /* out of memory */
 	bool too_long;
 	char *text;
 	size_t n, room;
 };
 
-/* What the emitter has: 1 it is kept, 0 not. */
+/* Output handler of the emitter: 1 stored, 0 failed. */
 static int keep(void *context, unsigned char *bytes, size_t n)
 {
 	struct writer *writer = context;
@@ -45,7 +45,6 @@ static int keep(void *context, unsigned char *bytes, size_t n)
 	return 1;
 }
 
-/* The event becomes the emitter's. */
 static void emit(struct writer *writer, int made, yaml_event_t *event)
 {
 	if (!made)
@@ -72,8 +71,8 @@ static void end_map(struct writer *writer)
 	emit(writer, yaml_mapping_end_event_initialize(&event), &event);
 }
 
-/* Without quotes a text could be read as a number by other programs, so only our own words go
- * without. */
+/* Write a scalar. Only keywords of the format go unquoted: other programs could read an unquoted
+ * text as a number. */
 static void scalar(struct writer *writer, const char *bytes, size_t n, yaml_scalar_style_t style)
 {
 	yaml_event_t event;
@@ -105,7 +104,7 @@ static void encoded(struct writer *writer, const struct recipe_text *text)
 	free(bytes);
 }
 
-/* Texts of several lines stand as lines. */
+/* Write a text; several lines as a literal block. */
 static void text(struct writer *writer, const struct recipe_text *text)
 {
 	const bool lines = memchr(text->bytes, '\n', text->length) != NULL;
@@ -122,7 +121,7 @@ static void number(struct writer *writer, uint64_t value)
 	word(writer, digits);
 }
 
-/* Has the item a donor, or no place for one? */
+/* Has the item a donor, or no field for one? */
 static bool has_donor(const struct recipe_section_fields *section, const void *item)
 {
 	for (size_t i = 0; i < section->n; i++)
@@ -138,7 +137,7 @@ static bool has_value(const struct writer *writer, const struct recipe_section_f
 	const void *value = (const char *)item + field->offset;
 	const struct recipe_text *is = value;
 
-	/* A link within the mount leads there on any machine. */
+	/* The target of a link within the mount is valid on any machine. */
 	if (field->local && writer->portable && is->bytes &&
 	    (is->bytes[0] == '/' || has_donor(section, item)))
 		return false;

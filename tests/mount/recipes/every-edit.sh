@@ -86,7 +86,7 @@ mount_model -o noassemble,layer="$TMP/layer" "$TMP/second/base.gguf"
 same "$MNT/model.gguf" "$TMP/first.gguf"
 cp "$MNT/.recipe" "$TMP/now.yml"
 cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
-log_says 'as it says already'
+log_says 'is already as the recipe says'
 same "$MNT/.recipe" "$TMP/now.yml"
 
 # On a model that is changed it is refused.

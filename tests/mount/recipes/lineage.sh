@@ -48,7 +48,7 @@ cp "$TMP/two.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 same "$MNT/model.gguf" "$TMP/models/two.gguf"
 # Once more changes nothing.
 cp "$TMP/two.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
-log_says 'as it says already'
+log_says 'is already as the recipe says'
 echo all >"$MNT/.undo"
 unmount_and_wait "$MNT"
 

@@ -27,7 +27,7 @@ replayed() {
 	same "$MNT/model.gguf" expected.gguf
 	same <(without_places <"$MNT/.recipe") <(without_places <recipe.yml)
 	cp recipe.yml "$MNT/.recipe"
-	log_says 'as it says already'
+	log_says 'is already as the recipe says'
 	kill_daemon
 	mount_model -o noassemble "$base"
 	cat "$MNT"/organs/*.bin >/dev/null

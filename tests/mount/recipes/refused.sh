@@ -49,7 +49,7 @@ refused "$up, how: reference, donor: base, from: output_norm.weight}\n" \
 refused 'metadata:\n- {key: general.alignment, value: "1"}\n' 'cannot be changed'
 refused 'metadata:\n- {key: llama.block_count, type: uint32, value: many}\n' 'llama.block_count'
 refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' 'thing is no type'
-refused 'options: {merged: keep}\nadapters:\n- {file: x, value: "1"}\n' 'adapters/x is no link'
+refused 'options: {merged: keep}\nadapters:\n- {file: x, value: "1"}\n' 'adapters/x is neither'
 refused 'options: {blocks: keep}\ngrafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\n' \
 	'a mount with -o blocks=keep'
 # What is found out only when it is done takes back what was done before it.

@@ -52,7 +52,7 @@ static void what_is_no_recipe_is_refused_with_its_place(void **state)
 		{ "# nothing\n", "line 2, column 1: here has to be a recipe" },
 		{ "[]", "line 1, column 1: here has to be \"organfs\"" },
 		{ "model: x\n", "line 1, column 1: a recipe begins with" },
-		{ "organfs: recipe 2\n", "line 1, column 10: \"recipe 1\" is what" },
+		{ "organfs: recipe 2\n", "line 1, column 10: this organfs reads only" },
 		{ BEGIN, "here has to be \"base\"" },
 		{ BEGIN "grafts: []\n", "line 2, column 1: here has to be \"base\"" },
 		{ BEGIN "base: x\n", "line 2, column 7: here has to be a mapping" },
@@ -110,7 +110,7 @@ static void a_merge_has_a_configuration_and_models_that_are_donors(void **state)
 		{ BASE "merge: {config: a, encoded: a}\n", "\"encoded\" is there twice" },
 		{ BASE "merge: {config: a}\nmodels: [{model: m}]\n", "\"donor\" is missing" },
 		{ BASE "merge: {config: a}\nmodels: [{model: m, donor: 1}]\n", "there are 0" },
-		{ BASE "models: [{model: m, donor: base}]\n", "those of a \"merge\"" },
+		{ BASE "models: [{model: m, donor: base}]\n", "\"models\" needs a \"merge\"" },
 		{ BASE "grafts: []\nmerge: {config: a}\n", "\"merge\" is there twice" },
 	};
 

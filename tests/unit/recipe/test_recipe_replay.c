@@ -175,7 +175,7 @@ static void what_was_done_is_the_same_model_and_the_same_recipe(void **state)
 	/* It knows now where the organ file lay. */
 	text = text_of(&scene, &size);
 	assert_int_equal(replay(&scene, text, size), 0);
-	assert_true(log_says(scene.o.log, "the model is as it says already"));
+	assert_true(log_says(scene.o.log, "the model is already as the recipe says"));
 	assert_int_equal(replay(&scene, scene.text, scene.size), 0);
 	free(text);
 	close_scene(&scene);
