@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* directory_notes.c - see directory_notes.h.
  *
- * The kernel drops an answer to a GETATTR that it sent before its last change of the attributes,
- * which a notice is (attr_version in Linux's fs/fuse/inode.c): an answer with the old time that
- * comes behind the notice does no harm. It takes the answer to a SETATTR, and to a LOOKUP that
- * makes the inode, in any case: those hold for no time (op_setattr()) and a tick (ops_entry()).
+ * A notice raises the kernel's attr_version (Linux's fs/fuse/inode.c), and the kernel drops answers
+ * to a GETATTR that it sent before. An answer with the old time that arrives after the notice is
+ * therefore harmless. Answers to SETATTR, and to a LOOKUP that makes the inode, are taken in any
+ * case, so they have a timeout of zero (op_setattr()) or one tick (ops_entry()).
  *
  * libfuse forbids the notice while a process waits for the answer to an unlink(), rename() or the
- * like, as the kernel would lock what that process has locked. With an offset below zero it drops
- * no page, and locks nothing of the directory. */
+ * like, because the kernel would take a lock that this process holds. With an offset below zero the
+ * kernel drops no page and takes no lock of the directory. */
 #include "fs/fuse/directory_notes.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/pollers.h"
@@ -24,7 +24,7 @@ static void notify(void *context, uint64_t ino)
 	fuse_lowlevel_notify_inval_inode(fs->session, ino, -1, 0);
 }
 
-/* With the lock of a log held. */
+/* Call with the lock of a log held. */
 static void tell_logged(void *context)
 {
 	struct mount *fs = context;
@@ -32,7 +32,7 @@ static void tell_logged(void *context)
 	pollers_tell(&fs->pollers);
 }
 
-/* Not with answering locked, which is locked before the lock of a stage that a commit holds. */
+/* Call without `answering`, which is locked before the lock of a stage, and a commit holds that. */
 static void tell_changed(void *context, struct model *model)
 {
 	struct mount *fs = context;
@@ -51,7 +51,8 @@ void directory_notes_begin(struct mount *fs, struct fuse_session *session)
 	log_set_listener(fs->log, tell_logged, fs);
 }
 
-/* What is told while libfuse closes the connection would go elsewhere (serve() in session.c). */
+/* No notice may be sent while libfuse closes the connection: the descriptor's number may be another
+ * file's by then (serve() in session.c). */
 void directory_notes_end(struct mount *fs)
 {
 	pthread_rwlock_wrlock(&fs->session_lock);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* directory_notes.h - the kernel keeps the attributes of the directories that grafts are in, and
- * each graft changes the time of one: the kernel is told so before the graft is confirmed. It then
- * also wakes processes that wait by poll(2) for a change of .grafts or .log (ops_poll.c). */
+/* directory_notes.h - notices to the kernel that the mtime of a directory has changed. The kernel
+ * caches the attributes of directories, and each graft changes the mtime of its directory, so the
+ * notice is sent before the graft is confirmed. It also wakes processes that poll(2) .grafts or
+ * .log. */
 #ifndef FS_FUSE_DIRECTORY_NOTES_H
 #define FS_FUSE_DIRECTORY_NOTES_H
 
 struct fuse_session;
 struct mount;
 
-/* From now on, by that session, before it answers its first request; and until its connection is
- * closed. */
+/* Begin before the session answers its first request; end before its connection is closed. */
 void directory_notes_begin(struct mount *fs, struct fuse_session *session);
 void directory_notes_end(struct mount *fs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.c - see ops.h: the whole surface, and what inodes look like from outside. */
+/* ops.c - see ops.h: the table of operations, and the attributes of inodes. */
 #include "fs/fuse/ops.h"
 #include "fs/edit/stage.h"
 #include "fs/fuse/passthrough.h"
@@ -12,9 +12,8 @@
 
 #include <string.h>
 
-/* Since libfuse 3.17 the fields of what the kernel can do, and is asked for, have 64 bits and are
- * set by functions; those of 32 bits are there for old programs. What the kernel cannot do is not
- * asked for. */
+/* Ask for features that the kernel offers. Since libfuse 3.17 the feature fields have 64 bits and
+ * are set by functions; the fields of 32 bits remain for old programs. */
 static void ask_for(struct fuse_conn_info *connection, uint64_t features)
 {
 #if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
@@ -38,29 +37,29 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	struct mount *fs = userdata;
 
 	passthrough_init(fs, connection);
-	/* Reads with O_DIRECT that the kernel makes in the background are never interrupted: no
-	 * process could kill who reads from a disk that hangs. */
+	/* The kernel never interrupts O_DIRECT reads that it makes in the background, so a process
+	 * that reads from a disk that hangs could not be killed. */
 	do_without(connection, FUSE_CAP_ASYNC_DIO);
 	/* With ATOMIC_O_TRUNC the kernel empties the pages of an inode at open(), and a process
-	 * that maps it gets a SIGBUS. Pages stay valid whatever the times say: contents do not
-	 * change. */
+	 * that maps it gets a SIGBUS. AUTO_INVAL_DATA drops pages when the mtime changes; contents
+	 * do not change. */
 	do_without(connection, FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA);
 	ask_for(connection, FUSE_CAP_EXPLICIT_INVAL_DATA);
 #ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
-	/* Shared maps of files that are made when they are read. */
+	/* Allow shared maps of computed files, which have direct I/O. */
 	ask_for(connection, FUSE_CAP_DIRECT_IO_ALLOW_MMAP);
 #endif
-	/* Where names are asked for every time, attributes in a listing are thrown away. */
+	/* Without a timeout of names, in a writable mount, a listing's attributes are dropped. */
 	if (!fs->options->read_only)
 		do_without(connection, FUSE_CAP_READDIRPLUS);
 	do_without(connection, FUSE_CAP_READDIRPLUS_AUTO);
-	/* The kernel asks for no more pages at once than can be written at once, and an answer of
-	 * fewer bytes would be taken for the file's end. Where pages are large, or the limit of
-	 * pages was raised, libfuse takes more than the buffers hold. */
+	/* The kernel reads at most max_write bytes at once, and takes a shorter answer for the end
+	 * of the file. libfuse's default exceeds the reply buffers if pages are large or their
+	 * limit is raised. */
 	if (connection->max_write > REPLY_BUFFER_SIZE)
 		connection->max_write = REPLY_BUFFER_SIZE;
-	/* The kernel sends no more pages to be read ahead while so many are not answered, whatever
-	 * file they are of. Those of a disk that hangs wait for long. */
+	/* The kernel stops read-ahead of all files while this many requests wait for an answer.
+	 * Requests for a disk that hangs wait for long. */
 	connection->max_background = 4096;
 	connection->congestion_threshold = 3072;
 }
@@ -107,34 +106,33 @@ const struct fuse_lowlevel_ops organfs_ops = {
 	.removexattr = rights_removexattr,
 };
 
-/* Seconds, which the kernel takes for a tick of its clock: a file being written, which was just
- * looked up, is not asked for at once again. The kernel itself knows of what it writes there. */
+/* In seconds; the kernel rounds it up to one tick of its clock. So the attributes of a file being
+ * written are not asked for again right after a lookup; the kernel tracks its own writes. */
 #define A_TICK 0.001
 
-/* Is it a directory that has another time with each graft? (directory_notes.h) */
+/* Whether each graft changes the mtime of the directory (directory_notes.h). */
 static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->grafts && tree_can_graft(&fs->tree, inode->model);
 }
 
-/* Has the file another name in the directory of a block? */
+/* Whether the file has a second name in the directory of a block. */
 static bool is_in_block(const struct inode *inode)
 {
 	return family_of(inode)->in_block && inode_kind(inode->ino) != INODE_BASE_ORGAN &&
 	       block_name(&inode->model->places[inode->index]);
 }
 
-/* The mode says what can be written to in a mount that takes writes also in one that takes none, as
- * on disks: copies can be changed, and rsync sees no difference. A process that writes to a key and
- * looks whether it is still the same file, as editors do, finds that it is: the kernel goes by the
- * inode's number, which is not the one shown. */
+/* The mode bits of a read-only mount are those of a writable one, as on disks: copies can be
+ * changed, and rsync sees no difference. An editor that writes to a key and checks that it is still
+ * the same file finds it unchanged, because st_ino is not the inode's number in the kernel. */
 double ops_attributes(const struct mount *fs, const struct inode *inode, struct stat *attr)
 {
 	const struct family *family = family_of(inode);
 	const mode_t writing = family->is_fixed && family->is_fixed(inode) ? 0222 : 0;
 	const mode_t others = family->is_private && family->is_private(inode) ? 0077 : 0;
 	const uint64_t size = family_size(inode);
-	/* A directory without a model is that of all. */
+	/* The directory without a model has those of all models as entries. */
 	const nlink_t models = inode->model ? 0 : fs->tree.n_models;
 
 	memset(attr, 0, sizeof(*attr));
@@ -149,8 +147,8 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 	attr->st_gid = fs->options->gid;
 	attr->st_size = (off_t)size;
 	attr->st_blksize = 4096;
-	/* The bytes of model.gguf are the organs' once more, so that du would count a model twice.
-	 * One block is counted: GNU tar --sparse stores a file without blocks as zeros, unread. */
+	/* model.gguf repeats the bytes of the organs, and du would count the model twice. It counts
+	 * as one block: GNU tar --sparse stores a file without blocks as zeros, unread. */
 	attr->st_blocks = (blkcnt_t)((size + 511) / 512);
 	if (family->is_copy && size)
 		attr->st_blocks = 1;
@@ -159,7 +157,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 		attr->st_mtim =
 			model_send_directory_time(inode->model, tree_time_number(inode->ino));
 	attr->st_atim = attr->st_ctim = attr->st_mtim;
-	/* When the shards have come that a model lacks, its layer is taken up. */
+	/* The layer is opened once the missing shards have come. */
 	if (family->grafts && !fs->options->read_only && !is_of_grafts(fs, inode))
 		return A_TICK;
 	return inode->stage ? A_TICK : FOREVER;
@@ -174,7 +172,7 @@ static double entry_timeout(const struct mount *fs, const struct inode *inode)
 		return FOREVER;
 	if (!fs->options->read_only || name == NAME_NEVER)
 		return 0;
-	/* Shards may come. */
+	/* Missing shards may still come. */
 	return (inode->model ? whole : mount_is_complete(fs)) ? FOREVER : 0;
 }
 
@@ -186,7 +184,7 @@ struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *in
 	if (family->generation)
 		entry.generation = family->generation(inode);
 	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
-	/* The kernel takes these also behind a word that they have changed (directory_notes.c). */
+	/* The kernel takes these attributes even after a notice (directory_notes.c). */
 	if (is_of_grafts(fs, inode))
 		entry.attr_timeout = A_TICK;
 	entry.entry_timeout = entry_timeout(fs, inode);
@@ -204,7 +202,7 @@ void ops_reply_entry(fuse_req_t req, struct inode *inode, int rc)
 	}
 	entry = ops_entry(fs, inode);
 	inodes_count_lookup(fs->inodes, inode);
-	/* If the kernel did not take the answer, it will not forget the inode either. */
+	/* The kernel will not send a FORGET for an answer that it did not take. */
 	if (fuse_reply_entry(req, &entry) < 0)
 		inodes_forget(fs->inodes, inode->ino, 1);
 	inodes_put(fs->inodes, inode);

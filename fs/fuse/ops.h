@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.h - what the FUSE operations share. Each operation finds, acts and replies once. The
- * contracts are those of fuse_lowlevel.h. Nothing is sent to the kernel but replies, which files it
- * may read by itself (passthrough.h), which directories have another time (directory_notes.h), and
- * that .grafts or .log may be another file (ops_poll.c): contents never change, so no page is
- * dropped. */
+/* ops.h - declarations shared by the FUSE operations. Each operation finds its inode, acts and
+ * replies once. The contracts are those of fuse_lowlevel.h. Besides replies the kernel is sent
+ * only: files that it may read by itself (passthrough.h), changed times of directories
+ * (directory_notes.h), and changes of .grafts and .log (ops_poll.c). No page is invalidated:
+ * contents never change. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H
 
@@ -20,7 +20,7 @@ struct pool;
 
 extern const struct fuse_lowlevel_ops organfs_ops;
 
-/* For as long as the kernel likes: what it is told does not change. Zero where it may. */
+/* Timeout of a reply that never becomes stale, in seconds. */
 #define FOREVER 1e9
 
 static inline struct mount *mount_of(fuse_req_t req)
@@ -33,44 +33,45 @@ static inline struct open_file *open_file_of(const struct fuse_file_info *fi)
 	return (struct open_file *)(uintptr_t)fi->fh;
 }
 
-/* The attributes of an inode, and for how long they hold. */
+/* Fill in the attributes of an inode. Returns the seconds for which they are valid. */
 double ops_attributes(const struct mount *fs, const struct inode *inode, struct stat *attr);
 
-/* Open an inode that the caller releases unless this succeeds: 0 or -errno. It is for the daemon to
- * read, unless its handle has a mode: then it is to be decided how (read_modes.h). */
+/* Open an inode; the reference becomes the handle's on success. Returns 0 or -errno. If the handle
+ * has a mode (read_modes.h), the caller has still to find out whether the kernel reads the inode;
+ * otherwise the daemon reads it. */
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi);
 
-/* May a process write to the inode, or set its size? False, with a line in the log: it is a stage
- * that was put in force. Pages of a map are taken all the same: no process can be told. */
+/* Whether a process may write to the inode or set its size. False, after a line in the log, for a
+ * stage that is in force. Write-back pages of a map are accepted all the same: no process would see
+ * the error. */
 bool ops_can_write(struct mount *fs, const struct inode *inode);
 
-/* How the inode is read: as it is open, or else as it would be opened to read now, for which disks
- * are asked. */
+/* The way in which an open inode is read, or would be if opened now, for which disks are asked. */
 enum read_way ops_read_way(struct mount *fs, const struct inode *inode);
 
-/* What the kernel is told of the inode that a name has now. */
+/* The kernel's directory entry for an inode. */
 struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *inode);
 
-/* Answer a request with that, and release the inode; NULL: with the error rc. */
+/* Answer with the entry of the inode and release the inode; if inode is NULL, with the error rc. */
 void ops_reply_entry(fuse_req_t req, struct inode *inode, int rc);
 
-/* ops_async.c: a request that is answered by a job in a pool, because it may take long. */
+/* ops_async.c: requests that may take long and are answered by a job in a pool. */
 
 struct async_request {
 	fuse_req_t req;
-	/* On a thread of the pool: run, then reply to req. What run returns is reply's result. */
+	/* A thread of the pool calls run, then reply with run's result. */
 	ssize_t (*run)(struct async_request *async);
-	/* The reply is the last thing that may be done with req. */
+	/* reply must not touch req after it has answered. */
 	void (*reply)(struct async_request *async, ssize_t result);
-	/* NULL: who asked waits for run, whatever happens. Else: if run has not returned a moment
-	 * after an interrupt, the answer is EINTR, and when run returns, drop lets go of what the
-	 * other two hold. It knows no req any more. */
+	/* Called instead of reply if an interrupt was answered with EINTR before run returned;
+	 * releases the resources of run and reply, and must not touch req. NULL: the process waits
+	 * for run even if interrupted. */
 	void (*drop)(struct async_request *async);
 	struct mount *fs;
-	/* The caller was interrupted, or the mount ends: run may end with -EINTR. */
+	/* set by an interrupt or the end of the mount: run may return -EINTR */
 	atomic_bool stop;
-	struct stop_flag stop_read; /* of a read that computes, or words obeyed, while it runs */
-	/* For run and reply, as op needs them. */
+	struct stop_flag stop_read; /* registered while run computes bytes or obeys words */
+	/* Arguments of run and reply; each operation sets those that it needs. */
 	struct open_file *handle;
 	struct inode *inode;
 	char *buffer;
@@ -79,28 +80,29 @@ struct async_request {
 	bool computes;
 	struct view *view;
 	struct page_trail *trail;
-	/* Of ops_async.c. */
+	/* Private to ops_async.c. */
 	atomic_uint refs;
 	atomic_bool answered;
-	pid_t thread; /* that asked; 0: not known */
+	pid_t thread; /* that sent the request; 0: unknown */
 	struct timespec interrupted, looked;
-	_Alignas(8) char text[]; /* or a structure */
+	_Alignas(8) char text[]; /* a string or a structure */
 };
 
-/* A request to be answered by a job: run, then async_reply(), unless the caller sets another reply.
- * It has a copy of the n bytes of text, NULL: so many zeros, and a NUL after them. inode, which may
- * be NULL, is the request's from then on. NULL: it was released, and the answer was ENOMEM. */
+/* A request for a job that calls run, then async_reply() unless the caller sets another reply. text
+ * is copied, n bytes and a NUL; NULL stands for n zeros. The request takes the reference to inode,
+ * which may be NULL. NULL: inode was released, and the answer was ENOMEM. */
 struct async_request *async_new(fuse_req_t req, struct inode *inode,
 				ssize_t (*run)(struct async_request *async), const void *text,
 				size_t n);
 
-/* Release the inode and say what run has returned. */
+/* Release the inode and answer with run's result, 0 or -errno. */
 void async_reply(struct async_request *async, ssize_t result);
 
-/* Act and reply on this thread, and free it. */
+/* Call run and reply on this thread, then free the request. */
 void async_run_now(struct async_request *async);
 
-/* Hand it to the pool, which frees it after the reply. If that fails, reply gets -errno now. */
+/* Queue the request in the pool, which frees it after the reply; on failure call reply with
+ * -errno. */
 void async_submit(struct async_request *async, struct pool *pool);
 
 /* ops_node.c */
@@ -143,10 +145,10 @@ void ops_close(struct mount *fs, struct open_file *handle);
 
 /* ops_create.c */
 
-/* What desktops drop everywhere: such names cannot be made. */
+/* Whether desktops write files of this name into every directory; such names are refused. */
 bool ops_is_desktop_file(const char *name);
 
-/* The directory with that number, in which names can be changed; to release. NULL with *rc set. */
+/* The directory with that number, to release, if its names can be changed; else NULL, *rc set. */
 struct inode *ops_editable(struct mount *fs, fuse_ino_t ino, int *rc);
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
@@ -158,28 +160,29 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
 
-/* The inode that a name in a directory stands for now, to release. NULL with *rc set: -ESTALE there
- * is no such directory any more, or as tree_find(). */
+/* The current inode of a name in a directory, to release. NULL with *rc set: -ESTALE if the
+ * directory is gone, or an error of tree_find(). */
 struct inode *ops_find_in(struct mount *fs, fuse_ino_t directory, const char *name, int *rc);
 
-/* The directory, to release, if it is a root and the name that of the importance matrix, which can
- * be linked there. NULL: it is not. */
+/* The directory, to release, if it is a root and name is that of the importance matrix; else
+ * NULL. */
 struct inode *ops_root_of_importance(struct mount *fs, fuse_ino_t directory, const char *name);
 
-/* The file of that name in a directory in which that one comes and goes (family.h), to release.
- * NULL: there is none, or it is another name. */
+/* The file of that name, to release, if the directory's family lets this name come and go
+ * (family.h) and it exists; else NULL. */
 struct inode *ops_find_created(struct mount *fs, fuse_ino_t directory, const char *name);
 
-/* A file in a directory in which none can be made: but that one; and what rsync writes beside a
- * file of the root, which becomes a sink. NULL with *rc set, after a line in the log. */
+/* Create a file in a directory that takes no new names. Two names are allowed: the one of
+ * ops_find_created(), and rsync's temporary name of a file of the root, whose bytes are discarded.
+ * NULL with *rc set, after a line in the log. */
 struct inode *ops_create_beside(struct mount *fs, fuse_ino_t directory, const char *name, int *rc);
 
-/* The same for a file that goes, and one that takes another name. Returns 0 or -errno. */
+/* Remove or rename such a file. Returns 0 or -errno. */
 int ops_remove_beside(struct mount *fs, fuse_ino_t directory, const char *name);
 int ops_rename_beside(struct mount *fs, fuse_ino_t directory, const char *name,
 		      fuse_ino_t new_directory, const char *new_name);
 
-/* Say in the log that the name cannot be made there, and what to do instead. Returns -errno. */
+/* Log that the name cannot be made, removed or renamed, with advice. Returns -errno. */
 enum refused { REFUSED_FILE, REFUSED_LINK, REFUSED_DIRECTORY, REFUSED_REMOVAL, REFUSED_RENAME };
 int ops_refuse(struct mount *fs, fuse_ino_t directory, const char *name, enum refused what);
 
@@ -198,12 +201,12 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 		 int flags);
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
 
-/* No longer than names on disks are, to which the kernel does not see. False: the answer was
- * ENAMETOOLONG. */
+/* Whether the name is at most NAME_MAX bytes long, which the kernel does not check. False: the
+ * answer was ENAMETOOLONG. */
 bool ops_name_fits(fuse_req_t req, const char *name);
 
-/* ops_rights.c: those operations that change something, if the process that asks may; else the
- * answer is EPERM, with a line in the log. */
+/* ops_rights.c: the operations that change something. Each checks the rights of the process; if it
+ * has none, the answer is EPERM, with a line in the log. */
 void rights_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void rights_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		    struct fuse_file_info *fi);

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-/* So long after an interrupt the answer may still come: most signals end nothing, and programs are
- * not prepared for a file that cannot be read because one came. */
+/* Milliseconds between an interrupt and the answer EINTR. Most signals do not end the process, and
+ * programs do not expect a read to fail because of one. */
 #define GRACE_MS 1000
 #define TICK_NS	 20000000L
 
-/* From one look whether there is a signal to the next. */
+/* Milliseconds between two checks for a pending signal. */
 #define LOOK_MS 100
 
 struct async_request *async_new(fuse_req_t req, struct inode *inode,
@@ -64,8 +64,7 @@ static long milliseconds_since(const struct timespec *then)
 	return (long)(now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
 }
 
-/* On the thread of read_threads_interrupt_pool(). Of two, the one that was interrupted first comes
- * first. */
+/* Runs on the thread of read_threads_interrupt_pool(), in the order of the interrupts. */
 static void give_up(void *argument)
 {
 	const struct timespec tick = { .tv_nsec = TICK_NS };
@@ -73,7 +72,7 @@ static void give_up(void *argument)
 
 	while (!atomic_load(&async->answered) && milliseconds_since(&async->interrupted) < GRACE_MS)
 		nanosleep(&tick, NULL);
-	/* The thread that sets it first answers, and no other touches the request. */
+	/* The thread that sets `answered` first answers; no other thread touches the request. */
 	if (!atomic_exchange(&async->answered, true)) {
 		fuse_req_interrupt_func(async->req, NULL, NULL);
 		pthread_rwlock_rdlock(&async->fs->answering);
@@ -95,9 +94,9 @@ static void interrupt(struct async_request *async)
 		atomic_fetch_sub(&async->refs, 1);
 }
 
-/* On the thread of read_threads_interrupt_pool(), again and again. The kernel tells of the first
- * signal only: of one that comes to a thread that is to stop, /proc tells. However many requests
- * are looked at in turn, one sleep is between two looks at the same. */
+/* Runs on the thread of read_threads_interrupt_pool() and queues itself again. The kernel reports
+ * the first signal only; /proc reports a later fatal signal to a thread that is to stop. The sleep
+ * is relative to the request's last check, so many requests share one period. */
 static void look_for_signal(void *argument)
 {
 	struct async_request *async = argument;
@@ -117,9 +116,9 @@ static void look_for_signal(void *argument)
 	unref(async);
 }
 
-/* A thread that is to stop, or was frozen, goes on some day, and its program expects then what it
- * asked for; so does a shell that is told of the end of a job. Until that is there it cannot stop,
- * as where a disk is waited for. */
+/* A signal that stops or freezes the thread is no interrupt: the thread will continue some day, and
+ * then needs the answer. The same is true of a shell that receives SIGCHLD. The thread cannot stop
+ * before the answer, as with a disk that is waited for. */
 static void on_interrupt(fuse_req_t req, void *data)
 {
 	struct async_request *async = data;
@@ -136,7 +135,7 @@ static void on_interrupt(fuse_req_t req, void *data)
 	interrupt(async);
 }
 
-/* No interrupt may come any more when the request is freed with its reply. */
+/* The reply frees the request, so interrupts end before it. */
 static void conclude(struct async_request *async, ssize_t result)
 {
 	if (atomic_exchange(&async->answered, true)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_create.c - names in directories that come and go: create, unlink. A name that ends in
- * .bin is a slot's, any other a scratch file's. What changes a slot waits for the disk and is
+/* ops_create.c - create and unlink in directories whose names come and go. A name that ends in .bin
+ * belongs to a slot, any other to a scratch file. A change of a slot waits for the disk and is
  * answered by a job. */
 #include "fs/edit/stage.h"
 #include "fs/fuse/ops.h"
@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What desktops drop everywhere. */
 bool ops_is_desktop_file(const char *name)
 {
 	static const char *const names[] = { ".DS_Store", ".directory", "desktop.ini",
@@ -69,7 +68,8 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 	}
 }
 
-/* A new file of the slot that its process removed last has that removal (removal.h). */
+/* Give a new file the slot's removal (removal.h), if its process was the last to remove the
+ * slot. */
 static void hand_removal(const struct inode *directory, const char *name, const struct inode *file,
 			 pid_t thread)
 {
@@ -85,7 +85,8 @@ static void hand_removal(const struct inode *directory, const char *name, const 
 		removal_free(removal);
 }
 
-/* A stage over a slot that is there. NULL with *rc set, or if it is none. */
+/* A stage for a slot that exists; emptied: of size 0. NULL with *rc set on an error; NULL with *rc
+ * unchanged if the inode takes no stage. */
 static struct inode *stage_over(struct mount *fs, const struct inode *inode, bool emptied, int *rc)
 {
 	const struct family *family = family_of(inode);
@@ -100,9 +101,9 @@ static struct inode *stage_over(struct mount *fs, const struct inode *inode, boo
 	return made;
 }
 
-/* Without O_EXCL in flags a file that is there is opened. A θ file that was removed comes back, an
- * organ of another name than the model's tensors have may become a new slot, and anything else is a
- * scratch file. */
+/* Create the name, or without O_EXCL open the file that exists. A θ file that was removed becomes
+ * visible again, an organ under a name that the model does not have may become a new slot, and any
+ * other name is a scratch file. */
 static struct inode *create_in(struct mount *fs, const struct inode *directory, const char *name,
 			       pid_t thread, int flags, int *rc)
 {
@@ -126,7 +127,7 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 	if (family_of(inode)->nothing ||
 	    (!(flags & O_EXCL) && family_of(inode)->write == WRITE_DROPPED))
 		return inode;
-	/* Another process was faster, or this one does not find the name (fresh_directories.h). */
+	/* Another process created it first, or it is hidden from this one (fresh_directories.h). */
 	*rc = -EEXIST;
 	made = flags & O_EXCL ? NULL : stage_over(fs, inode, flags & O_TRUNC, rc);
 	inodes_put(fs->inodes, inode);
@@ -168,8 +169,8 @@ struct removing {
 	char name[NAME_MAX + 1];
 };
 
-/* What the name stands for by then: a slot or key, or a file that is to become it. A process may
- * have it open still, and what that writes from now on goes nowhere. */
+/* Remove the inode that the name has once the name lock is held: a slot or key, or a file that is
+ * to become one. A process that still has this file open writes to no slot from now on. */
 static ssize_t remove_named(struct async_request *async)
 {
 	const struct removing *removing = (const struct removing *)(const void *)async->text;
@@ -190,7 +191,7 @@ static ssize_t remove_named(struct async_request *async)
 	return rc;
 }
 
-/* The name of a file that is no slot or key goes: a θ file or table is hidden. */
+/* Remove the name of a file that is neither slot nor key; a θ file or table becomes hidden. */
 static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t parent,
 		       const char *name)
 {
@@ -199,7 +200,7 @@ static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t p
 	return family_of(inode)->nothing ? 0 : scratch_files_add(fs->scratches, parent, name, NULL);
 }
 
-/* Does removing it wait, for the disk or for a close()? */
+/* Whether the removal waits, for the disk or for a close(). */
 static bool is_removed_by_job(const struct inode *inode, fuse_ino_t parent, const char *name)
 {
 	return family_of(inode)->remove ||
@@ -233,7 +234,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, -rc);
 }
 
-/* A regular file, which tar makes so to set its attributes before it opens it. */
+/* tar makes regular files by mknod() to set their attributes before it opens them. */
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
 	struct mount *fs = mount_of(req);

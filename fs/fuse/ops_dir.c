@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* A listing goes on in the model that it began in. */
+/* A listing continues in the model in which it began. */
 static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct mount *fs = mount_of(req);
@@ -19,13 +19,13 @@ static void open_directory(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info
 	fi->fh = directory && directory->model ? directory->model->number : 0;
 	inodes_put(fs->inodes, directory);
 
-	/* A graft changes the numbers in the list, and so does a shard. */
+	/* Grafts and new shards change the inode numbers in the list. */
 	fi->cache_readdir = fs->options->read_only && mount_is_complete(fs);
 	fi->keep_cache = fi->cache_readdir;
 	fuse_reply_open(req, fi);
 }
 
-/* A listing of a root shows the shards that are there by now. */
+/* A listing of a root includes the shards that have come since. */
 static ssize_t look_for_shards(struct async_request *async)
 {
 	shard_watch_check(mount_of(async->req), false);
@@ -66,7 +66,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, 0);
 }
 
-/* All that was confirmed is durable. */
+/* Each confirmed change is durable already. */
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	(void)ino;
@@ -75,7 +75,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	fuse_reply_err(req, 0);
 }
 
-/* The entry at that place or the next one after it; then *place moves on to it. */
+/* The entry at *place or the next one after it; *place becomes the place of that entry. */
 static bool list_entry(struct mount *fs, const struct inode *directory, uint64_t *place,
 		       struct listed *entry)
 {
@@ -103,8 +103,7 @@ static size_t add_plain(fuse_req_t req, char *buffer, size_t left, const struct 
 	return fuse_add_direntry(req, buffer, left, entry->name, &attr, (off_t)(place + 1));
 }
 
-/* Organs and θ files with their attributes, the others by name alone: number 0 says that nothing is
- * told. */
+/* Add organs and θ files with attributes, other entries by name alone (number 0: no attributes). */
 static size_t add_plus(fuse_req_t req, char *buffer, size_t left, const struct listed *entry,
 		       uint64_t place)
 {

@@ -45,7 +45,7 @@ static ssize_t run_read(struct async_request *async)
 		return stage_read(async->handle->inode->stage, async->buffer, async->size,
 				  async->offset);
 	flags = page_trail_begin(async->trail, async->size, async->offset, false);
-	/* The kernel interrupts no read of pages ahead, which only the end of the mount stops. */
+	/* The kernel never interrupts read-ahead, so only the end of the mount stops it. */
 	if (async->computes)
 		stop_flags_add(async->fs->stop_reads, &async->stop_read, &async->stop);
 	got = view_read_with(async->view, flags, async->buffer, async->size, async->offset,
@@ -56,13 +56,14 @@ static ssize_t run_read(struct async_request *async)
 	return got;
 }
 
-/* A writer without a name sees its stage, and pages of the inode do not (open_files.h). */
+/* Whether the read gets the view's bytes. A nameless writer reads its stage, but pages of the inode
+ * get the readers' bytes (open_files.h). */
 static bool sees_view(const struct open_file *handle, const struct fuse_file_info *fi)
 {
 	return handle->nameless ? fi->lock_owner == 0 : handle->view != NULL;
 }
 
-/* From memory alone. */
+/* Answer a read whose bytes are all in memory. */
 static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t offset)
 {
 	struct mount *fs = mount_of(req);
@@ -72,12 +73,12 @@ static void read_now(fuse_req_t req, struct view *view, size_t size, uint64_t of
 	reply_buffers_put(fs->buffers, buffer);
 }
 
-/* On the thread that waits for requests too: of a base on a disk of this machine what is in memory.
- * False: more has to be read. */
+/* Answer a read from the page cache, without waiting for a disk; the thread may be the one that
+ * waits for requests. False: some bytes are not in memory. */
 static bool read_at_once(fuse_req_t req, struct open_file *handle, size_t size, uint64_t offset)
 {
 	struct mount *fs = mount_of(req);
-	/* The handle may be gone once it is answered. */
+	/* The answer may let another thread free the handle. */
 	struct page_trail *trail = page_trail_ref(handle->trail);
 	char *buffer = reply_buffers_get(fs->buffers);
 	ssize_t got = -EAGAIN;
@@ -99,7 +100,7 @@ static bool read_at_once(fuse_req_t req, struct open_file *handle, size_t size, 
 	return got != -EAGAIN;
 }
 
-/* On this thread, which is one of several that take requests. */
+/* Read on this thread, one of several that take requests. */
 static void read_here(struct async_request *async)
 {
 	struct mount *fs = async->fs;
@@ -110,9 +111,9 @@ static void read_here(struct async_request *async)
 	read_threads_leave(fs->read_threads);
 }
 
-/* What may take long is done on other threads than those that answer requests; what waits for a
- * disk, on those that read_threads.h says. A view outlives its handle where the reader is gone; a
- * stage, whose reader waits for the answer, does not have to. */
+/* Computed reads run in pools, and reads from disks on the threads that read_threads.h chooses, so
+ * that requests are still taken. A view may outlive its handle, because an interrupted reader
+ * leaves. A stage does not: its reader waits for the answer. */
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -161,12 +162,12 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 							    from ? backing_stat(from)->st_dev : 0));
 }
 
-/* One answer tells of no more. The kernel asks for whole pages, of at most 64 KiB. */
+/* Largest count in one answer, rounded down to the 64 KiB that the kernel's largest pages have. */
 #define COPY_MOST ((uint64_t)UINT32_MAX & ~(uint64_t)65535)
 
-/* A whole organ of this mount is taken by the stage without a copy; anything else the kernel copies
- * by reading and writing. The kernel asks for an organ of over 4 GiB in parts of COPY_MOST bytes,
- * of which the first stands for the whole. */
+/* The stage adopts a whole organ of this mount without a copy; the kernel copies all other ranges
+ * by reading and writing. An organ of more than 4 GiB arrives in requests of COPY_MOST bytes; the
+ * first request adopts the whole organ. */
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
 			fuse_ino_t ino_out, off_t offset_out, struct fuse_file_info *fi_out,
 			size_t size, int flags)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_link.c - second names: link; and symbolic links: of a slot, which then holds what the path
- * leads to, and such as programs make beside one to rename them. What fills a slot waits for the
- * disk and is answered by a job. */
+/* ops_link.c - link() and symlink(). A symbolic link under the name of a slot fills the slot with
+ * the organ at its target; programs also make links beside a slot to rename them. Filling a slot
+ * waits for the disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/fuse/ops.h"
 #include "fs/model/slots.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* What a job works with: the directory that the new name is in, for tree_find() and the like. */
+/* Argument of a job: the directory of the new name, for tree_find() and the like, and the name. */
 struct linking {
 	struct inode directory;
 	char name[NAME_MAX + 1];
@@ -28,7 +28,7 @@ static const struct linking *linking_of(struct async_request *async)
 	return (const struct linking *)(const void *)async->text;
 }
 
-/* Is it a file that is to become a slot or key? */
+/* Whether the file is to become a slot or key. */
 static bool is_made(struct mount *fs, const struct inode *inode)
 {
 	char name[NAME_MAX + 1];
@@ -52,7 +52,7 @@ static ssize_t link_node(struct async_request *async)
 	if (family_of(inode)->scratch) {
 		if (inode->model != directory->model)
 			return -EXDEV;
-		/* What is put in force under one name would not be so under the other. */
+		/* A commit under one of the two names would not apply to the other. */
 		if (is_made(fs, inode))
 			return -EPERM;
 		if (n || adapter)
@@ -81,10 +81,10 @@ static mode_t type_of(const struct inode *inode)
 	return family_of(inode)->mode & S_IFMT;
 }
 
-/* The new name may be another inode's: that of the slot that was filled. It may also have become
- * another process's since, removed or of another type, for which link() and symlink() would fail:
- * the kernel takes an entry of the type that it asked for. They succeeded, so that the answer is
- * the inode itself then; the kernel asks for the name again at its next use. */
+/* The new name belongs to another inode, the slot's, if it filled a slot. Another process may have
+ * removed or replaced the name since, and the kernel accepts an entry of the requested type only.
+ * link() and symlink() did succeed, so the answer then is the source's inode; the kernel looks the
+ * name up again at its next use. */
 static void reply_linked(struct async_request *async, ssize_t result)
 {
 	struct mount *fs = async->fs;
@@ -117,7 +117,7 @@ static void link_async(fuse_req_t req, struct inode *inode, const struct inode *
 	async_submit(async, pool);
 }
 
-/* An organ of .base is another inode than the slot that shows it. */
+/* Refuse a file such as an organ of .base, whose inode is not that of the slot. */
 static int refuse_source(const struct inode *directory, const char *name)
 {
 	log_add(directory->model->log,
@@ -156,7 +156,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	inodes_put(fs->inodes, directory);
 }
 
-/* A link that is not followed here, of that user. NULL: out of memory. */
+/* A link owned by the caller that the daemon does not follow. NULL: out of memory. */
 static struct content *plain_link(const char *target, const struct fuse_ctx *caller)
 {
 	const struct organ nothing = { .name = "" };
@@ -169,7 +169,7 @@ static struct content *plain_link(const char *target, const struct fuse_ctx *cal
 	return content;
 }
 
-/* The directory in which links can be made, though no other name can. NULL: it is none. */
+/* The directory, to release, if it takes links although it takes no other new names; else NULL. */
 static struct inode *linkable(struct mount *fs, fuse_ino_t ino)
 {
 	struct inode *directory = inodes_get(fs->inodes, ino);
@@ -181,7 +181,7 @@ static struct inode *linkable(struct mount *fs, fuse_ino_t ino)
 	return NULL;
 }
 
-/* May a link of that name be made? */
+/* Check whether a link of that name may be made. Returns 0 or -errno. */
 static int check_name(struct mount *fs, const struct inode *directory, const char *name)
 {
 	const struct family *family = family_of(directory);
@@ -200,7 +200,7 @@ static int check_name(struct mount *fs, const struct inode *directory, const cha
 	return inode ? -EEXIST : rc == -ENOENT ? 0 : rc;
 }
 
-/* Where the path leads of a slot's may take long to find out. */
+/* Resolving the target of a slot's link may take long, and is done by a job. */
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	struct mount *fs = mount_of(req);

@@ -18,8 +18,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* A thread that was just refused an open() for writing gets a stage in place of the organ
- * (write_opens.h). */
+/* The inode to show for an organ: a stage if the thread's open() for writing was just answered with
+ * ESTALE (write_opens.h). Consumes the reference to organ. NULL: out of memory. */
 static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct inode *organ)
 {
 	const struct family *family = family_of(organ);
@@ -39,7 +39,7 @@ static struct inode *stage_for_writer(struct mount *fs, pid_t thread, struct ino
 	return stage;
 }
 
-/* Does the thread's process not find the name, in a directory that it is filling? */
+/* Whether the name is hidden from the thread's process (fresh_directories.h). */
 static bool is_hidden(struct mount *fs, const struct inode *directory, const char *name,
 		      pid_t thread)
 {
@@ -62,12 +62,12 @@ static void look_up(fuse_req_t req, const struct inode *directory, const char *n
 	ops_reply_entry(req, inode, rc);
 }
 
-/* Does what the name shows depend on where links lead? */
+/* Whether the file of this name depends on the targets of links. */
 static bool is_by_links(struct mount *fs, const struct inode *directory, const char *name)
 {
 	const size_t n = strlen(name);
 	const enum family_links links = family_of(directory)->links;
-	/* An organ that is a link is followed when it is opened, unless adapters change it. */
+	/* An organ that is a link is resolved at open() unless adapters change it. */
 	const bool organ = links == LINKS_OPENED && (n < 6 || strcmp(name + n - 6, ".theta") != 0);
 
 	if (links == LINKS_NO)
@@ -84,8 +84,8 @@ static bool is_by_links(struct mount *fs, const struct inode *directory, const c
 	return false;
 }
 
-/* May finding the name, or saying how large the file is, have to read from the base first? Only the
- * first lookup of a name has to, until the model changes. */
+/* Whether the lookup of the name, or the size of its file, may have to read the base. Only the
+ * first lookup after a change of the model has to. */
 static bool may_block(struct mount *fs, const struct inode *directory, const char *name)
 {
 	const struct family *family = family_of(directory);
@@ -93,7 +93,7 @@ static bool may_block(struct mount *fs, const struct inode *directory, const cha
 	return family->may_block && family->may_block(&fs->tree, directory, name);
 }
 
-/* What has to be known first. */
+/* Wait for closes under way, refresh links and make the file, for reply_lookup(). */
 static ssize_t look_before(struct async_request *async)
 {
 	struct mount *fs = async->fs;
@@ -106,7 +106,7 @@ static ssize_t look_before(struct async_request *async)
 		symlinks_refresh(fs->links, async->inode->model);
 	if (!may_block(fs, async->inode, async->text))
 		return 0;
-	/* It and its size are there then. What cannot be made is not tried again for the answer. */
+	/* Make the file and its size known; reply_lookup() does not try again after a failure. */
 	inode = tree_find(&fs->tree, async->inode, async->text, &rc);
 	if (!inode)
 		return rc;
@@ -205,8 +205,8 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	inodes_put(fs->inodes, inode);
 }
 
-/* The stage's inode where the caller is, or has open, a writer without a name (open_files.h). What
- * open() empties comes without the handle, and so do times. */
+/* The stage's inode if the caller is a nameless writer or has one open (open_files.h), to release;
+ * else NULL. Truncation by open(), and times, arrive without the handle. */
 static struct inode *nameless_stage(fuse_req_t req, fuse_ino_t ino, const struct stat *attr,
 				    int to_set, const struct fuse_file_info *fi)
 {
@@ -230,7 +230,7 @@ static int set_time(struct mount *fs, const struct inode *meant, const struct st
 		return 0;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
 		clock_gettime(CLOCK_REALTIME, &time);
-	/* Of a directory that grafts are in: rsync sets it, and would again and again. */
+	/* Keep the time of a directory with grafts: each run of rsync sets one that differs. */
 	if (!meant->stage && family_of(meant)->grafts && tree_can_graft(&fs->tree, meant->model))
 		return model_set_directory_time(meant->model, tree_time_number(meant->ino), &time);
 	if (meant->stage)
@@ -238,8 +238,8 @@ static int set_time(struct mount *fs, const struct inode *meant, const struct st
 	return 0;
 }
 
-/* Times of a directory and of a file being written are kept; mode and owner are accepted and
- * ignored, as are times of a file that is there already: an inode does not change. */
+/* Times of directories and of files being written are kept. Mode, owner, and times of a file that
+ * exists are accepted and ignored, because its inode does not change. */
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
@@ -261,7 +261,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	if (rc == 0) {
 		const double timeout = ops_attributes(fs, inode, &now);
 
-		/* This answer the kernel takes also behind a word that the time has changed. */
+		/* The kernel takes this answer even after a notice that the time has changed. */
 		fuse_reply_attr(req, &now, family_of(inode)->grafts ? 0 : timeout);
 	} else {
 		fuse_reply_err(req, -rc);
@@ -270,7 +270,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	inodes_put(fs->inodes, inode);
 }
 
-/* The filesystem of the base, in which the mount's bytes lie. */
+/* Statistics of the filesystem that holds the base. */
 void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct mount *fs = mount_of(req);

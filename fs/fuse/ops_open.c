@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_open.c - open(): what it may do, and in which way the file is read.
+/* ops_open.c - open(): whether it is allowed, and who reads the file.
  *
- * The kernel is handed (read_modes.h) a model.gguf or an organ of which all bytes are those of one
- * file; and a model.gguf with grafts of which a file can be made cheaply (shared_file.h). */
+ * The kernel itself reads (read_modes.h) a model.gguf or an organ whose bytes all lie in one file,
+ * and a model.gguf with grafts if a file for it can be made cheaply (shared_file.h). */
 #include "fs/assemble/shared_file.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/layer/layer.h"
@@ -27,8 +27,9 @@ static bool for_writing(const struct fuse_file_info *fi)
 	return (fi->flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* A slot or key that is there is opened to write to it: the caller looks its name up again, and
- * finds a file to write to. A process that has no name for it writes through what it has. */
+/* An existing slot or key is opened for writing. Answer ESTALE, so that the caller looks the name
+ * up again and finds a stage (write_opens.h); a caller that has no name for the file writes through
+ * the readers' inode (*nameless). */
 static int open_again(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 		      bool *nameless)
 {
@@ -46,7 +47,7 @@ static int open_again(fuse_req_t req, const struct inode *inode, struct fuse_fil
 	return -ESTALE;
 }
 
-/* May the inode, which is neither a stage nor private, be written to, and how? As open_mode(). */
+/* Check whether an inode that is neither stage nor private may be written to; as open_mode(). */
 static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 			 bool *nameless)
 {
@@ -65,14 +66,14 @@ static int open_to_write(fuse_req_t req, const struct inode *inode, struct fuse_
 	}
 	write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
 	if (family->drops)
-		log_add(inode->model->log, "%s: what is written to it is dropped: %s",
+		log_add(inode->model->log, "%s: writes to this file are discarded: %s",
 			generated_name(inode->index), family->drops);
 	fi->direct_io = 1;
 	return 0;
 }
 
-/* May the inode be opened, and how? Sets the flags of the reply, and whether it is opened to write
- * to it by a process that has no name for it. */
+/* Check whether the inode may be opened. Sets the flags of the reply, and *nameless for a nameless
+ * writer. Returns 0 or -errno. */
 static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file_info *fi,
 		     bool *nameless)
 {
@@ -83,20 +84,21 @@ static int open_mode(fuse_req_t req, const struct inode *inode, struct fuse_file
 	if (S_ISLNK(family->mode))
 		return -ELOOP;
 	if (family->scratch) {
-		/* A process that reads and writes may map it, which older kernels and libfuse do
-		 * not allow for direct I/O. Others see what was written, no page of before. */
+		/* A process that opens for reading and writing may map the file, which older
+		 * kernels and libfuse forbid with direct I/O. Without direct I/O pages would be
+		 * stale, so all others use it. */
 		fi->direct_io = (fi->flags & O_ACCMODE) != O_RDWR;
 		return 0;
 	}
 	if (inode->stage) {
 		write_opens_done(mount_of(req)->writers, fuse_req_ctx(req)->pid, inode->ino);
-		/* A process that only writes has no use for pages; a reader may map them. */
+		/* A writer that does not read needs no pages; a reader may map them. */
 		fi->direct_io = (fi->flags & O_ACCMODE) == O_WRONLY;
 		return 0;
 	}
 	if (!for_writing(fi)) {
-		/* What has to be made is asked for as it is read: the kernel, reading ahead, would
-		 * have all of it made, and not let go of it at an interrupt. */
+		/* Direct I/O for computed bytes: read-ahead would have the whole file computed, and
+		 * the kernel would not stop it at an interrupt. */
 		fi->direct_io = family->computed ||
 				(inode->view && view_is_computed(inode->view)) ||
 				(family->varies && family->varies(inode));
@@ -125,8 +127,7 @@ static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct
 	return handle;
 }
 
-/* May the kernel ever read that inode by itself? It is asked of each open() of the inode, and the
- * answer is always the same. */
+/* Whether the kernel may ever read the inode by itself; always the same answer for an inode. */
 static bool may_be_handed(const struct mount *fs, const struct inode *inode,
 			  const struct view *view)
 {
@@ -137,8 +138,7 @@ static bool may_be_handed(const struct mount *fs, const struct inode *inode,
 	return family->is_copy || (family->is_organ && view_file_is_likely(view));
 }
 
-/* The mode of the inode goes with the handle, also where that is of a stage: a writer without a
- * name opens the inode that readers have. */
+/* A nameless writer's handle has the stage, but keeps the mode of the inode that was opened. */
 static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct view *view,
 				   const struct fuse_file_info *fi, bool nameless)
 {
@@ -151,12 +151,12 @@ static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct v
 	handle = stage ? open_files_add_nameless(fs->handles, stage, view, inode->ino,
 						 fuse_req_ctx(req)->pid)
 		       : NULL;
-	/* The handle's inode is the stage's; the other one is not needed any more. */
+	/* The handle holds the stage's inode; release the readers' inode. */
 	inodes_put(fs->inodes, handle ? inode : stage);
 	return handle;
 }
 
-/* Is it a file whose content is a slot's or key's by now, or nothing's (scratch_files.h)? */
+/* Whether a close or rename has put the file's content in force or dropped it (scratch_files.h). */
 static bool is_over(struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->scratch && inode->stage &&
@@ -192,7 +192,7 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		view_unref(view);
 		return -ENOMEM;
 	}
-	/* The handle has the caller's reference to the inode, which the caller keeps. */
+	/* ops_close() releases the handle's reference, but the caller keeps one. */
 	if (is_over(fs, handle->inode)) {
 		inodes_get(fs->inodes, inode->ino);
 		ops_close(fs, handle);
@@ -210,7 +210,7 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 	return 0;
 }
 
-/* Hand the file that the view is to the kernel. Returns its number or 0. */
+/* Hand the file behind the view to the kernel. Returns the kernel's number of the file, or 0. */
 static int hand_file(struct mount *fs, struct view *view)
 {
 	struct backing *file = view_file(view);
@@ -224,9 +224,10 @@ static int hand_file(struct mount *fs, struct view *view)
 	return number;
 }
 
-/* The same with a file that is made for it, and filled unless it is only to be known whether it
- * would be. What cannot be made, the daemon reads. The end of the mount does not wait until it is
- * filled. Returns its number, 0 or -EINTR. */
+/* Make a file with the view's bytes for the kernel to read. fill: write its bytes; without it the
+ * function only finds out whether the kernel would take the file. If the file cannot be made, the
+ * daemon reads. The end of the mount stops the filling. Returns the kernel's number, 0 or
+ * -EINTR. */
 static int hand_snapshot(struct mount *fs, const struct inode *inode, struct view *view,
 			 const atomic_bool *stop, bool fill)
 {
@@ -279,7 +280,7 @@ enum read_way ops_read_way(struct mount *fs, const struct inode *inode)
 	return way;
 }
 
-/* As read_mode_find. */
+/* The read_mode_find of read_modes.h. */
 static int find_file(void *context, const atomic_bool *stop, enum read_way *way)
 {
 	const struct async_request *async = context;
@@ -288,8 +289,8 @@ static int find_file(void *context, const atomic_bool *stop, enum read_way *way)
 	return hand(async->fs, handle->inode, handle->view, stop, true, way);
 }
 
-/* A reader with direct I/O is answered by the daemon, which the kernel does not mind of an inode
- * that it reads by itself; one that is there first decides so for all. */
+/* The first open() of the inode decides the way of reading for all. The daemon reads for a writer
+ * or with direct I/O; the kernel allows both beside passthrough. */
 static ssize_t choose(struct async_request *async)
 {
 	const struct open_file *handle = async->handle;
@@ -306,8 +307,8 @@ static void drop_open(struct async_request *async)
 	ops_close(async->fs, async->handle);
 }
 
-/* The kernel reads the inode by itself, and this is a writer: as open_again(), but one without a
- * name cannot be told apart from the readers. */
+/* The kernel reads this inode by itself, and the process wants to write. Answer as open_again()
+ * does; but a nameless writer cannot be told apart from the readers. */
 static int send_away(struct async_request *async)
 {
 	const struct open_file *handle = async->handle;
@@ -318,7 +319,7 @@ static int send_away(struct async_request *async)
 	if (!nameless)
 		return rc;
 	log_add(handle->inode->model->log,
-		"cannot write: the file was opened without its name (through /proc/self/fd, as "
+		"cannot write: the file was reopened without its name (through /proc/self/fd, as "
 		"Samba does) while the kernel reads it for another process; close the reader or "
 		"open the file by its path");
 	return -EBUSY;
@@ -343,12 +344,12 @@ static void reply_open(struct async_request *async, ssize_t result)
 	} else {
 		rc = fuse_reply_open(async->req, fi);
 	}
-	/* Interrupted before the kernel took it: there will be no release. */
+	/* An interrupted open() gets no release. */
 	if (rc < 0)
 		drop_open(async);
 }
 
-/* It asks a disk, and may have to write a file, or wait for a thread that does. */
+/* Answer in a job, which asks a disk, may write a file, and may wait for another open(). */
 static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct fuse_file_info *fi)
 {
 	struct mount *fs = mount_of(req);
@@ -376,7 +377,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	} else if (open_file_of(fi)->mode) {
 		open_by_mode(req, open_file_of(fi), fi);
 	} else if (fuse_reply_open(req, fi) < 0) {
-		/* Interrupted before the kernel took it: there will be no release. */
+		/* An interrupted open() gets no release. */
 		ops_close(fs, open_file_of(fi));
 	}
 }

@@ -18,8 +18,8 @@
 
 #define ALWAYS (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM)
 
-/* Does the name stand for another inode now? It does too when shards have come: then another model
- * has the place of the inode's. */
+/* Whether the name has another inode now, also because shards have come and the model is
+ * another. */
 static bool has_changed(const struct mount *fs, const struct inode *inode)
 {
 	struct generated *generated =
@@ -37,7 +37,7 @@ void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	const bool tells = family_of(file->inode)->tells;
 
 	(void)ino;
-	/* Before the look, so that a change behind it is told of. */
+	/* Register before has_changed(), so that a later change sends a notice. */
 	if (handle && tells)
 		pollers_add(&fs->pollers, &file->poller, handle);
 	else if (handle)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_rename.c - names in class directories and metadata that move. What changes a slot or key
- * waits for the disk and is answered by a job. */
+/* ops_rename.c - rename in class directories and metadata. A change of a slot or key waits for the
+ * disk and is answered by a job. */
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a job on names works with; the directory that the new one is in, for tree_find(). */
+/* Argument of a job: the old name, and the new one with its directory's inode for tree_find(). */
 struct renaming {
 	uint64_t from;
 	struct inode to;
@@ -31,7 +31,7 @@ static const struct renaming *names_of(struct async_request *async)
 	return (const struct renaming *)(const void *)async->text;
 }
 
-/* Is the new name a slot's or key's? */
+/* Whether the new name is that of a slot or key. */
 static bool is_named(const struct inode *inode, const struct renaming *names)
 {
 	return tree_is_named(inode->model, names->to.ino, names->new_name);
@@ -47,8 +47,8 @@ static struct file_name new_of(const struct renaming *names)
 	return (struct file_name){ names->to.ino, names->new_name };
 }
 
-/* A file that was opened under either name and is the slot or key, or is still to become it, loses
- * the name, so that its map does not fill the slot again. */
+/* After success, unlink both names from files that are or were to become the slot or key, so that a
+ * file's shared map does not fill the slot again. */
 static int displace(struct mount *fs, const struct renaming *names, int rc)
 {
 	if (rc == 0) {
@@ -78,7 +78,7 @@ static ssize_t move_key(struct async_request *async)
 					   names->new_name));
 }
 
-/* The scratch file gets its name where rc is 0, and is gone else. */
+/* Give the scratch file its name if rc is 0, else drop it. Returns rc. */
 static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file *aside, int rc)
 {
 	if (rc == 0)
@@ -89,11 +89,11 @@ static int end_aside(struct mount *fs, struct inode *inode, struct scratch_file 
 	return rc;
 }
 
-/* From a slot to a scratch file. */
+/* Move a slot's content to a scratch file. */
 static int try_slot_aside(struct mount *fs, const struct inode *slot, const struct renaming *names,
 			  bool *moved_on)
 {
-	/* What adapters make of it stays behind with them. */
+	/* The file gets the slot's own content, without the effect of adapters. */
 	struct inode own = { .index = slot->index,
 			     .model = slot->model,
 			     .content = slots_own(slot->model->slots, slot->index) };
@@ -112,7 +112,7 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
 	return rc;
 }
 
-/* From a key to a scratch file, which knows the type, as the key does if it is made again. */
+/* Move a key's value to a scratch file, which keeps the type for a key that is made again. */
 static int try_key_aside(struct mount *fs, const struct inode *key, const struct renaming *names,
 			 bool *moved_on)
 {
@@ -135,8 +135,8 @@ static int try_key_aside(struct mount *fs, const struct inode *key, const struct
 	return rc;
 }
 
-/* What is set aside is what is removed, also where another thread fills the slot or key
- * meanwhile. */
+/* The rename removes exactly the content that the scratch file holds: it starts again if another
+ * thread has changed the slot or key meanwhile. */
 static ssize_t set_aside(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
@@ -154,8 +154,7 @@ static ssize_t set_aside(struct async_request *async)
 	return rc;
 }
 
-/* May it take that name? Where it may not, as between filesystems, the tools copy, which moves no
- * byte either. */
+/* Check whether the rename is allowed. On -EXDEV the tools copy, which moves no bytes. */
 static int check(struct mount *fs, const struct inode *inode, const struct renaming *names)
 {
 	const struct family *family = family_of(inode);
@@ -169,14 +168,14 @@ static int check(struct mount *fs, const struct inode *inode, const struct renam
 		return -EPERM;
 	if (inode->model != to->model)
 		return -EXDEV;
-	/* A slot's content is not dropped. */
+	/* A slot's content must not be discarded. */
 	return !family->scratch && !is_named(inode, names) &&
 			       tree_is_dropped(&fs->tree, to, names->new_name)
 		       ? -EPERM
 		       : 0;
 }
 
-/* A scratch file goes under another name that is no slot's. What becomes of a θ file is known. */
+/* Rename a scratch file to a name that is no slot's; a name that the tree discards removes it. */
 static int rename_scratch(struct mount *fs, const struct inode *inode, const struct renaming *names)
 {
 	const struct inode *to = &names->to;
@@ -192,7 +191,7 @@ static int rename_scratch(struct mount *fs, const struct inode *inode, const str
 				    names->new_name);
 }
 
-/* A scratch file fills a slot or key. */
+/* Fill a slot or key with a scratch file. */
 static int fill(struct mount *fs, const struct inode *inode, const struct renaming *names)
 {
 	const struct file_name old = old_of(names), new = new_of(names);
@@ -216,7 +215,8 @@ static ssize_t rename_now(struct async_request *async)
 	return tree_is_metadata(names->to.ino) ? move_key(async) : move_slot(async);
 }
 
-/* What the name stands for by then: a file may have become the slot or key of its name. */
+/* Rename the inode that the name has once the name lock is held: a file may have become the slot or
+ * key of its name since the request. */
 static ssize_t rename_named(struct async_request *async)
 {
 	const struct renaming *names = names_of(async);
@@ -238,7 +238,7 @@ static ssize_t rename_named(struct async_request *async)
 	return result;
 }
 
-/* rename(2) says EINVAL of a directory that is moved into itself, as the tools do. */
+/* The tools take EINVAL of rename(2) for a directory that is moved into itself. */
 static void reply_renamed(struct async_request *async, ssize_t result)
 {
 	async_reply(async, result == -EINVAL ? -EPERM : result);
@@ -248,7 +248,7 @@ static void rename_node(fuse_req_t req, struct inode *inode, const struct renami
 {
 	struct mount *fs = mount_of(req);
 	const bool scratch = family_of(inode)->scratch;
-	/* Of a file that neither becomes a slot or key, nor may at this moment, and is not read. */
+	/* Neither of the names is a slot's or key's, and the content is not checked. */
 	const bool at_once = scratch && !is_named(inode, names) &&
 			     tree_holds_anything(names->to.ino, names->new_name) &&
 			     !tree_is_named(inode->model, names->from, names->name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_rights.c - the requests that change something, if the process that asks may.
+/* ops_rights.c - requests that change something, checked for the rights of the process.
  *
- * A daemon of root's acts with the rights of the process that asked (credentials.h), where the mode
- * bits, which the kernel looks at, let it. Another user's daemon has one user's rights. What it did
- * for others, whom allow_other lets in, it would do with these: write over its user's files, and
- * show what its user alone may read. So there others read what the mount shows and change nothing,
- * whatever the mode bits say; nor does root, which can become that user.
+ * A daemon of root acts with the rights of the calling process (credentials.h), as far as the mode
+ * bits, which the kernel checks, allow. The daemon of another user has the rights of that user
+ * alone. On behalf of other callers, whom allow_other lets in, it could overwrite its user's files
+ * and show files that only its user may read. Other users, root included, can therefore only read
+ * there, whatever the mode bits say; root can become that user.
  *
- * A descriptor that is open for writing is a right that its process may hand on, as anywhere. */
+ * As on any filesystem, a process may pass on its right to write as an open descriptor. */
 #include "fs/fuse/ops.h"
 #include "fs/mount/mount.h"
 #include "fs/tree/fresh_directories.h"
@@ -32,8 +32,8 @@ bool ops_name_fits(fuse_req_t req, const char *name)
 	return false;
 }
 
-/* name is that in the directory ino; NULL: it is ino itself. False: the answer was EPERM, with a
- * line in the log, or ENAMETOOLONG. */
+/* Whether the caller may change the name in the directory ino, or ino itself if name is NULL.
+ * False: the answer was EPERM, with a line in the log, or ENAMETOOLONG. */
 static bool may_change(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	struct mount *fs = mount_of(req);
@@ -69,7 +69,7 @@ void rights_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_se
 		op_setattr(req, ino, attr, to_set, fi);
 }
 
-/* The same of a name, which becomes that in its class, if the directory is a block's. */
+/* The same for a name; *place is its class directory and name there if ino is a block's. */
 static bool may_name(fuse_req_t req, fuse_ino_t ino, const char *name, struct tree_name *place)
 {
 	*place = (struct tree_name){ .directory = ino, .name = name };
@@ -92,7 +92,7 @@ void rights_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 		return;
 	if (place.directory != parent && (fi->flags & O_EXCL) && tree_slot_name(name))
 		fresh_directories_add(fs->fresh, parent, false, thread);
-	/* The file may be there, though the process did not find the name. */
+	/* The file may exist although it is hidden from this process. */
 	if (fresh_directories_has(fs->fresh, parent, name, thread)) {
 		scratch_files_add(fs->scratches, parent, name, NULL);
 		fi->flags = (fi->flags & ~O_EXCL) | O_TRUNC;
@@ -130,7 +130,7 @@ void rights_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *
 		op_link(req, ino, place.directory, place.name);
 }
 
-/* `rm -r` removes the directory of a block after the last name in it. */
+/* `rm -r` removes the directory of a block after the last name in it: keep it until then. */
 void rights_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct tree_name place;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_root.c - names where none can be made, as in the root: what is refused there, with a line in
- * the log that says what to do instead, and what is taken and dropped, so that `cp -r`, rsync and
- * `rm -r` of whole trees do what they can and end well. */
+/* ops_root.c - new, removed and renamed names in directories such as the root, which take none. A
+ * refusal logs advice. Some names are accepted and their bytes discarded, so that `cp -r`, rsync
+ * and `rm -r` of whole trees do all they can and succeed. */
 #include "fs/fuse/ops.h"
 #include "fs/model/adapters.h"
 #include "fs/mount/mount.h"
@@ -32,7 +32,7 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 
 	if (directory && !tree_can_graft(&fs->tree, directory->model))
 		rc = -EROFS;
-	/* What desktops try everywhere is nothing that a user wants. */
+	/* No user asks for the names that desktops try in every directory. */
 	if (rc == -EPERM && !ops_is_desktop_file(name)) {
 		const struct family *family = family_of(directory);
 
@@ -40,8 +40,8 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 			where = tree_title(ino);
 		if (makes)
 			instead = family->advice ? family->advice(name)
-						 : "what is here is made from the model and cannot "
-						   "be changed";
+						 : "the files here are made from the model and "
+						   "cannot be changed";
 		log_add(directory->model ? directory->model->log : fs->log,
 			"%s%s%s: refused: %s; %s", where, where[0] ? "/" : "", name, done[what],
 			instead);
@@ -50,7 +50,7 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 	return rc;
 }
 
-/* The root of a model in which a name is to be made or to go. NULL: it is none. */
+/* The root of a writable model, to release; else NULL. */
 static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 {
 	struct inode *directory = inodes_get(fs->inodes, ino);
@@ -62,18 +62,18 @@ static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 	return NULL;
 }
 
-/* Is it one of the files of a root, of n bytes? */
+/* Whether the first n bytes of name are the name of a file of a root. */
 static bool is_generated(const char *name, size_t n)
 {
 	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
-		/* What is renamed to .merge is dropped by no program that means it. */
+		/* A file renamed to .merge is meant to be obeyed, not discarded. */
 		if (kind != GENERATED_MERGE && strlen(generated_name(kind)) == n &&
 		    memcmp(name, generated_name(kind), n) == 0)
 			return true;
 	return false;
 }
 
-/* Is it the file that rsync is to rename to one of a root? ".NAME" has its dot already. */
+/* Whether rsync will rename the file to one of a root. ".NAME" has its dot already. */
 static bool is_beside(const char *name)
 {
 	const size_t n = temporary_name_of_rsync(name);
@@ -81,7 +81,7 @@ static bool is_beside(const char *name)
 	return n && (is_generated(name + 1, n) || is_generated(name, n + 1));
 }
 
-/* The directory, if its family has a file of that name come and go, and it may; to release. */
+/* The directory, to release, if it is writable and its family creates this name; else NULL. */
 static struct inode *creating(struct mount *fs, fuse_ino_t ino, const char *name)
 {
 	struct inode *directory = inodes_get(fs->inodes, ino);

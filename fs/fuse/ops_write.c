@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_write.c - the bytes written: organs into a stage, names into .assemble, θ files into nothing,
- * so that a whole directory of organs can be copied in. Putting a graft in force, undoing and
- * assembling wait for the disk, so they run in pools and reply from there. */
+/* ops_write.c - writes: organs into a stage, file names into .assemble, θ files discarded, so that
+ * a whole directory of organs can be copied in. Commits, undos and assemblies wait for the disk, so
+ * they run in pools and reply from there. */
 #include "fs/base/donor.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
@@ -72,14 +72,14 @@ static ssize_t assemble(struct async_request *async)
 	return rc;
 }
 
-/* Each write is a file name, as in sysfs: the newline that echo adds is not part of it, nor is a !
- * before it, with which any file of that name is replaced. */
+/* Each write is one file name, as in sysfs. echo's newline is not part of the name. A leading !
+ * allows any existing file of that name to be replaced. */
 static void write_assemble(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size)
 {
 	struct async_request *async;
 	size_t n = size;
 
-	/* Copied from another mount, or from here. */
+	/* The text of an .assemble that was copied from this mount or another one. */
 	if (assembly_is_status(bytes, size)) {
 		fuse_reply_write(req, size);
 		return;
@@ -131,8 +131,7 @@ static ssize_t write_first(struct async_request *async)
 	return write_bytes(fs, inode, async->text, async->size, async->offset);
 }
 
-/* Before the first write is answered, what else its writer has open is noted: that may take a
- * while, and so is done elsewhere. */
+/* List the writer's open files, to find the donor, in a job before the first write is answered. */
 static void write_first_async(fuse_req_t req, struct open_file *handle, const char *bytes,
 			      size_t size, off_t offset)
 {
@@ -161,15 +160,15 @@ bool ops_can_write(struct mount *fs, const struct inode *inode)
 	return false;
 }
 
-/* It is not the last close of an emptied file that is waited for, or that has come. */
+/* Cancel the wait for the release of an emptied file: another write or the release has come. */
 static void expect_no_release(struct mount *fs, struct open_file *handle)
 {
 	if (atomic_exchange(&handle->emptied, false))
 		in_flight_unexpect(fs->emptied);
 }
 
-/* May a writer without a name write there (open_files.h)? To the kernel the file ends where readers
- * see it end, so that it cannot tell where to append. */
+/* Check whether a nameless writer may write there (open_files.h). The kernel's i_size is the
+ * readers' size, so with O_APPEND *offset becomes the stage's size. */
 static bool place_nameless(fuse_req_t req, struct open_file *handle,
 			   const struct fuse_file_info *fi, size_t size, off_t *offset)
 {
@@ -224,7 +223,7 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 	reply_write(req, rc == -ECANCELED ? -EINVAL : rc, size);
 }
 
-/* Where the writer is. NULL: that cannot be told. */
+/* Working directory of the writer. NULL: unknown. */
 static const char *find_cwd(const struct async_request *async, char cwd[PATH_MAX])
 {
 	const pid_t pid = fuse_req_ctx(async->req)->pid;
@@ -237,8 +236,7 @@ static const char *find_cwd(const struct async_request *async, char cwd[PATH_MAX
 	return cwd[0] == '/' ? cwd : NULL;
 }
 
-/* The writer waits for the answer, and so has open yet what it copies, where it closes that
- * last. */
+/* The writer waits for the answer, so the file that it copies from is still open. */
 static ssize_t obey(struct async_request *async)
 {
 	struct mount *fs = async->fs;
@@ -283,7 +281,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		return;
 	}
 	expect_no_release(mount_of(req), handle);
-	/* A page that a map has changed comes from any process. */
+	/* A write-back page of a map carries neither owner nor process. */
 	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner,
 			fi->writepage ? 0 : fuse_req_ctx(req)->pid);
 	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
@@ -315,9 +313,9 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		    size);
 }
 
-/* A scratch file is in force only under the name of a slot or key, which its family knows. Two
- * closes of one descriptor at once come here one after the other, and the second one finds nothing
- * new. */
+/* Put the stage in force, by the commit of its family. A scratch file is in force only under the
+ * name of a slot or key, which its family checks. Two closes of one descriptor come here in turn,
+ * and the second one finds nothing new. */
 static ssize_t commit(struct async_request *async)
 {
 	struct mount *fs = mount_of(async->req);
@@ -338,9 +336,9 @@ static ssize_t commit(struct async_request *async)
 	return rc;
 }
 
-/* Is the file with that name not needed any more? What was written under the name of a slot or key
- * is theirs now, or refused. A key that nothing was written to is still to come. A private file is
- * dropped if its last check, which had to find an organ, has refused it. */
+/* Whether the file of that name is not needed any more. Content written under the name of a slot or
+ * key is in force, or refused. A key without a write is still to come. A private file is dropped if
+ * its last check, which had to find an organ, has refused it. */
 static bool is_done(const struct inode *inode, uint64_t directory, const char *name)
 {
 	struct value_type type;
@@ -355,7 +353,7 @@ static bool is_done(const struct inode *inode, uint64_t directory, const char *n
 		metadata_edit_get_type(inode->model, i, &type));
 }
 
-/* The last process that had the scratch file open has closed it. */
+/* Called when the last process that had the scratch file open has closed it. */
 static void end_file(struct mount *fs, const struct inode *inode)
 {
 	char text[NAME_MAX + 1];
@@ -384,7 +382,7 @@ static ssize_t sync_stage(struct async_request *async)
 	return stage_sync(async->handle->inode->stage);
 }
 
-/* False: out of memory, which was the answer. */
+/* Run a job on the handle's stage. False: the answer was ENOMEM. */
 static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 			 ssize_t (*run)(struct async_request *async),
 			 void (*reply)(struct async_request *async, ssize_t result))
@@ -399,7 +397,7 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 	return true;
 }
 
-/* The file is closed: of a failure only the log tells. */
+/* A failure at the release is only logged, since the file is closed already. */
 static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
@@ -407,7 +405,7 @@ static void reply_released(struct async_request *async, ssize_t result)
 	fuse_reply_err(async->req, 0);
 }
 
-/* Obey the words that count now. False: there are none. */
+/* Obey the words that are complete now. False: there are none. */
 static bool obey_async(fuse_req_t req, struct open_file *handle, bool released,
 		       void (*reply)(struct async_request *async, ssize_t result))
 {
@@ -439,8 +437,8 @@ static void end_trail(void *argument)
 	page_trail_unref(argument);
 }
 
-/* What is left to drop may be what the disk was asked for and the reader did not come to: that is
- * done by a thread that may wait for the disk. */
+/* The last pages of the trail may still be on their way from the disk (read-ahead), so a thread
+ * that may wait for the disk drops them. */
 static void close_reader(struct mount *fs, struct open_file *handle)
 {
 	struct page_trail *trail = page_trail_ref(handle->trail);
@@ -465,8 +463,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	if (last && family->released)
 		family->released(handle->inode);
-	/* A string was emptied and nothing else, which is known only now. Not what a flush has
-	 * refused: that is dropped. */
+	/* The file was emptied, and the release shows that no write follows. A file that a flush
+	 * has refused is not committed. */
 	if (last && family->is_emptied && family->is_emptied(handle->inode)) {
 		in_flight_begin(fs->emptied);
 		if (!run_on_stage(req, handle, commit, reply_emptied)) {
@@ -475,8 +473,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		}
 	} else if (last && (stage_unflushed(handle->inode->stage) ||
 			    stage_has_removal(handle->inode->stage))) {
-		/* Bytes that a map wrote after close(), unseen by a flush, take effect now. A file
-		 * that no write has reached is refused now. */
+		/* Commit bytes that a map wrote after close(), which no flush has seen. A file
+		 * without any write is refused now. */
 		if (!run_on_stage(req, handle, commit, reply_released))
 			ops_close(fs, handle);
 	} else {
@@ -485,10 +483,10 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 }
 
-/* Does a file that can be mapped hold nothing yet but its size? numpy.memmap writes the last byte,
- * maps a copy of the descriptor, and closes the first one before anything is in the map. No organ
- * and no value begins with so many zeros; what stays like that is refused with the release. What is
- * shorter is no organ. */
+/* Whether a file that can be mapped has a size and no bytes yet. numpy.memmap writes the last byte,
+ * maps a copy of the descriptor, and closes the first descriptor before it fills the map. No organ
+ * or value begins with this many zeros, and no organ is shorter. Such a file is refused at the
+ * release. */
 static bool awaits_map(struct open_file *handle)
 {
 	static const char zeros[512];
@@ -500,10 +498,9 @@ static bool awaits_map(struct open_file *handle)
 	return n == sizeof(start) && memcmp(start, zeros, sizeof(start)) == 0;
 }
 
-/* One close() of perhaps several of the same descriptor. That of the process that wrote last puts
- * the stage in force if it is complete, and refuses it if it is not, after which it may still be
- * completed. Any other close(), and one beside another open file that is busy, leaves the stage
- * alone. */
+/* One close(), of perhaps several of the same descriptor. The close by the last writer commits the
+ * stage if it is complete, else refuses it; a refused stage may still be completed. Any other
+ * close(), and one beside another busy open file, leaves the stage alone. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct open_file *handle = open_file_of(fi);
@@ -519,8 +516,8 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		run_on_stage(req, handle, commit, async_reply);
 		return;
 	}
-	/* A shell closes one of two descriptors between emptying a file and writing to it, so the
-	 * string is not empty before the release; a lookup until then has to wait for that. */
+	/* A shell closes one of two descriptors between emptying a file and writing to it. So the
+	 * string counts as empty only at the release, and lookups wait for the release. */
 	if (last && family->is_emptied && family->is_emptied(handle->inode) &&
 	    !atomic_exchange(&handle->emptied, true))
 		in_flight_expect(mount_of(req)->emptied);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* ops_xattr.c - extended attributes: what an organ is, in user.organfs.*. Those that have to be
- * measured or hashed are answered when asked for by name, but not listed, so that a file manager's
- * sweep does neither.
+/* ops_xattr.c - extended attributes user.organfs.* that describe an organ. Attributes that need a
+ * measurement or a hash are answered but not listed, so that a file manager that reads all listed
+ * ones computes nothing.
  *
- * Security labels and ACLs are answered with EOPNOTSUPP before anything is looked at: `ls -l` asks
- * for them at every file, and with this answer stops after the first. */
+ * Security labels and ACLs get EOPNOTSUPP without any work: `ls -l` asks for them for every file,
+ * and stops after the first such answer. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/type_edit.h"
@@ -33,12 +33,12 @@
 
 #define PREFIX "user.organfs."
 
-/* Room for one that is measured, or a hash. */
+/* Size of a buffer for one measured figure or hash. */
 #define FIGURE_MAX 64
 
 #define DIGEST_NAME "xxh128"
 
-/* Answer with a value, or its length where the caller has no room yet. */
+/* Answer with a value of n bytes, its length if size is 0, or the error -n. */
 static void reply(fuse_req_t req, const char *value, int n, size_t size)
 {
 	if (n < 0)
@@ -51,7 +51,7 @@ static void reply(fuse_req_t req, const char *value, int n, size_t size)
 		fuse_reply_buf(req, value, (size_t)n);
 }
 
-/* How many organs were measured, or hashes made, of the model or of all. */
+/* Number of organs measured, or hashed, of the inode's model or of all models. */
 static int count_value(struct mount *fs, const struct inode *inode, bool hashes, char *text,
 		       size_t n)
 {
@@ -69,7 +69,7 @@ static int count_value(struct mount *fs, const struct inode *inode, bool hashes,
 	return snprintf(text, n, "%" PRIu64, count);
 }
 
-/* The path by which messages name the file; of a directory the beginning of such paths. */
+/* Path by which messages name the file; for a directory the beginning of such paths. */
 static bool find_title(struct mount *fs, const struct inode *inode, char title[TITLE_MAX])
 {
 	const struct family *family = family_of(inode);
@@ -86,7 +86,7 @@ static bool find_title(struct mount *fs, const struct inode *inode, char title[T
 	return *title != '\0';
 }
 
-/* The newest message on the file: cp prints no more of a refusal than "Invalid argument". */
+/* Newest message on the file: cp prints no more of a refusal than "Invalid argument". */
 static int message_value(struct mount *fs, const struct inode *inode, char *text, size_t n)
 {
 	char title[TITLE_MAX], *message = NULL;
@@ -100,7 +100,7 @@ static int message_value(struct mount *fs, const struct inode *inode, char *text
 	return length;
 }
 
-/* The attribute user.organfs.NAME. */
+/* Value of the attribute user.organfs.NAME: its length in text, or -errno. */
 static int find_value(struct mount *fs, const struct inode *inode, const char *name, char *text,
 		      size_t n)
 {
@@ -143,7 +143,7 @@ static ssize_t measure(struct async_request *async)
 	return n;
 }
 
-/* The mean of the weights that the importance matrix has of the slot's tensor. */
+/* Mean weight of the slot's tensor in the importance matrix. */
 static ssize_t weigh(struct async_request *async)
 {
 	const struct inode *inode = async->inode;
@@ -158,7 +158,7 @@ static ssize_t weigh(struct async_request *async)
 	return isnan(mean) ? -ENODATA : snprintf(async->text, FIGURE_MAX, "%.9g", mean);
 }
 
-/* Where the mode is not known yet, disks are asked. */
+/* The way in which the file is read; asks the disk if that is undecided. */
 static ssize_t find_way(struct async_request *async)
 {
 	static const char *const words[] = { [READ_BY_DAEMON] = "daemon",
@@ -263,8 +263,8 @@ static bool is_in_metadata(struct mount *fs, const struct inode *inode)
 		tree_is_metadata(directory));
 }
 
-/* Set the type of a key, or of what is to become one; answers the request and releases the
- * inode. What changes a key waits for the disk. */
+/* Set the type of a key, or of a file that is to become one. Answers the request and releases the
+ * inode; a change of a key waits for the disk. */
 static void set_key_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
 {
 	struct mount *fs = mount_of(req);
@@ -307,8 +307,7 @@ static ssize_t choose_type(struct async_request *async)
 	return type_edit_choose(async->inode->model, &choice, 1);
 }
 
-/* Choose the type in which a slot shows its content; answers the request and releases the inode.
- * Waits for the disk. */
+/* Choose the type of a slot; answers the request and releases the inode. Waits for the disk. */
 static void choose_organ_type(fuse_req_t req, struct inode *inode, uint32_t type)
 {
 	struct mount *fs = mount_of(req);
@@ -340,8 +339,8 @@ static void set_organ_type(fuse_req_t req, struct inode *inode, const char *valu
 	fuse_reply_err(req, EINVAL);
 }
 
-/* A copy that brings the attributes of another organ along is no error: what the file is, its bytes
- * say. Of metadata they do not say the type. */
+/* Attributes copied from another organ are accepted and ignored, since the organ's header describes
+ * it. A key's bytes do not tell its type, so the attribute sets the type. */
 void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
 		 int flags)
 {

@@ -33,7 +33,7 @@ struct open_reply {
 	int32_t number;
 };
 
-/* A process may open the file with O_DIRECT, and the kernel opens the one below in the same way. */
+/* The kernel opens the underlying file with O_DIRECT if a process opens the inode with it. */
 static bool can_be_read_directly(int fd)
 {
 	char path[64];
@@ -46,8 +46,8 @@ static bool can_be_read_directly(int fd)
 	return again >= 0;
 }
 
-/* While the connection is there: its descriptor may be another file's afterwards. Returns what
- * ioctl() does, or -1. */
+/* ioctl() on the connection, only while it is open: afterwards the descriptor's number may be
+ * another file's. Returns ioctl()'s result, or -1. */
 static int ask(struct mount *fs, unsigned long request, const void *argument)
 {
 	int rc = -1;
@@ -67,7 +67,7 @@ int passthrough_hand(struct mount *fs, int fd)
 	if (!can_be_read_directly(fd))
 		return 0;
 	number = ask(fs, BACKING_OPEN, &map);
-	/* This daemon will never be allowed to. */
+	/* The daemon lacks the right, and will not get it. */
 	if (number < 0 && errno == EPERM)
 		read_modes_end(fs->read_modes);
 	return number > 0 ? number : 0;
@@ -111,8 +111,8 @@ void passthrough_init(struct mount *fs, struct fuse_conn_info *connection)
 
 #else
 
-/* The request INIT: 40 bytes as of every request, of which the kind is the second word, then major,
- * minor, max_readahead and flags, and where flags say so, flags2. */
+/* The INIT request: a header of 40 bytes, whose second word is the opcode, then major, minor,
+ * max_readahead, flags and, if flags has INIT_EXT, flags2. */
 #define REQUEST_INIT	   26
 #define INIT_IN_FLAGS	   (40 + 12)
 #define INIT_IN_FLAGS2	   (40 + 16)
@@ -142,7 +142,7 @@ static void set_bits(uint8_t *word, uint32_t bits)
 	store_u32(word, load_u32(word) | bits);
 }
 
-/* The first answer is that to INIT. One that says an error has no second part. */
+/* Complete the first answer, which is that to INIT. An error has no second part. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
 	struct mount *fs = userdata;
@@ -178,7 +178,7 @@ void passthrough_prepare(struct mount *fs, struct fuse_session *session)
 	};
 
 	fs->connection = fuse_session_fd(session);
-	/* Without it, out of memory, the daemon reads. */
+	/* If this fails (out of memory), the daemon reads. */
 	if (is_wanted(fs))
 		fuse_session_custom_io(session, &io, fs->connection);
 }

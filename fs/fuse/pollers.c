@@ -5,7 +5,7 @@
 #include "fs/mount/mount.h"
 #include "fs/tree/open_files.h"
 
-/* With the lock held. */
+/* Call with the lock held. */
 static void drop(struct poller *poller)
 {
 	fuse_pollhandle_destroy(poller->handle);

@@ -9,14 +9,14 @@ struct fuse_pollhandle;
 struct poller;	/* part of an open file; zeros at first */
 struct pollers; /* part of a mount; any thread may use it */
 
-/* Tell the kernel of the next change by that handle, which becomes the pollers' and replaces an
+/* Use handle to tell the kernel of the next change. The pollers own the handle, which replaces an
  * earlier one of the same poller. */
 void pollers_add(struct pollers *pollers, struct poller *poller, struct fuse_pollhandle *handle);
 
 /* The file is being closed: destroy its handle, if it has one. */
 void pollers_remove(struct pollers *pollers, struct poller *poller);
 
-/* Tell the kernel of a change by every handle, and destroy them all. Waits for nothing, and takes
+/* Tell the kernel of a change by every handle, and destroy all handles. Does not block, and takes
  * no lock but that of the pollers. */
 void pollers_tell(struct pollers *pollers);
 

@@ -48,9 +48,9 @@ struct mount_session {
 	const struct options *options;
 	char point[PATH_MAX]; /* absolute */
 	struct unmounter unmounter;
-	dev_t device;		  /* 0: not known */
-	bool at_terminal;	  /* in the foreground of one */
-	int readahead;		  /* of readahead_open() */
+	dev_t device;		  /* 0: unknown */
+	bool at_terminal;	  /* in the foreground of a terminal */
+	int readahead;		  /* descriptor from readahead_open() */
 	struct landlock landlock; /* with -o confine */
 	struct fuse_session *session;
 	struct mount *fs;
@@ -87,9 +87,9 @@ static int find_mountpoint(struct mount_session *mount)
 	return rc;
 }
 
-/* As mount(8) looks for a mount, to know whether a line of fstab is mounted: the canonical path of
- * what was given, to free. But the name of a shard, which may be a link, says where the others are.
- * Of a URL, what may be shown. NULL: there is none, or out of memory. */
+/* Source of the mount, to free, in the form in which mount(8) looks for it when it checks a line of
+ * fstab: the canonical path. Exceptions: a shard keeps its file name, which may be a link, because
+ * the other shards are found by it; a URL loses its secrets. NULL: none, or out of memory. */
 static char *source_of(const struct mount_session *mount)
 {
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
@@ -109,7 +109,7 @@ static char *source_of(const struct mount_session *mount)
 	return source;
 }
 
-/* Those of libfuse and of the kernel that the user has chosen. */
+/* Add the options for libfuse and the kernel that the user has chosen. */
 static int add_chosen(const struct options *options, char **list)
 {
 	const struct {
@@ -152,7 +152,7 @@ static int add_options(const struct mount_session *mount, struct fuse_args *args
 	return rc;
 }
 
-/* libfuse opens it with the rights of this process. Returns 0, or -1 after a line on stderr. */
+/* Check that the device can be opened, as libfuse will. Returns 0, or -1 after a line on stderr. */
 static int check_device(void)
 {
 	const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -168,7 +168,7 @@ static int check_device(void)
 	return -1;
 }
 
-/* libfuse has said that it cannot mount, but not which package is missing. */
+/* Name the missing package; libfuse has reported only that it cannot mount. */
 static void report_fusermount(void)
 {
 	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
@@ -202,8 +202,8 @@ static int start(struct mount_session *mount)
 		log_error("%s: the session cannot be made", mount->point);
 		return -1;
 	}
-	/* A signal from here on finds a mount that it must not leave without a daemon. The one that
-	 * ends the mount is taken in the loop, the next one by unmount_finish(). */
+	/* From here on a signal must not leave a mount without a daemon. The loop takes the first
+	 * one, which ends the mount, and unmount_finish() the next one. */
 	unmount_block_signals();
 	/* libfuse reports the error itself. */
 	if (fuse_session_mount(mount->session, mount->point) < 0) {
@@ -237,7 +237,7 @@ static void note_device(struct mount_session *mount)
 				   mount->models->models, mount->models->n);
 }
 
-/* The answer to the kernel's first request sets the figure too, so this comes after it. */
+/* The answer to INIT sets the read-ahead as well, so set it afterwards. */
 static void set_readahead(void *context)
 {
 	const struct mount_session *mount = context;
@@ -245,7 +245,7 @@ static void set_readahead(void *context)
 	readahead_set(mount->readahead);
 }
 
-/* Give away what is not needed from here on. Returns 0, or -1 after a line in the log. */
+/* Drop the rights that are not needed from here on. Returns 0, or -1 after a line in the log. */
 static int enter_sandbox(struct mount_session *mount)
 {
 	struct log *log = mount->models->log;
@@ -254,12 +254,12 @@ static int enter_sandbox(struct mount_session *mount)
 	if (rc == 0)
 		return sandbox_enter_mount(mount->options, models_are_remote(mount->models),
 					   mount->options->confine ? &mount->landlock : NULL, log);
-	log_report(log, "no right is given away, as no process to unmount can be made: %s",
+	log_report(log, "rights are kept, because the process that unmounts cannot be forked: %s",
 		   strerror(-rc));
 	return mount->options->confine ? -1 : 0;
 }
 
-/* Look for shards; but where the terminal of a mount in the foreground is gone, that is the end. */
+/* On SIGHUP look for new shards. False, to end the mount, if its terminal is gone. */
 static bool look_for_shards(void *context)
 {
 	const struct mount_session *mount = context;
@@ -270,7 +270,7 @@ static bool look_for_shards(void *context)
 	return true;
 }
 
-/* A recipe may have begun a thread of a layer, and the daemon is a child of this process. */
+/* Stop threads of the layers, which a recipe may have begun: they do not survive a fork. */
 static void rest_layers(const struct models *models)
 {
 	for (uint32_t i = 0; i < models->n_all; i++)
@@ -291,7 +291,7 @@ static int write_pidfile(struct mount_session *mount)
 	return mount->has_pidfile ? 0 : -1;
 }
 
-/* Go into the background, unless the mount is to stay, and give rights away before the command
+/* Daemonise, unless the mount is to stay in the foreground, and drop rights before the command
  * returns. Returns 0, or -1 after a line on stderr. */
 static int settle(struct mount_session *mount)
 {
@@ -318,17 +318,17 @@ static int serve(struct mount_session *mount)
 
 	note_device(mount);
 	mount->readahead = readahead_open(mount->device);
-	/* Before the command returns: an umount may follow at once. */
+	/* Enter utab before the command returns, because an umount may follow at once. */
 	mount->unmounter.in_utab = utab_enter(mount->point);
 	mount->at_terminal = mount->options->foreground && isatty(STDERR_FILENO);
 	if (settle(mount) == 0) {
-		/* Before the first request is answered, what was grafted by links is there. */
+		/* Resolve the links of earlier grafts before the first request is answered. */
 		symlinks_refresh(mount->fs->links, NULL);
 		rc = session_loop(mount->session, mount->options->threads, mount->fs->read_threads,
 				  set_readahead, look_for_shards, mount);
 	}
-	/* libfuse closes the connection first, and forgets its descriptor last. A job that answers
-	 * between the two, or tells of a change, would write to whatever file has that number. */
+	/* libfuse closes the connection first and forgets its descriptor last. A job that answered,
+	 * or sent a notice, between the two would write to the file that has the number by then. */
 	directory_notes_end(mount->fs);
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);
@@ -341,7 +341,7 @@ static int serve(struct mount_session *mount)
 	return rc;
 }
 
-/* Of shards, the directory and the form of their names. */
+/* Check that the output can be written; for shards, their directory and the form of their names. */
 static int check_file(const struct model *model, const char *output, struct error *err)
 {
 	char *path = strdup(output);
@@ -362,7 +362,7 @@ static int check_file(const struct model *model, const char *output, struct erro
 	return rc;
 }
 
-/* Of several models output is the directory, of one it lies in that. */
+/* Check that the output directory is writable: output itself for several models. */
 static void check_directory(const struct mount_session *mount, const char *output,
 			    struct error *err)
 {
@@ -376,7 +376,7 @@ static void check_directory(const struct mount_session *mount, const char *outpu
 	free(directory);
 }
 
-/* A wrong output= is better known now than at the unmount. */
+/* Report a wrong output= now rather than at the unmount. */
 static int check_output(const struct mount_session *mount)
 {
 	const char *output = mount->options->output;
@@ -399,7 +399,7 @@ static int check_output(const struct mount_session *mount)
 	return -err.code;
 }
 
-/* What cannot be confined is not mounted. */
+/* Prepare -o confine; a mount that cannot be confined fails. */
 static int prepare_confine(struct mount_session *mount)
 {
 	struct error err = { 0 };

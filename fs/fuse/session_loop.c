@@ -18,10 +18,10 @@
 /* Interrupts a thread that waits in read(2). */
 #define WAKE_SIGNAL SIGUSR2
 
-/* Tells the main thread that the mount is gone. */
+/* Tells the main thread that the mount has ended. */
 #define DONE_SIGNAL SIGUSR1
 
-/* A request that no thread has come to yet. */
+/* A request in the queue for the next free thread. */
 struct waiting_request {
 	struct waiting_request *next;
 	struct fuse_buf request;
@@ -35,20 +35,19 @@ struct loop {
 	bool (*hung_up)(void *context);
 	void *context;
 	pthread_t main;
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t turn;  /* no thread waits for requests any more */
-	bool waiting;	      /* one does */
+	pthread_mutex_t lock; /* protects the fields below */
+	pthread_cond_t turn;  /* signalled when no thread waits for requests */
+	bool waiting;	      /* a thread waits for requests */
 	bool over;
 	int error;
-	struct waiting_request *first, **last; /* while every other thread is at work */
+	struct waiting_request *first, **last; /* the queue, while all other threads are busy */
 	unsigned idle, started, most;
-	/* Of the thread that waits for requests: the last read, and where it ended. */
+	/* The last READ that the waiting thread took: file handle and end offset. */
 	uint64_t read_of, read_end;
 	pthread_t threads[];
 };
 
-/* Numbers of requests in the kernel's protocol (enum fuse_opcode in linux/fuse.h): those that are
- * answered from memory. */
+/* Opcodes in the kernel's protocol (enum fuse_opcode in linux/fuse.h). */
 enum quick {
 	LOOKUP = 1,
 	FORGET = 2,
@@ -68,8 +67,8 @@ enum quick {
 	READDIRPLUS = 44,
 };
 
-/* Each request begins with its length and kind as u32, then its own number and the inode's as u64.
- * 0: no such request. */
+/* Opcode of a request, whose header begins with length and opcode as u32, then its own and the
+ * inode's number as u64. 0: not a request. */
 static uint32_t kind_of(const struct fuse_buf *request)
 {
 	if ((request->flags & FUSE_BUF_IS_FD) || request->size < 24)
@@ -82,19 +81,20 @@ static uint64_t inode_of_request(const struct fuse_buf *request)
 	return load_u64((const uint8_t *)request->mem + 16);
 }
 
-/* The name that is looked up follows the 40 bytes that every request begins with. */
+/* The name of a LOOKUP follows the header of 40 bytes. */
 static bool is_hidden_name(const struct fuse_buf *request)
 {
 	return request->size > 40 && ((const char *)request->mem)[40] == '.';
 }
 
-/* Are there files in that directory that are made from the state of all tensors? */
+/* Whether the directory has files generated from the state of all tensors. */
 static bool has_generated(uint64_t ino)
 {
 	return ino == INODE_ROOT || inode_kind(ino) == INODE_MODEL || inode_kind(ino) == INODE_BASE;
 }
 
-/* The first who asks for a key of the base has its text measured, which is read from disk. */
+/* Whether the inode belongs to metadata: the first request for a key of the base reads from
+ * disk. */
 static bool is_of_keys(uint64_t ino)
 {
 	const unsigned kind = inode_kind(ino);
@@ -103,7 +103,8 @@ static bool is_of_keys(uint64_t ino)
 	       kind == INODE_BASE_KEY;
 }
 
-/* In a root there are files that may have to be generated, and in a class .theta. */
+/* Whether the request is answered from memory. Roots have files that may have to be generated, and
+ * class directories have .theta. */
 static bool is_quick(const struct fuse_buf *request)
 {
 	switch (kind_of(request)) {
@@ -135,11 +136,11 @@ static bool is_quick(const struct fuse_buf *request)
 	}
 }
 
-/* A read of so little is made sooner than another thread is woken, if its bytes are in memory. */
+/* A read of at most this many bytes in memory takes less time than waking another thread. */
 #define AT_ONCE_MOST ((uint32_t)128 << 10)
 
-/* So is a larger one of one process that reads on: those of several are for several threads. Behind
- * the 40 bytes come the number of the open file and the offset as u64, and the size as u32. */
+/* A larger read that continues the last one is also made at once, while reads of several files go
+ * to several threads. After the header come file handle and offset as u64, and the size as u32. */
 static bool is_read_at_once(struct loop *loop, const struct fuse_buf *request)
 {
 	const uint8_t *bytes = request->mem;
@@ -158,7 +159,7 @@ static bool is_read_at_once(struct loop *loop, const struct fuse_buf *request)
 	return size <= AT_ONCE_MOST || goes_on;
 }
 
-/* Reads are not to wait for a disk on the thread that calls this (read_threads.h). */
+/* Answer a request without waiting for a disk on this thread (read_threads.h). */
 static void answer_without_waiting(struct loop *loop, const struct fuse_buf *request)
 {
 	read_threads_set_alone(loop->read_threads, true);
@@ -168,9 +169,9 @@ static void answer_without_waiting(struct loop *loop, const struct fuse_buf *req
 
 static void *work(void *argument);
 
-/* Another thread is to wait for requests. False: all others are at work, or are about to answer
- * what was put by. One of them that was woken for that, and came to the waiting first, would leave
- * it to a thread that may never come back. */
+/* Let another thread wait for requests. False: all others are busy, or about to answer queued
+ * requests. An idle thread that was woken for the queue could take over the waiting first, and
+ * leave the queue to a thread that may never return. */
 static bool pass_on(struct loop *loop)
 {
 	bool passes = true, wakes;
@@ -185,14 +186,14 @@ static bool pass_on(struct loop *loop)
 	if (passes)
 		loop->waiting = false;
 	pthread_mutex_unlock(&loop->lock);
-	/* Not before: the thread that wakes would sleep again for the lock. */
+	/* Signal after the unlock, else the woken thread would block on the lock. */
 	if (wakes)
 		pthread_cond_signal(&loop->turn);
 	return passes;
 }
 
-/* With the lock held: the next thread that has done its work is to answer the request. False: its
- * bytes are not here, or there is no memory. */
+/* Queue a request for the next free thread. Call with the lock held. False: its bytes are not in
+ * memory (splice), or out of memory. */
 static bool put_by(struct loop *loop, const struct fuse_buf *request)
 {
 	struct waiting_request *waiting =
@@ -205,12 +206,12 @@ static bool put_by(struct loop *loop, const struct fuse_buf *request)
 	waiting->request.mem = memcpy(waiting->bytes, request->mem, request->size);
 	*loop->last = waiting;
 	loop->last = &waiting->next;
-	/* One may have done its work since. */
+	/* A thread may have become idle since. */
 	pthread_cond_signal(&loop->turn);
 	return true;
 }
 
-/* With the lock held: answer what was put by first. */
+/* Answer the first request in the queue. Call with the lock held. */
 static void take_up(struct loop *loop)
 {
 	struct waiting_request *waiting = loop->first;
@@ -224,9 +225,9 @@ static void take_up(struct loop *loop)
 	pthread_mutex_lock(&loop->lock);
 }
 
-/* The thread that waits for requests has one that may take long, and no thread to pass the waiting
- * on to: it goes on waiting. Reads are then made elsewhere (read_threads.h), and all else is put
- * by. A session of one thread has no others. */
+/* This thread waits for requests, has one that may block, and found no thread to pass the waiting
+ * on to. Reads go to the threads of read_threads.h, all else but STATFS to the queue. A session of
+ * one thread answers by itself. */
 static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 {
 	const uint32_t kind = kind_of(request);
@@ -242,8 +243,8 @@ static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 	answer_without_waiting(loop, request);
 }
 
-/* No memory for this thread's buffer: leave the waiting to a thread that has one, as the first one
- * does, and come back when there may be memory. */
+/* Out of memory for this thread's buffer. Let a thread that has a buffer wait, as the first one
+ * does, and come back after a moment. */
 static void stand_back(struct loop *loop)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
@@ -255,8 +256,8 @@ static void stand_back(struct loop *loop)
 	nanosleep(&moment, NULL);
 }
 
-/* Wait for a request that is not quick, and pass the waiting on, answering the quick ones. False:
- * there is none for this thread, as the mount is gone, or without memory. */
+/* Wait for a request that is not quick, answer the quick ones, and pass the waiting on. False:
+ * there is no request for this thread, because the mount has ended or memory is short. */
 static bool next_request(struct loop *loop, struct fuse_buf *request)
 {
 	for (;;) {
@@ -326,7 +327,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* A thread may be just about to wait when it is woken, so it is woken until it is gone. */
+/* Wake the threads until they have ended: a thread may be just about to block in read(2). */
 static void stop(struct loop *loop)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
@@ -343,7 +344,7 @@ static void stop(struct loop *loop)
 	pthread_mutex_unlock(&loop->lock);
 	for (unsigned i = 0; i < loop->started; i++)
 		pthread_join(loop->threads[i], NULL);
-	/* No process waits for their answers: the mount is gone. */
+	/* No process waits for these answers: the mount has ended. */
 	while (loop->first) {
 		struct waiting_request *waiting = loop->first;
 
@@ -361,7 +362,7 @@ static int run(struct loop *loop, const sigset_t *ending)
 {
 	int number, rc;
 
-	/* It may want to pass on before this thread sees that it runs. */
+	/* With the lock held, because the thread may pass the waiting on before it is counted. */
 	pthread_mutex_lock(&loop->lock);
 	rc = pthread_create(&loop->threads[0], NULL, work, loop);
 	if (rc == 0)
@@ -378,7 +379,7 @@ static int run(struct loop *loop, const sigset_t *ending)
 int session_loop(struct fuse_session *session, unsigned threads, struct read_threads *read_threads,
 		 void (*connected)(void *context), bool (*hung_up)(void *context), void *context)
 {
-	/* Without SA_RESTART, so that read(2) ends. */
+	/* Without SA_RESTART, so that the signal ends read(2). */
 	const struct sigaction wake = { .sa_handler = ignore_signal };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct loop *loop = calloc(1, sizeof(*loop) + threads * sizeof(loop->threads[0]));
@@ -408,7 +409,7 @@ int session_loop(struct fuse_session *session, unsigned threads, struct read_thr
 	sigaddset(&blocked, WAKE_SIGNAL);
 	pthread_sigmask(SIG_BLOCK, &blocked, &before);
 	rc = run(loop, &ending);
-	/* One that is still pending would end the process now. */
+	/* A pending signal would end the process now. */
 	sigaction(DONE_SIGNAL, &ignore, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_cond_destroy(&loop->turn);

@@ -28,7 +28,7 @@ static bool is_any(const struct mountinfo *mount, const struct mountinfo *wanted
 	return true;
 }
 
-/* Can no mount be seen from here, as where there is no /proc? */
+/* Whether no mount can be seen, as without /proc. */
 static bool is_blind(void)
 {
 	struct mountinfo any;
@@ -38,8 +38,8 @@ static bool is_blind(void)
 	return !sees;
 }
 
-/* Where is the mount now? Found has to be released. Where Linux is older than 5.8 it has no number,
- * and then, or where no mount can be seen, it is taken to be where it was. */
+/* Find the mount by its number; found has to be released. Before Linux 5.8 mounts have no number;
+ * then, or without /proc, the mount is taken to be at its old place. */
 enum place { AS_IT_WAS, MOVED, COVERED, GONE };
 static enum place find(const struct unmounter *unmounter, struct mountinfo *found)
 {
@@ -50,7 +50,7 @@ static enum place find(const struct unmounter *unmounter, struct mountinfo *foun
 	*found = (struct mountinfo){ .point = unmounter->point };
 	if (unmounter->id == 0 || is_blind())
 		return AS_IT_WAS;
-	/* The number of one that is gone is given to another one. */
+	/* The kernel reuses the number of a mount that has ended. */
 	if (!mountinfo_find(mountinfo_has_id, &wanted, found) || found->device != unmounter->device)
 		return GONE;
 	is_covered = mountinfo_find(mountinfo_has_point, found, &top) && top.id != found->id;
@@ -60,7 +60,7 @@ static enum place find(const struct unmounter *unmounter, struct mountinfo *foun
 	return strcmp(found->point, unmounter->point) == 0 ? AS_IT_WAS : MOVED;
 }
 
-/* As libfuse does it, which knows the mount by the path that it had. */
+/* Unmount as libfuse does, but at the current path: libfuse knows only the old one. */
 static void unmount_at(const char *point)
 {
 	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", point, NULL };
@@ -72,7 +72,7 @@ static void unmount_at(const char *point)
 		waitpid(pid, NULL, 0);
 }
 
-/* In the child the descriptor of the connection is closed, which libfuse does not mind. */
+/* In the child the descriptor of the connection is closed, which fuse_session_unmount() accepts. */
 static void unmount(void *context)
 {
 	struct unmounter *unmounter = context;
@@ -97,9 +97,10 @@ static void leave(void *context)
 		rmdir(unmounter->point);
 }
 
-/* The kernel gives the number of a mount that is gone to the next one, whose daemon lives. A
- * request that is on its way while the connection is closed is ECONNABORTED, later ones ENOTCONN.
- * fusermount3 leaves the mount where it meets the first: it asks once. */
+/* Whether the mount at the point has no daemon. The kernel reuses the number of a mount that has
+ * ended, so this may be another, live mount. A request that is on its way while the connection
+ * closes gets ECONNABORTED, later ones ENOTCONN. fusermount3 asks only once, and leaves the mount
+ * if it gets ECONNABORTED. */
 static bool is_dead(const char *point)
 {
 	struct statfs status;
@@ -111,7 +112,7 @@ static bool is_dead(const char *point)
 	return rc < 0 && errno == ENOTCONN;
 }
 
-/* Is the mount where it can be taken away, and, if only that counts, dead? */
+/* Whether the mount can be taken away; with dead, only if it also has no daemon. */
 static bool is_there(const struct unmounter *unmounter, bool dead)
 {
 	struct mountinfo mount;
@@ -123,9 +124,9 @@ static bool is_there(const struct unmounter *unmounter, bool dead)
 	return there;
 }
 
-/* The daemon was killed. fusermount3 ends the mount in the same moment, but not always (is_dead()),
- * and before its version 3.15 not where root is not let in. It has a second for that: both know the
- * mount by its path alone, where another one may be as soon as it is gone. */
+/* The daemon was killed. fusermount3 unmounts at the same moment, but not always (is_dead()), and
+ * before its version 3.15 not if root has no access. It gets a second for that: both processes know
+ * the mount by its path alone, and another mount may take that path once this one has ended. */
 static void end_mount(void *context)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -152,7 +153,7 @@ int unmounter_fork(struct unmounter *unmounter)
 	return unmounter->helper ? 0 : -errno;
 }
 
-/* Then another process has unmounted it, and what is mounted there now is not ours. */
+/* Whether another process has unmounted it; a mount at the path now is not ours. */
 static bool is_gone(int connection)
 {
 	struct pollfd poll_for = { .fd = connection };
@@ -160,9 +161,9 @@ static bool is_gone(int connection)
 	return poll(&poll_for, 1, 0) == 1 && (poll_for.revents & POLLERR);
 }
 
-/* As libfuse does, the connection is closed before the mount is taken away, which may ask it for
- * something. A pipe that is not read comes into its place: libfuse finds the same error there as
- * after an unmount, and does not unmount again. */
+/* Close the connection before the unmount, as libfuse does, because the unmount may send it
+ * requests. A pipe without a reader takes its number: libfuse sees the same error as after an
+ * unmount, and does not unmount again. */
 static void close_connection(int connection)
 {
 	int ends[2];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* unmounter.h - taking a mount away takes rights that the daemon gives away when the mount is
- * there: of root to unmount, of a user to execute fusermount3, which gains privileges. A child that
- * was forked before keeps them and does only that. With -o auto_unmount it does so too where the
- * daemon is killed. */
+/* unmounter.h - a child process that unmounts. Unmounting needs rights that the daemon drops once
+ * it has mounted: root's right to unmount, or a user's right to execute fusermount3, which is
+ * setuid. A child forked before keeps these rights and does nothing else. With -o auto_unmount it
+ * also unmounts if the daemon is killed. */
 #ifndef FS_FUSE_UNMOUNTER_H
 #define FS_FUSE_UNMOUNTER_H
 
@@ -11,28 +11,28 @@
 
 struct fuse_session;
 
-/* The caller sets the first ones, which are borrowed. */
+/* The caller sets the fields from session to made; pointers are borrowed. */
 struct unmounter {
-	struct fuse_session *session;  /* NULL: none, or not mounted */
-	const char *point;	       /* absolute */
-	dev_t device;		       /* of the mount */
-	int id;			       /* of the mount (util/mountinfo.h); 0: not known */
-	bool automatic;		       /* the mount goes also where this process is killed */
-	bool in_utab;		       /* the mount has a line there (mount/utab.h) */
-	bool ended;		       /* in the child: it has unmounted it */
-	bool made;		       /* the directory, by this process: it goes with the mount */
-	struct helper_process *helper; /* NULL: this process does it itself */
+	struct fuse_session *session; /* NULL: not mounted */
+	const char *point;	      /* absolute */
+	dev_t device;		      /* of the mount */
+	int id;			      /* of the mount (util/mountinfo.h); 0: unknown */
+	bool automatic;		      /* unmount also if this process is killed */
+	bool in_utab;		      /* utab has a line for the mount (mount/utab.h) */
+	bool ended;		      /* in the child: it has unmounted */
+	bool made; /* this process made the directory, and removes it at the end */
+	struct helper_process *helper; /* NULL: this process unmounts by itself */
 };
 
 /* Fork the child. Returns 0 or -errno. */
 int unmounter_fork(struct unmounter *unmounter);
 
-/* Close the connection to the kernel, and take the mount away unless another process has, also
- * where what lies above its point was renamed. Returns 0; or -EBUSY: another mount lies over it,
- * and both stay. */
+/* Close the connection to the kernel and unmount, unless another process has, even if a directory
+ * above the mount point was renamed. Returns 0, or -EBUSY: another mount covers this one, and both
+ * stay. */
 int unmounter_unmount(struct unmounter *unmounter);
 
-/* When all is written: the line in utab goes, and the directory. The child ends. */
+/* Remove the line in utab and the directory, and end the child. Call after all is written. */
 void unmounter_leave(struct unmounter *unmounter);
 
 #endif

@@ -63,6 +63,6 @@ equal "$(cat "$MNT/.grafts")" ''
 
 # cp onto model.gguf, as a copy of a whole tree does, keeps nothing, and the log says so.
 cp "$MODELS/stories260K.gguf" "$MNT/model.gguf"
-log_says 'model.gguf: what is written to it is dropped'
+log_says 'model.gguf: writes to this file are discarded'
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
