@@ -38,8 +38,8 @@ void assembled_file_free(struct assembled_file *kept)
 	free(kept);
 }
 
-/* Can another user write other bytes into the file and restore its mtime? The rights of the group
- * include those of an access control list. */
+/* Whether another user can write other bytes into the file and restore its mtime. The group's bits
+ * include the rights of an access control list. */
 static bool is_writable_by_others(const struct backing *file)
 {
 	const struct stat *stat = backing_stat(file);
@@ -64,7 +64,7 @@ void assembled_file_set(struct assembled_file *kept, struct backing *file, uint6
 	backing_unref(last);
 }
 
-/* With the lock held: does the file's path still lead to the same, unchanged file? */
+/* Whether the file's path still leads to the same, unchanged file. Call with the lock held. */
 static bool is_in_place(const struct assembled_file *kept)
 {
 	struct stat now;
@@ -73,8 +73,8 @@ static bool is_in_place(const struct assembled_file *kept)
 	       paths_same_file(&now, backing_stat(kept->file));
 }
 
-/* With the lock held: the file, if it does not hold the current model any more. The caller releases
- * it. */
+/* Stop keeping the file if it no longer holds the current model. Call with the lock held. Returns
+ * the file for the caller to release, or NULL. */
 static struct backing *drop_changed(struct assembled_file *kept)
 {
 	struct backing *file = kept->file;

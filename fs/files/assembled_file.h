@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* assembled_file.h - the last assembled file of a model, kept open so that model.gguf can be read
- * from it instead of being put together again. */
+ * from it instead of being assembled again for each read. */
 #ifndef FS_FILES_ASSEMBLED_FILE_H
 #define FS_FILES_ASSEMBLED_FILE_H
 

@@ -29,36 +29,37 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Default names that are taken are passed over, up to here. */
+/* The last number that is tried for a free default name. */
 #define DEFAULT_NAMES 10000
 
-/* Seconds that the end of an assembly waits for what .check says. */
+/* Seconds that an assembly waits at its end for the warning of .check. */
 #define WARNING_PATIENCE 3
 
-/* What comes of an assembly, beside its name. */
+/* Length of an outcome without the path. */
 #define OUTCOME_MAX (512 + WARNING_TEXT)
 
 struct assembly {
 	struct model *model;
 	const char *output, *directory;
-	bool chosen;		     /* the directory, by the user */
-	dev_t mount;		     /* 0: there is none */
+	bool chosen;		     /* the user chose the directory */
+	dev_t mount;		     /* device; 0: no mount */
 	struct model *const *models; /* of the mount */
 	uint32_t n_models;
 	bool confined;
 	struct progress progress;
-	bool keep; /* the assembled file, in kept */
+	bool keep; /* keep the assembled file open, in kept */
 	struct assembled_file *kept;
 
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	bool running;
-	double started; /* seconds_now() then */
+	double started; /* seconds_now() at its start */
 	bool cancelled;
-	atomic_bool *stop; /* of the assembly under way; NULL: none, or it cannot be stopped */
+	atomic_bool
+		*stop; /* stops the running assembly; NULL: none runs, or it cannot be stopped */
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
-	struct written_files written; /* what the unmount need not write again */
-	uint64_t generation;	      /* of the model in it */
+	struct written_files written; /* files that the unmount need not write again */
+	uint64_t generation;	      /* of the model in these files */
 	char warning[WARNING_TEXT];
 };
 
@@ -120,7 +121,7 @@ static void set_status(struct assembly *assembly, bool running, const char *text
 	assembly->running = running;
 	assembly->started = seconds_now();
 	assembly->stamp++;
-	/* One line, whatever bytes the name has. */
+	/* One line, even if the name has line breaks. */
 	snprintf(assembly->last, sizeof(assembly->last) - 1, "%s", text);
 	make_printable(assembly->last);
 	strcat(assembly->last, "\n");
@@ -138,7 +139,7 @@ bool assembly_is_status(const char *text, size_t n)
 	return false;
 }
 
-/* The directory a relative path starts from: a descriptor, or -errno. */
+/* Open the directory in which a relative path starts. Returns a descriptor, AT_FDCWD or -errno. */
 static int open_start(const char *path, pid_t caller, struct error *err)
 {
 	char link[48];
@@ -151,19 +152,19 @@ static int open_start(const char *path, pid_t caller, struct error *err)
 	if (fd >= 0)
 		return fd;
 	error_set(err, EINVAL, ERROR_NO_OFFSET,
-		  "the working directory of the process that wrote the name cannot be told; "
+		  "the working directory of the process that wrote the name is unknown; "
 		  "give a name that begins with /");
 	return -EINVAL;
 }
 
-/* What comes of an assembly. */
+/* Result of an assembly. */
 struct results {
-	struct backing *kept;	     /* of one file; see assembly_keep() */
-	struct written_files record; /* of all files */
-	bool placed;		     /* though it failed */
+	struct backing *kept;	     /* a single file; see assembly_keep() */
+	struct written_files record; /* all files */
+	bool placed;		     /* the target was replaced, even if the assembly failed */
 };
 
-/* What is assembled may refer to them, and so may their layers. */
+/* Whether the file is a base of the mount: assembled models and layers may refer to any of them. */
 static bool is_base_of_mount(const void *context, const struct stat *stat)
 {
 	const struct assembly *assembly = context;
@@ -195,8 +196,8 @@ static struct write_target target_at(const struct assembly *assembly, const char
 				      .placed = &results->placed };
 }
 
-/* A path that a process wrote, or a user gave: one file, or shards (split_write.h). Returns how
- * many shards there are now, 0 for one file, or -errno. */
+/* Write to a path that a process or the user gave: one file, or shards (split_write.h). Returns the
+ * number of shards, 0 for one file, or -errno. */
 static int write_to_given(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			  enum write_replace replace, pid_t caller, struct results *results,
 			  struct error *err)
@@ -222,7 +223,7 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 	return rc;
 }
 
-/* STEM.grafted.gguf beside the base, or the first of its successors that is free. */
+/* Write to STEM.grafted.gguf beside the base, or to the first numbered name that is free. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			    struct results *results, struct error *err)
 {
@@ -233,7 +234,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 		snprintf(path, PATH_MAX, "%s", assembly->output);
 		return write_to_given(assembly, view, path, REPLACE_ANY, 0, results, err);
 	}
-	/* Of one that another mount is writing just now the name is taken, too. */
+	/* A name is also taken if another mount is writing that file now. */
 	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
 		char number[16] = "";
 
@@ -248,7 +249,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
-/* The last word on an assembly, with what is said of the model. */
+/* Set and log the outcome of an assembly, with the warning of .check. */
 static void conclude(struct assembly *assembly, char *text, size_t n, const char *warning)
 {
 	const size_t used = strlen(text);
@@ -259,8 +260,7 @@ static void conclude(struct assembly *assembly, char *text, size_t n, const char
 	log_add(assembly->model->log, "%s", text);
 }
 
-/* The grafts are what they were when they were put in force: better known before the first byte is
- * written. */
+/* Verify the checksums of all grafts before the first byte is written. */
 static int verify_grafts(const struct assembly *assembly, const struct snapshot *snapshot,
 			 struct error *err)
 {
@@ -277,14 +277,14 @@ static int verify_grafts(const struct assembly *assembly, const struct snapshot 
 			error_set(err, EINTR, ERROR_NO_OFFSET, "interrupted");
 		else if (rc < 0)
 			error_set(err, -rc, ERROR_NO_OFFSET,
-				  "%s cannot be read, or is not what it was when it was put in "
+				  "%s cannot be read, or its bytes are not those that were put in "
 				  "force",
 				  model_organ_path(assembly->model, i, path));
 	}
 	return rc;
 }
 
-/* Something could not be read. Say which graft, if it was one. */
+/* After EIO, name the graft that could not be read, if it was a graft. */
 static void name_culprit(const struct assembly *assembly, const struct snapshot *snapshot,
 			 struct error *err)
 {
@@ -302,7 +302,7 @@ static void name_culprit(const struct assembly *assembly, const struct snapshot 
 	}
 }
 
-/* Does the file lie in that directory, which is absolute and has no symbolic links? */
+/* Whether the file lies in that directory, which is absolute and has no symbolic links. */
 static bool lies_in(const char *path, const char *directory)
 {
 	const size_t n = (size_t)(strrchr(path, '/') - path);
@@ -310,7 +310,7 @@ static bool lies_in(const char *path, const char *directory)
 	return strlen(directory) == n && memcmp(path, directory, n) == 0;
 }
 
-/* Is it the name of the file, or of shards of which the file is one? */
+/* Whether name is the file's, or that of shards with the file among them. */
 static bool has_name(const char *path, const char *name, size_t n, bool shards)
 {
 	const char *own = strrchr(path, '/') + 1;
@@ -320,7 +320,8 @@ static bool has_name(const char *path, const char *name, size_t n, bool shards)
 	return n >= tail && length == n - tail && memcmp(own, name, length) == 0;
 }
 
-/* Was path, as it was asked for, what output asks for, too? The file is the first one of it. */
+/* Whether path, as written to .assemble, is the output of output=; file is the first one
+ * written. */
 static bool is_output(const struct assembly *assembly, const char *path, const char *file)
 {
 	const char *output = assembly->output, *slash = strrchr(output, '/');
@@ -341,7 +342,7 @@ static bool is_output(const struct assembly *assembly, const char *path, const c
 	return same;
 }
 
-/* Has what was written to path the place that the user gave the unmount's? */
+/* Whether the files written to path are where the user wants the unmount's. */
 static bool is_unmount_output(const struct assembly *assembly, const char *path,
 			      const struct written_files *record)
 {
@@ -362,7 +363,7 @@ static bool is_unmount_output(const struct assembly *assembly, const char *path,
 	return inside;
 }
 
-/* The files of the record, which is used up, hold the model of that generation. */
+/* Record that these files hold the model of that generation. Consumes the record. */
 static void note_written(struct assembly *assembly, uint64_t generation,
 			 struct written_files *record, const char warning[WARNING_TEXT])
 {
@@ -375,7 +376,7 @@ static void note_written(struct assembly *assembly, uint64_t generation,
 	*record = (struct written_files){ 0 };
 }
 
-/* Let assembly_cancel() have the flag that stops the assembly under way; NULL: none is any more. */
+/* Give assembly_cancel() the flag that stops the running assembly; NULL at its end. */
 static void set_stop(struct assembly *assembly, atomic_bool *stop)
 {
 	pthread_mutex_lock(&assembly->lock);
@@ -386,7 +387,7 @@ static void set_stop(struct assembly *assembly, atomic_bool *stop)
 	pthread_mutex_unlock(&assembly->lock);
 }
 
-/* Assemble that snapshot. */
+/* Assemble the snapshot. */
 static int run(struct assembly *assembly, const struct snapshot *snapshot, const char *path,
 	       enum write_replace replace, pid_t caller, atomic_bool *stop)
 {
@@ -420,7 +421,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	if (rc == -EIO && view)
 		name_culprit(assembly, snapshot, &err);
 	view_unref(view);
-	/* With no graft it is the base anyway, and of several files none is the model. */
+	/* A model without grafts is the base's file, and a shard is not the whole model. */
 	if (rc == 0 && snapshot->grafts && !files) {
 		assembled_file_set(assembly->kept, results.kept, snapshot->generation);
 		results.kept = NULL;
@@ -484,7 +485,7 @@ int assembly_run_at_unmount(struct assembly *assembly)
 
 	if (rc < 0)
 		return rc;
-	/* The mount is gone, so no target can lie in it. */
+	/* No target can lie in the mount, which has ended. */
 	assembly->mount = 0;
 	if (snapshot.grafts && assembly->generation == snapshot.generation &&
 	    written_files_exist(&assembly->written)) {
@@ -558,7 +559,7 @@ uint64_t assembly_status_generation(struct assembly *assembly)
 	uint64_t stamp;
 
 	pthread_mutex_lock(&assembly->lock);
-	/* Progress is news at every look. */
+	/* The progress text is new at each read. */
 	if (assembly->running)
 		assembly->stamp++;
 	stamp = assembly->stamp;

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Two numbers and their words. */
+/* Room for two counts and their words. */
 #define GRAFTS_MAX 48
 
 /* Print "9 grafts", "18 removals" or both. The removal of an added slot does not count, because the
@@ -81,7 +81,7 @@ void assembly_text_progress(const struct progress *progress, double seconds,
 {
 	const uint64_t shared = atomic_load(&progress->shared), done = atomic_load(&progress->done);
 	const uint64_t total = atomic_load(&progress->total);
-	/* Shared bytes take no time, and come first: the rate is that of the others. */
+	/* Shared bytes come first and take no time, so the rate is that of the other bytes. */
 	const double rate = seconds > 0 && done > shared ? (double)(done - shared) / seconds : 0;
 	char left[32] = "?";
 
@@ -91,7 +91,7 @@ void assembly_text_progress(const struct progress *progress, double seconds,
 	}
 	if (done <= total && rate > 0)
 		snprintf(left, sizeof(left), "%.0f", (double)(total - done) / rate);
-	/* The per cent are rounded down: 100 % means all bytes. */
+	/* Round the percentage down, so that 100 % means all bytes. */
 	snprintf(text, ASSEMBLY_PROGRESS_MAX,
 		 "%.1f %%, %" PRIu64 " of %" PRIu64 " bytes, %.0f MB/s, %s s left",
 		 (double)(uint64_t)((double)done / (double)total * 1000) / 10, done, total,

@@ -17,18 +17,17 @@ struct snapshot;
 #define ASSEMBLY_DONE	     "assembled: "
 #define ASSEMBLY_FAILED	     "failed: "
 
-/* Print the outcome of an assembly of that snapshot to path, in that many shards, 0 for one file,
- * into text of n bytes. */
+/* Print the outcome of an assembly to path into text of n bytes; shards is 0 for one file. */
 void assembly_text_done(const struct model *model, const struct snapshot *snapshot,
 			const struct progress *progress, const char *path, int shards,
 			double seconds, char *text, size_t n);
 
-/* Print why an assembly to path failed. placed: the target was replaced all the same. confined: the
+/* Print why an assembly to path failed. placed: the target was replaced nevertheless. confined: the
  * daemon may write into few directories only. */
 void assembly_text_failed(const char *path, const struct error *err, bool placed, bool confined,
 			  char *text, size_t n);
 
-/* Print how far an assembly is after so many seconds. */
+/* Print the progress of an assembly after so many seconds. */
 #define ASSEMBLY_PROGRESS_MAX 160
 void assembly_text_progress(const struct progress *progress, double seconds,
 			    char text[ASSEMBLY_PROGRESS_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* checksums.c - see checksums.h. Of model.gguf the hash of each tensor is its content's; that of
- * all is the view's. */
+/* checksums.c - see checksums.h. In gguf-hash.xxh64 the hash of a tensor belongs to its content,
+ * and that of all tensors to the view. */
 #include "fs/files/checksums.h"
 #include "fs/lazy/lazy_text.h"
 #include "fs/lazy/memo.h"
@@ -45,7 +45,7 @@ struct view *checksums_view(struct model *model, struct tensor_hashes *hashes,
 
 struct gguf_hash {
 	struct model *model;
-	struct subject *order; /* as the model has them, with references */
+	struct subject *order; /* in the model's order, with references */
 	uint32_t n;
 };
 
@@ -59,7 +59,7 @@ static void release(void *context)
 	free(all);
 }
 
-/* The data of all tensors through one hash, which is the work of one processor. */
+/* Hash the data of all tensors in sequence, on one processor. */
 static int print_whole(void *context, const struct halt *halt, FILE *out)
 {
 	const struct gguf_hash *all = context;
@@ -78,7 +78,7 @@ static int print_whole(void *context, const struct halt *halt, FILE *out)
 	return rc;
 }
 
-/* In the order in which model.gguf has them. */
+/* The tensors to hash, in the order of model.gguf. */
 static struct gguf_hash *new_hash(struct model *model, const struct snapshot *snapshot)
 {
 	struct gguf_hash *all = calloc(1, sizeof(*all));
@@ -121,7 +121,7 @@ struct view *checksums_gguf_hash(struct model *model, struct tensor_hashes *hash
 		text_escape_print(place->tensor, place->tensor_length, "", out);
 		fputc('\n', out);
 	}
-	/* The parts of a model that lacks shards have a hash that no other program would find. */
+	/* No other program would compute the hash of a model that lacks shards. */
 	if (cells && model->whole) {
 		fputs("xxh64     ", out);
 		lazy_text_add_whole(cells, whole_text_new(&ops, all, ending));

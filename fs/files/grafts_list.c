@@ -30,7 +30,7 @@ static void write_time(FILE *out, const struct timespec *time)
 	fputs(time_text(time, text), out);
 }
 
-/* A field that may be missing, with the tab before it. */
+/* Write a tab and a field, "-" if it is missing. */
 static void write_name(FILE *out, const char *name, size_t n)
 {
 	fputc('\t', out);
@@ -40,7 +40,7 @@ static void write_name(FILE *out, const char *name, size_t n)
 		fputc('-', out);
 }
 
-/* Its file and its tensor. */
+/* Write the fields of the donor's file and tensor. */
 static void write_donor(FILE *out, const struct donor *donor)
 {
 	const char *path = donor ? donor_path(donor) : NULL;
@@ -119,13 +119,13 @@ static void write_adapter(FILE *out, const struct adapter_line *line)
 	fputs("\t-\n", out);
 }
 
-/* What a merge of models has for a slot is no graft. */
+/* Whether .grafts has a line for the slot; a slot filled by a merge of models alone is no graft. */
 static bool is_listed(const struct model *model, const struct snapshot *snapshot, uint32_t i)
 {
 	return slots_is_changed(model->slots, i, snapshot->content[i]);
 }
 
-/* As it was written, but for what grants access. Without memory it is not named. */
+/* Write a model's name as it was written, without a URL's secrets; nothing if out of memory. */
 static void write_model(FILE *out, const char *written)
 {
 	char *shown = url_is_remote(written) ? url_shown(written) : strdup(written);
@@ -135,7 +135,7 @@ static void write_model(FILE *out, const char *written)
 	free(shown);
 }
 
-/* Its models' names stand where grafts have the tensor's. */
+/* Write the line of a merge; the names of its models are in the field of the tensor name. */
 static void write_merge(FILE *out, const struct merge_state *merge)
 {
 	fprintf(out, ".merge\t%smerge\t%s\t%" PRIu32 "\t%" PRIu64 "\t",
@@ -178,13 +178,13 @@ struct view *grafts_list_view(struct model *model, const struct snapshot *snapsh
 	return view_of_stream(out, &text, &size);
 }
 
-/* What there is to say of the words. */
+/* Arguments of the functions that print .undo. */
 struct listing {
 	struct model *model;
 	const struct snapshot *snapshot;
 	const uint32_t *order; /* of the slots */
 	FILE *out;
-	uint32_t n[CLASSES + 1]; /* the last are keys */
+	uint32_t n[CLASSES + 1]; /* changes by class; the last are keys */
 };
 
 static const struct content *own_of(const struct listing *listing, uint32_t i)
@@ -194,7 +194,7 @@ static const struct content *own_of(const struct listing *listing, uint32_t i)
 	return slots_is_changed(listing->model->slots, i, own) ? own : NULL;
 }
 
-/* Does .undo change the slot? */
+/* Whether .undo would change the slot. */
 static bool is_undone(const struct listing *listing, uint32_t i)
 {
 	return own_of(listing, i) || listing->snapshot->types[i].is_set;
@@ -283,7 +283,8 @@ static void print_all(struct listing *listing)
 	count(listing);
 	for (size_t i = 0; i <= CLASSES; i++)
 		all += listing->n[i];
-	fputs(all ? "# one of these words a line, written here, undoes it; several do in one step\n"
+	fputs(all ? "# write one of these words here to undo its changes; several lines are one "
+		    "step\n"
 		  : "# nothing is changed\n",
 	      out);
 	print_count(out, "all", all);

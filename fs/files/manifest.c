@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest.c - see manifest.h. Metadata values are json_value.c. */
+/* manifest.c - see manifest.h. json_value.c prints the metadata values. */
 #include "fs/files/manifest.h"
 #include "fs/base/shards.h"
 #include "fs/lazy/memo.h"
@@ -160,7 +160,7 @@ static cJSON *describe_tensor(struct model *model, uint32_t i, const struct cont
 	return object;
 }
 
-/* One entry; after the first with a comma before it. */
+/* Write one entry, with a comma before it unless it is the first. */
 static void write_entry(FILE *out, const struct metadata_key *key, struct metadata_entry *metadatum,
 			bool *first)
 {
@@ -174,7 +174,7 @@ static void write_entry(FILE *out, const struct metadata_key *key, struct metada
 	*first = false;
 }
 
-/* The keys of the base with what they hold now, then those that were added. */
+/* Write the keys of the base with their current values, then the added keys. */
 static void write_metadata(FILE *out, struct model *model, const struct metadata_edits *edits)
 {
 	const uint32_t n = model->gguf->n_kv;

@@ -10,14 +10,13 @@ struct model;
 struct snapshot;
 struct view;
 
-/* The manifest with the slots of that snapshot. It is valid JSON whatever bytes the model holds:
- * see json_value.h. Tensors stand one a line, in file order, each with its Z-measure, which is made
- * when its line is read. NULL: out of memory. */
+/* The manifest of the snapshot, valid JSON for any bytes (json_value.h). Each tensor has one line,
+ * in file order, with its Z-measure, computed when the line is read. NULL: out of memory. */
 struct view *manifest_view(struct model *model, struct memo *measures,
 			   const struct snapshot *snapshot);
 
-/* Print what the manifest says of a model as a whole, as it is now, as one JSON object with the
- * name of its directory: for a list of several. Returns 0 or -ENOMEM. */
+/* Print the manifest's object of the current model as a whole, plus the name of its directory: an
+ * element of a list of models. Returns 0 or -ENOMEM. */
 int manifest_print_model(struct model *model, FILE *out);
 
 #endif

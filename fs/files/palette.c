@@ -19,7 +19,7 @@ static struct rgb rgb_of(uint32_t hex)
 
 struct rgb palette_step(int step, bool dark)
 {
-	/* By ground, by side (below, above), by distance. */
+	/* Indexed by ground (light, dark), side (below, above) and distance. */
 	static const uint32_t steps[2][2][PALETTE_STEPS + 1] = {
 		{ { 0xf1f1f1, 0xdfeaf5, 0xc3dbf0, 0x97c6e6, 0x5fa8d8, 0x2f7fbd, 0x0b4f96 },
 		  { 0xf1f1f1, 0xfdebd8, 0xfdd6ae, 0xfdb676, 0xf5913f, 0xd9650f, 0x9c3a02 } },
@@ -31,8 +31,7 @@ struct rgb palette_step(int step, bool dark)
 	return rgb_of(steps[dark][step > 0][distance]);
 }
 
-/* Viridis (van der Walt, Smith 2015): lightness rises evenly, also for eyes that do not tell red
- * from green. */
+/* Viridis (van der Walt, Smith 2015): lightness rises evenly, also for red-green blind eyes. */
 struct rgb palette_angle(double theta)
 {
 	static const uint32_t stops[PALETTE_STOPS] = { 0x440154, 0x482878, 0x3e4989, 0x31688e,
@@ -50,7 +49,7 @@ struct rgb palette_angle(double theta)
 	};
 }
 
-/* No blue and no orange, which are those of the steps. */
+/* No blue and no orange, which are the colours of the steps. */
 struct rgb palette_donor(size_t i)
 {
 	static const uint32_t donors[PALETTE_DONORS] = { 0xc01f8a, 0x0a8f5b, 0xe3c800,

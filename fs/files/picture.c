@@ -80,7 +80,7 @@ static void print_start(FILE *out, const struct picture *picture,
 		layout->width, layout->height);
 }
 
-/* A line of text at y, cut where the picture ends; attributes are of its element. */
+/* Print a line of text at y, cut at the picture's edge, with the attributes given. */
 static void print_line(FILE *out, size_t y, unsigned size, const char *attributes, const char *text,
 		       size_t width)
 {
@@ -89,8 +89,7 @@ static void print_line(FILE *out, size_t y, unsigned size, const char *attribute
 	picture_text_end(out, text, size, width - 2 * PICTURE_MARGIN);
 }
 
-/* Lines about each model, from y on. Returns where the next thing begins; out NULL: nothing is
- * printed. */
+/* Print the lines about each model. Returns the y below them; out NULL: print nothing. */
 static size_t print_head(FILE *out, const struct picture *picture, size_t width)
 {
 	size_t y = PICTURE_MARGIN;
@@ -134,7 +133,7 @@ static void print_heading(FILE *out, size_t x, size_t y, const char *text, size_
 	picture_text_end(out, text, 13, width);
 }
 
-/* The numbers of the blocks, as many as there is room for, and what else stands in their line. */
+/* Print the numbers of the blocks, as many as fit, and the headings in their line. */
 static void print_numbers(FILE *out, const struct picture_layout *layout, size_t panel, size_t band)
 {
 	const struct picture_grid *grid = &layout->grid;
@@ -155,7 +154,7 @@ static void print_numbers(FILE *out, const struct picture_layout *layout, size_t
 	fputs("</g>\n", out);
 }
 
-/* The median of a row, in the colour of the angle itself; the difference of two in none. */
+/* Print the median of a row on the colour of its angle; a difference has none. */
 static void print_median(FILE *out, const struct picture_layout *layout, size_t panel,
 			 struct picture_box box, const struct picture_grid_row *row)
 {
@@ -273,7 +272,7 @@ void picture_subtitle(const struct figures *figures, const struct picture_grid *
 		 blocks, blocks[0] ? ", " : "", figures->n, plural(figures->n));
 }
 
-/* *name, in UTF-8 whatever bytes it has, is to be deleted either way. Returns 0 or -ENOMEM. */
+/* Describe a model. *name, in UTF-8, is to be deleted even on failure. Returns 0 or -ENOMEM. */
 static int describe(const struct figures *figures, cJSON **name, char subtitle[PICTURE_SUBTITLE],
 		    struct picture_model *model)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_cell.c - one tensor: its colour, its mark, its number, and the text under the pointer.
- * Nothing here may be longer or shorter for another z. */
+/* picture_cell.c - one tensor: its colour, mark, number and tooltip. The number of bytes printed
+ * here must not depend on z. */
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
 #include "measure/zmeasure.h"
@@ -49,7 +49,7 @@ static void print_changes(FILE *out, const struct picture_grid *grid,
 		fputs("\nmerged: adapters change it", out);
 }
 
-/* Of a tensor that was removed, or is there. */
+/* Print the tooltip of a tensor that the model has, or that was removed. */
 static void print_tooltip(FILE *out, const struct picture_grid *grid,
 			  const struct picture_grid_side *side)
 {
@@ -83,7 +83,7 @@ static void print_ground(FILE *out, char klass, bool special, struct picture_box
 	char colour[COLOUR_MAX];
 
 	print_rect(out, box);
-	/* "none" and "#bbb" are of one length. */
+	/* "none" and "#bbb" have the same length. */
 	fprintf(out, " class=\"c%c\" fill=\"%s\" stroke=\"%s\"/>", klass,
 		rgb_text(colour, picture_style_ground(klass, false)),
 		special || klass == 'n' ? "#bbb" : "none");
@@ -101,7 +101,7 @@ static void print_text(FILE *out, char klass, struct picture_box box, const char
 		rgb_text(colour, palette_ink(picture_style_ground(klass, false))), text);
 }
 
-/* The angle, as much of it as there is room for, and its sign. */
+/* Print the angle with its mark, as far as the cell has room. */
 static void print_inscription(FILE *out, const struct picture_grid_side *side, char klass,
 			      struct picture_box box)
 {
@@ -121,7 +121,7 @@ static void print_inscription(FILE *out, const struct picture_grid_side *side, c
 	print_text(out, klass, box, all);
 }
 
-/* Where one of two models has no such tensor. */
+/* Print a cell for which one of the two models has no tensor. */
 static void print_missing(FILE *out, const char *name, struct picture_box box)
 {
 	fputs("<title>", out);
@@ -171,7 +171,7 @@ static void print_delta(FILE *out, const struct picture_grid_cell *cell, struct 
 		print_text(out, klass, box, picture_number_signed(text, 3, 0, cell->delta));
 }
 
-/* The angle itself, beside what has no row to compare with. */
+/* Print the colour of the angle itself, for a tensor that has no row to be compared with. */
 static void print_swatch(FILE *out, const struct picture_grid_cell *cell, struct picture_box box)
 {
 	const double theta = picture_grid_side_of(cell)->theta;

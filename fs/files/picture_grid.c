@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_grid.c - see picture_grid.h; the order of rows is picture_grid_order.c, deviations are
- * picture_grid_spread.c. Sorted, never searched, so that many tensors cost little. */
+/* picture_grid.c - see picture_grid.h; picture_grid_order.c has the order of rows,
+ * picture_grid_spread.c the deviations. Sorting instead of searching keeps it fast. */
 #include "fs/files/picture_grid.h"
 #include "fs/util/paths.h"
 #include "measure/zmeasure.h"
@@ -18,11 +18,11 @@
 struct grid_entry {
 	const struct figure *figure;
 	struct picture_grid_rank rank;
-	size_t side, number; /* in file order */
-	size_t copy;	     /* how many of this role stand in this block before it */
+	size_t side, number; /* place in file order */
+	size_t copy;	     /* number of earlier tensors of this role in this block */
 };
 
-/* The angle to show of a tensor, NaN where there is none or its numbers mean nothing. */
+/* The angle to show, NaN if there is none or the status makes it meaningless. */
 static double theta_of(const struct figure *figure)
 {
 	const struct zmeasure *z = figure ? figure->z : NULL;
@@ -60,7 +60,7 @@ static bool in_block(const struct figure *figure)
 	return figure->block >= 0;
 }
 
-/* Those in blocks first. */
+/* Tensors in blocks come first. */
 static int compare_roles(const struct grid_entry *a, const struct grid_entry *b)
 {
 	const int order = COMPARE(in_block(b->figure), in_block(a->figure));
@@ -68,7 +68,7 @@ static int compare_roles(const struct grid_entry *a, const struct grid_entry *b)
 	return order ? order : picture_grid_compare_ranks(&a->rank, &b->rank);
 }
 
-/* By role, block and side. */
+/* Order by role, block, side and file. */
 static int by_role(const void *left, const void *right)
 {
 	const struct grid_entry *a = left, *b = right;
@@ -113,7 +113,7 @@ static size_t collect(struct grid_entry *entries, size_t n, const struct figures
 	return n;
 }
 
-/* Two tensors of a role in one block are of different rows. */
+/* Number the tensors of one role in one block: each belongs to a row of its own. */
 static void count_copies(struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
@@ -123,7 +123,7 @@ static void count_copies(struct grid_entry *entries, size_t n)
 			entries[i].copy = entries[i - 1].copy + 1;
 }
 
-/* Cells and rows of entries that are sorted by row. */
+/* Make cells and rows from entries sorted by row. */
 static void fill_cells(struct picture_grid *grid, const struct grid_entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -162,7 +162,7 @@ static int by_number(const void *left, const void *right)
 	return COMPARE(*a, *b);
 }
 
-/* And which of them have a tensor that was not removed: each is marked, then they are counted. */
+/* Find the columns, and mark and then count those with a tensor that was not removed. */
 static void find_columns(struct picture_grid *grid)
 {
 	for (size_t i = 0; i < grid->in_blocks; i++)
@@ -206,14 +206,15 @@ static int by_label(const void *left, const void *right)
 		      (*(struct picture_grid_donor *const *)right)->label);
 }
 
-/* A donor among those in the order of their keys. */
+/* Order pointers to donors by key. */
 static int by_key_of(const void *left, const void *right)
 {
 	return by_key(*(struct picture_grid_donor *const *)left,
 		      *(struct picture_grid_donor *const *)right);
 }
 
-/* "clerk" of "/models/clerk.gguf", "parts/" of "/models/parts/"; to free. NULL: out of memory. */
+/* Label of a donor: "clerk" for "/models/clerk.gguf", "parts/" for "/models/parts/"; to free, or
+ * NULL. */
 static char *label_of(const char *key)
 {
 	const char *last = key + strlen(key);
@@ -226,7 +227,7 @@ static char *label_of(const char *key)
 	return strdup(last);
 }
 
-/* Names that two donors share are told apart by their paths. sorted has room for all. */
+/* Label the donors, by path if names are equal. sorted has room for all. False: out of memory. */
 static bool name_donors(struct picture_grid *grid, struct picture_grid_donor **sorted)
 {
 	bool shared = false;
@@ -322,7 +323,7 @@ int picture_grid_make(struct picture_grid *grid, const struct figures *firsts,
 
 	n += seconds ? seconds->n + seconds->n_removed : 0;
 	*grid = (struct picture_grid){ .n_sides = seconds ? 2 : 1 };
-	/* One more, because none may be NULL as well. */
+	/* One more element, since calloc() of none may return NULL. */
 	grid->cells = calloc(n + 1, sizeof(*grid->cells));
 	grid->rows = calloc(n + 1, sizeof(*grid->rows));
 	grid->blocks = calloc(n + 1, sizeof(*grid->blocks));

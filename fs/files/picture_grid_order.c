@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_grid_order.c - the order of rows: as values flow through a block, whatever the file's is.
- * The names are those of llama.cpp (gguf-py, constants.py), without block and ".weight". */
+/* picture_grid_order.c - the order of rows: that of the data flow through a block, not that of the
+ * file. The names are those of llama.cpp (gguf-py, constants.py), without block and ".weight". */
 #include "fs/files/picture_grid.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ enum section {
 	SECTIONS,
 };
 
-/* So many has a section at most. This is the place of a role of no table, too. */
+/* The most roles of a section; also the place of an unknown role. */
 #define UNKNOWN 21
 
 static const char *const order[SECTIONS][UNKNOWN] = {
@@ -35,7 +35,7 @@ static const char *const order[SECTIONS][UNKNOWN] = {
 	[SECTION_OUTPUT] = { "output_norm", "output" },
 };
 
-/* Blocks of an encoder, a decoder, an eye and an ear: "enc.blk.0.attn_q" is of the role
+/* Prefixes of encoder, decoder, vision and audio: the role of "enc.blk.0.attn_q" is
  * "enc_attn_q". */
 static const char *const towers[] = { "enc_", "dec_", "v_", "a_" };
 
@@ -47,7 +47,7 @@ static size_t tower_length(const char *role)
 	return 0;
 }
 
-/* The length without "_bias" or the like. */
+/* Length of the role without "_bias" or the like. */
 static size_t plain_length(const char *role)
 {
 	static const char *const extras[] = { "_bias", "_scale" };
@@ -77,7 +77,7 @@ static enum section section_of(const struct figure *figure, const char *role)
 	}
 }
 
-/* Its section and place in the table. False: it is not there. */
+/* Find the section and place of a role. False: it is not in the table. */
 static bool find_role(const char *role, size_t n, struct picture_grid_rank *rank)
 {
 	for (rank->section = 0; rank->section < SECTIONS; rank->section++)
@@ -96,7 +96,7 @@ struct picture_grid_rank picture_grid_rank_of(const struct figure *figure)
 	const size_t n = plain_length(role);
 	struct picture_grid_rank rank = { .role = figure->role, .klass = figure->klass };
 
-	/* "layer_output_scale" is no scale of another tensor. */
+	/* "layer_output_scale" is not the scale of another tensor. */
 	if (find_role(role, strlen(role), &rank))
 		return rank;
 	rank.extra = role[n] != '\0';

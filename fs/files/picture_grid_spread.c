@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_grid_spread.c - how far an angle is from those of its row. Median and median absolute
- * deviation (Hampel 1974) instead of mean and standard deviation: one strange tensor of a row does
- * not make itself look usual. */
+/* picture_grid_spread.c - deviation of an angle from those of its row, by median and median
+ * absolute deviation (Hampel 1974) instead of mean and standard deviation: no outlier hides
+ * itself. */
 #include "fs/files/picture_grid.h"
 
 #include <ctype.h>
@@ -31,11 +31,11 @@ void picture_grid_spread(double *values, size_t n, double *median, double *sprea
 	*median = middle(values, n);
 	for (size_t i = 0; i < n; i++)
 		values[i] = fabs(values[i] - *median);
-	/* 1.4826: of normally distributed values it is the standard deviation. */
+	/* 1.4826 makes it the standard deviation if the values are normally distributed. */
 	*spread = fmax(1.4826 * middle(values, n), GRID_SPREAD_MIN);
 }
 
-/* Half spreads, to the nearest, at most GRID_STEPS. */
+/* Deviation in half spreads, rounded, at most GRID_STEPS. */
 static int step_of(double difference, double full)
 {
 	const double steps = difference / full * GRID_STEPS;
@@ -45,7 +45,7 @@ static int step_of(double difference, double full)
 	return (int)lround(fmax(fmin(steps, GRID_STEPS), -GRID_STEPS));
 }
 
-/* Compare n cells of a side with each other; values has room for them. */
+/* Compare n cells of a side with each other; values has room for n. */
 static void compare_cells(struct picture_grid_cell *const *cells, size_t n, size_t side,
 			  double *values)
 {
@@ -65,8 +65,8 @@ static void compare_cells(struct picture_grid_cell *const *cells, size_t n, size
 	}
 }
 
-/* Names that differ in numbers alone are of one family; so are, where there are too few of these,
- * tensors of one class and kind. */
+/* Order by family: names that differ only in numbers are one. Tensors of too small a family are
+ * compared by class and kind. */
 static int compare_families(const struct figure *a, const struct figure *b)
 {
 	const char *s = a->role, *t = b->role;
@@ -106,7 +106,7 @@ static int by_kind(const void *left, const void *right)
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Those outside the blocks, by that order; few: groups that are smaller are left as they are. */
+/* Compare the cells outside the blocks in groups made by compare; skip groups smaller than few. */
 static void compare_groups(struct picture_grid_cell **cells, size_t n, size_t sides, double *values,
 			   int (*compare)(const void *, const void *), size_t few)
 {
@@ -140,7 +140,7 @@ static void compare_rows(struct picture_grid *grid, struct picture_grid_cell **c
 	}
 }
 
-/* The scale of differences: one that nine of ten do not leave. */
+/* Compute deltas and their scale, one that holds nine tenths of them. */
 static void compare_sides(struct picture_grid *grid, double *values)
 {
 	static const double fulls[] = { 3, 6, 12, 24, 36, 60, 90 };

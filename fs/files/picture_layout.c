@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_layout.c - where everything stands. Blocks are the columns; where there are more than can
- * show a number, bands of them stand below each other. */
+/* picture_layout.c - the positions of all parts. Blocks are columns; if they are too many for their
+ * numbers, bands of columns stand below each other. */
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
 
@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-	GRID_WIDTH = 1100, /* what the columns of a band share */
+	GRID_WIDTH = 1100, /* shared by the columns of a band */
 	BANDS_MOST = 4,
 	CELL_WIDTH_MAX = 72,
 	CELL_WIDTH_MIN = 2,
 	ACROSS_CELL = 48,
-	ACROSS_WIDTH = 470, /* what they share where three panels stand side by side */
+	ACROSS_WIDTH = 470, /* shared by them if three panels are side by side */
 	ACROSS_MOST = ACROSS_WIDTH / (PICTURE_WHOLE + 1),
 	LABEL_WIDTH_MIN = 80,
 	LABEL_WIDTH_MAX = 180,
@@ -23,9 +23,9 @@ enum {
 	NUMBERS = 18,	  /* height of the block numbers */
 	SECTION = 7,	  /* between attention and feed-forward */
 	SIDE_GAP = 40,	  /* before the cells outside the blocks */
-	SIDE_ROWS = 24,	  /* one column beside the blocks holds this many in any case, */
-	SIDE_ALONE = 12,  /* where there are no blocks this many */
-	WIDTH_MAX = 1580, /* of a picture with more columns than one beside the blocks */
+	SIDE_ROWS = 24,	  /* at least this many rows in a column beside the blocks, */
+	SIDE_ALONE = 12,  /* or without blocks this many */
+	WIDTH_MAX = 1580, /* of a picture with several columns beside the blocks */
 	HEADING = 22,
 };
 
@@ -52,7 +52,7 @@ static void place_columns(struct picture_layout *layout)
 					     : 0;
 }
 
-/* The rows of a panel. */
+/* Place the rows of a panel. */
 static void place_rows(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
@@ -72,7 +72,7 @@ static void place_rows(struct picture_layout *layout)
 	layout->panel_height = y + NUMBERS + (layout->panels > 1 ? TITLE : 0);
 }
 
-/* The corner below all panels, to the right of them. */
+/* The bottom right corner of all panels. */
 static struct picture_box panels_end(const struct picture_layout *layout)
 {
 	const size_t columns = layout->across ? layout->panels : 1;
@@ -86,8 +86,8 @@ static struct picture_box panels_end(const struct picture_layout *layout)
 	};
 }
 
-/* What belongs to no block, in as many columns as there is room for. Returns the corner below and
- * to the right. */
+/* Place the tensors outside the blocks, in as many columns as fit. Returns the bottom right
+ * corner. */
 static struct picture_box place_side(struct picture_layout *layout)
 {
 	const struct picture_grid *grid = &layout->grid;
@@ -127,7 +127,7 @@ struct picture_box picture_layout_row(const struct picture_layout *layout, size_
 	const size_t column = layout->across ? panel : 0;
 	const size_t line = layout->across ? band : band * layout->panels + panel;
 
-	/* A line of the ground between cells that are not too small for it. */
+	/* Leave a line of ground between cells, unless they are too small. */
 	return (struct picture_box){
 		layout->grid_x + column * (layout->panel_width + PANEL_GAP) + PICTURE_MEDIAN +
 			PICTURE_GAP,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_legend.c - what colours and marks mean. What was grafted is known before anything is
- * measured, so only what there is is explained; signs of what was measured take the same room
- * whichever of them occur. */
+/* picture_legend.c - the meaning of colours and marks. Changes are known before the tensors are
+ * measured, so the legend has only those that occur. Marks of measures always take the same
+ * room. */
 #include "fs/files/picture_internal.h"
 #include "fs/util/plural.h"
 
@@ -22,7 +22,7 @@ enum {
 	AFTER = 8,
 };
 
-/* Where the next mark goes; out is NULL to find out how many lines there are. */
+/* Place of the next mark; out NULL: only count the lines. */
 struct flow {
 	FILE *out;
 	size_t x, y;
@@ -37,7 +37,7 @@ static void print_caption(FILE *out, size_t x, size_t y, unsigned size, const ch
 		x, y, size, anchor, text);
 }
 
-/* The steps, with what the first, the middle and the last one stand for. */
+/* Print the steps with the labels of the first, middle and last one. */
 static void print_steps(FILE *out, size_t x, size_t y, const char *caption,
 			const char *const ticks[3])
 {
@@ -75,7 +75,7 @@ static void print_angles(FILE *out, size_t x, size_t y)
 	}
 }
 
-/* A mark and its text, on the next line where this one is full. */
+/* Print a mark and its text, on the next line if this one is full. */
 static void flow_mark(struct flow *flow, const struct figure *figure, size_t donor,
 		      const char *text)
 {
@@ -150,7 +150,7 @@ static void flow_changes(struct flow *flow, const struct picture_grid *grid)
 	}
 }
 
-/* The height of the lines of marks. */
+/* Height of the lines of marks. */
 static size_t marks_height(const struct picture_grid *grid)
 {
 	struct flow flow = { NULL, PICTURE_MARGIN, 0 };
@@ -164,7 +164,7 @@ size_t picture_legend_height(const struct picture_grid *grid)
 	return BARS + marks_height(grid) + SIGNS + AFTER;
 }
 
-/* The signs that occur, in as many bytes as if all did. */
+/* Print the marks of measures that occur, padded to the length of all. */
 static void print_signs(FILE *out, const struct picture_grid *grid, size_t y)
 {
 	static const char all[] = GRID_MARKS;

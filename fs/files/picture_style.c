@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* picture_style.c - colours and marks. Every colour stands as an attribute, which any program
- * draws, and as a class, for which a browser takes other colours on a dark ground. */
+/* picture_style.c - colours and marks. Each colour is an attribute, which any program draws, and a
+ * class, to which a browser gives another colour on a dark ground. */
 #include "fs/files/picture_internal.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ void picture_style_changes(FILE *out, const struct figure *figure, size_t donor,
 	const size_t side = box.width < 11 ? box.width : 11;
 	const size_t sign = box.width >= PICTURE_DECIMALS ? 4 : box.width >= PICTURE_WHOLE ? 3 : 2;
 
-	/* The corner of a graft, in its donor's colour. */
+	/* A corner in the donor's colour marks a graft. */
 	if (figure_is(figure, FIGURE_GRAFTED))
 		fprintf(out,
 			"<path class=\"ps\" d=\"M%zu %zuh%zul-%zu %zuz\" fill=\"%s\" "

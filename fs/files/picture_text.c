@@ -8,9 +8,9 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 #define ELLIPSIS    "\xe2\x80\xa6"
-#define EM	    100 /* widths are counted in hundredths of the letters' size */
+#define EM	    100 /* widths are in hundredths of the letter size */
 
-/* The widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
+/* Width in the widest of the common fonts, DejaVu Sans and Verdana, rounded up. */
 static size_t width_of(uint32_t code)
 {
 	if (code >= 0x80 || strchr("mwMW@%&<>=+~#^", (int)code))
@@ -65,7 +65,7 @@ static void print_character(FILE *out, const char *bytes, size_t length, uint32_
 	}
 }
 
-/* The bytes at the start that stand for themselves. */
+/* Number of leading bytes that need no escape. */
 static size_t plain_length(const char *text)
 {
 	size_t n = 0;
@@ -143,7 +143,7 @@ const char *picture_number_signed(char out[NUMBER_MAX], int width, int decimals,
 	if (!isfinite(value) ||
 	    snprintf(out, NUMBER_MAX, "%+*.*f", width, decimals, value) != width)
 		return no_number(out, width);
-	/* A difference that is shown as nothing has no sign. */
+	/* A difference that is rounded to zero has no sign. */
 	snprintf(zero, sizeof(zero), "%*.*f", width, decimals, 0.0);
 	if (strspn(out, " +-0.") == (size_t)width)
 		memcpy(out, zero, (size_t)width);

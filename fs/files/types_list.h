@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* types_list.h - .types: the ggml type of every tensor, one line each, "CLASS/NAME.bin TYPE", which
- * chooses these types where it is written back (fs/edit/type_lines.h). */
+/* types_list.h - .types: the ggml type of every tensor, one line each, "CLASS/NAME.bin TYPE". The
+ * same lines, written back, choose these types (fs/edit/type_lines.h). */
 #ifndef FS_FILES_TYPES_LIST_H
 #define FS_FILES_TYPES_LIST_H
 

@@ -462,7 +462,7 @@ static void a_graft_with_other_bytes_than_its_row_says_fails_it(void **state)
 	backing_expect_hash(graft->file, "0123456789abcdef0123456789abcdef");
 	content_unref(graft);
 	assert_int_equal(run(&scene, ""), -EIO);
-	assert_says(&scene, "is not what it was");
+	assert_says(&scene, "not those that were put in force");
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EIO);
 	close_scene(&scene, 0);
 }

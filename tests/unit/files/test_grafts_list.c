@@ -91,11 +91,11 @@ static void undo_has_a_line_for_each_key(void **state)
 	view = grafts_list_undo(o.model, &snapshot);
 	assert_non_null(view);
 	text = read_view(view);
-	assert_string_equal(text,
-			    "# one of these words a line, written here, undoes it; several do in "
-			    "one step\n# all\t2 changes\n# metadata\t2 changes\n"
-			    "# metadata/general.architecture\tremoved\n"
-			    "# metadata/llama.block_count\tremoved\n");
+	assert_string_equal(
+		text, "# write one of these words here to undo its changes; several lines are "
+		      "one step\n# all\t2 changes\n# metadata\t2 changes\n"
+		      "# metadata/general.architecture\tremoved\n"
+		      "# metadata/llama.block_count\tremoved\n");
 	free(text);
 	view_unref(view);
 	snapshot_release(&snapshot);
