@@ -21,7 +21,7 @@ static const char *keep(struct figures *figures, const char *text)
 	return arena_copy(figures->arena, text, strlen(text));
 }
 
-/* Of an organ file only its directory says something. */
+/* Keep the donor's path; for an organ file only its directory, which names the donor. */
 static const char *keep_donor(struct figures *figures, const struct donor *donor)
 {
 	const char *path = donor_path(donor), *slash = strrchr(path, '/');
@@ -32,7 +32,7 @@ static const char *keep_donor(struct figures *figures, const struct donor *donor
 	return arena_copy(figures->arena, path, (size_t)(slash - path) + 1);
 }
 
-/* What was made of the tensor. False: out of memory. */
+/* Fill in the changes of a tensor. False: out of memory. */
 static bool fill_changes(struct figures *figures, struct figure *figure, uint32_t i,
 			 struct content *content)
 {
@@ -53,7 +53,7 @@ static bool fill_changes(struct figures *figures, struct figure *figure, uint32_
 	return figure->donor != NULL;
 }
 
-/* Of the organ that content is, the base's for NULL. False: out of memory. */
+/* Fill in the figure of a content, NULL for the base's. False: out of memory. */
 static bool fill(struct figures *figures, struct figure *figure, uint32_t i,
 		 struct content *content)
 {
@@ -171,14 +171,14 @@ struct figures *figures_weigh(struct figures *figures)
 	return figures;
 }
 
-/* A matrix that cannot be read is no error of the measures. */
+/* Read the mean weight; an unreadable matrix is no error of the measures. */
 static void weigh(const struct figures *figures, size_t i)
 {
 	const struct organ organ = organ_of(figures, i);
 	struct figure *figure = &figures->figures[i];
 
-	if (figure->weighed && importance_matrix_mean(figures->importance, &organ,
-						      &figure->importance, NULL) < 0)
+	if (figure->weighed &&
+	    importance_matrix_mean(figures->importance, &organ, &figure->importance, NULL) < 0)
 		figure->importance = NAN;
 }
 

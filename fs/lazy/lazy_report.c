@@ -22,7 +22,7 @@ static void release(void *context)
 	free(report);
 }
 
-/* The figures of a report stay as they are, so that it can be printed again. */
+/* Measure a copy of the figures, so that the report can be printed again. */
 static int print(void *context, const struct halt *halt, FILE *out)
 {
 	const struct lazy_report *report = context;

@@ -25,20 +25,20 @@ struct lazy_text_cell {
 
 struct lazy_text {
 	struct view_generator generator;
-	struct memo *memo;	      /* of what the cells show */
-	struct tensor_hashes *hashes; /* NULL: they show measures, or errors */
+	struct memo *memo;	      /* of the cells' values */
+	struct tensor_hashes *hashes; /* NULL: cells of measures, or losses */
 	enum hash_kind kind;
 	bool of_losses;
-	struct model *model; /* of importance */
-	struct importance_matrix *importance; /* NULL: cells do not show it */
-	struct whole_text *whole; /* the last cell; NULL: it is as the others */
-	FILE *out;		  /* NULL once it is a view */
+	struct model *model;		      /* of the importance column */
+	struct importance_matrix *importance; /* NULL: no such column */
+	struct whole_text *whole;	      /* the last cell; NULL: an ordinary one */
+	FILE *out;			      /* NULL once it is a view */
 	char *text;
 	size_t size;
 	bool failed;
 	size_t n, room;
 	struct lazy_text_cell *cells;
-	struct subject *subjects; /* one a cell */
+	struct subject *subjects; /* one for each cell */
 };
 
 static void release(struct view_generator *generator)
@@ -68,7 +68,7 @@ static int prepare(struct view_generator *generator, size_t first, size_t n,
 	return rc == 0 && whole ? whole_text_read(cells->whole, stop, NULL, 0) : rc;
 }
 
-/* The width of a number by "%.9g", and a newline. */
+/* Width of a number by "%.9g", and of a cell with its newline. */
 #define NUMBER_WIDTH 16
 #define NUMBER_CELL  (NUMBER_WIDTH + 1)
 
@@ -81,14 +81,14 @@ static void print_number(double number, char text[NUMBER_CELL + 1])
 		snprintf(text, NUMBER_CELL + 1, "%*.9g\n", NUMBER_WIDTH, number);
 }
 
-/* The width of the column of importance; 0: there is none. */
+/* Width of the importance column, 0 without one. */
 static int last_column(const struct lazy_text *cells)
 {
 	return cells->importance ? NUMBER_CELL : 0;
 }
 
-/* Print the last column, before which there is a tab in the place of the newline. A matrix that
- * cannot be read is no error of the measures: user.organfs.importance tells of it. */
+/* Print the importance column, after a tab that replaces the newline. An unreadable matrix is no
+ * error of the measures; user.organfs.importance reports it. */
 static void add_importance(const struct lazy_text *cells, const struct subject *subject, char *text)
 {
 	const struct organ organ =
@@ -166,7 +166,7 @@ struct lazy_text *lazy_text_new(struct memo *memo)
 		free(cells);
 		return NULL;
 	}
-	/* No other thread knows it, and it is written to in many small pieces. */
+	/* No lock is needed for the many small writes: no other thread has the stream. */
 	__fsetlocking(cells->out, FSETLOCKING_BYCALLER);
 	return cells;
 }
@@ -218,7 +218,7 @@ static void add(struct lazy_text *cells, const struct subject *subject, lazy_tex
 		cells->failed = true;
 		return;
 	}
-	/* There is room where both have grown. */
+	/* Both arrays have grown. */
 	cells->room = room;
 	grown[cells->n] = (struct lazy_text_cell){ print, width, cells->size };
 	subjects[cells->n] = *subject;
@@ -234,10 +234,9 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 	char text[LAZY_TEXT_CELL_MAX];
 	int width;
 
-	/* Many follow that are printed alike, which have one width. */
-	width = last && last->print == print
-			? (int)last->width
-			: print(text, sizeof(text), NULL) + last_column(cells);
+	/* Cells of the same print function have the same width. */
+	width = last && last->print == print ? (int)last->width
+					     : print(text, sizeof(text), NULL) + last_column(cells);
 	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else

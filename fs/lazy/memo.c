@@ -18,14 +18,14 @@ struct memo {
 	const struct memo_ops *ops;
 	struct model *model;
 	uint64_t how;
-	struct pool *pool, *own; /* own: NULL, or the pool */
-	pthread_mutex_t lock;	 /* protects what follows, and every struct memo_state */
+	struct pool *pool, *own; /* own: the pool if the memo made it, else NULL */
+	pthread_mutex_t lock;	 /* protects the fields below, and every struct memo_state */
 	pthread_cond_t done;
 	bool stopped;
 	uint64_t count;
 	uint64_t asked; /* calls of memo_prepare() */
-	/* Structures of the size that ops says, one a tensor of the base. Zeros are values that no
-	 * thread has asked for: no page of it is touched before. */
+	/* One structure of ops->size bytes for each tensor of the base. Zeros stand for a value
+	 * that no thread has asked for, and calloc() touches no page before. */
 	max_align_t base[];
 };
 
@@ -40,7 +40,7 @@ static struct memo_state *state_of(struct memo *memo, const struct subject *subj
 				: state_of_base(memo, subject->tensor);
 }
 
-/* With the lock of from held. */
+/* Call with the lock of from's memo held. */
 static void copy_value(const struct memo *memo, void *to, const struct memo_state *from)
 {
 	memcpy(to, from + 1, memo->ops->size - sizeof(*from));
@@ -90,7 +90,7 @@ void memo_free(struct memo *memo)
 struct memo_job {
 	struct memo *memo;
 	struct memo_state *once;
-	struct subject subject; /* with a reference of its own */
+	struct subject subject; /* owns a reference */
 };
 
 static void run_job(void *argument)
@@ -100,7 +100,7 @@ static void run_job(void *argument)
 	struct memo_state *once = job->once;
 	int rc = -EINTR;
 
-	/* No other thread looks at the value before it is done. */
+	/* No other thread reads the value before its state is MEMO_DONE. */
 	if (!atomic_load(&once->unwanted))
 		rc = memo->ops->find(memo->model, memo->how, &job->subject, once);
 	pthread_mutex_lock(&memo->lock);
@@ -120,7 +120,7 @@ static uint32_t version_of(const struct memo *memo)
 	return memo->ops->version ? memo->ops->version(memo->model) : 0;
 }
 
-/* With the lock held, in state MEMO_NONE. */
+/* Start a job. Call with the lock held, in state MEMO_NONE. */
 static int begin(struct memo *memo, const struct subject *subject, struct memo_state *once)
 {
 	struct memo_job *job = malloc(sizeof(*job));
@@ -148,14 +148,14 @@ static bool has_failed(const struct memo_state *once)
 	return once->state == MEMO_DONE && once->error && once->error != -ENOTSUP;
 }
 
-/* With the lock held: was the value made of what is in force no more? */
+/* Whether the value depends on an earlier version. Call with the lock held. */
 static bool is_old(const struct memo *memo, const struct memo_state *once)
 {
 	return once->state == MEMO_DONE && once->version != version_of(memo);
 }
 
-/* With the lock held. A job may have given up just before we came, or fail for a reason that is
- * gone since, so it may have to be begun anew. */
+/* Wait for the value. Call with the lock held. The job is started again if it gave up just before,
+ * or failed before this thread asked. */
 static int await(struct memo *memo, const struct subject *subject, uint64_t asked,
 		 const atomic_bool *stop)
 {
@@ -177,7 +177,7 @@ static int await(struct memo *memo, const struct subject *subject, uint64_t aske
 	}
 }
 
-/* With the lock held. */
+/* Call with the lock held. */
 static int prepare(struct memo *memo, const struct subject *subjects, size_t n,
 		   const atomic_bool *stop)
 {

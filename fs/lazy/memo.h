@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* memo.h - a value that is found out of each organ of a model, by a job in a pool, when a thread
- * asks for it, and kept as long as the content is there.
+/* memo.h - values computed once per content, by a job in a pool, when a thread first asks, and kept
+ * as long as the content exists.
  *
- * 1. It is found out once of a content; the threads that ask meanwhile wait for the same job.
- * 2. A job that no thread waits for any more gives up, and leaves no trace.
- * 3. What failed is tried again when it is asked for again; that there is nothing to be found out
- *    stays. */
+ * 1. Threads that ask while the job runs wait for that job.
+ * 2. A job without waiting threads gives up, and its result is unknown again.
+ * 3. After an error the next call tries again; -ENOTSUP, no value, is kept. */
 #ifndef FS_LAZY_MEMO_H
 #define FS_LAZY_MEMO_H
 
@@ -18,52 +17,50 @@ struct pool;
 
 struct memo; /* any thread may use it */
 
-/* Of what: the base's tensor, or where content is not NULL the graft in its slot. */
+/* A tensor of the base, or, if content is not NULL, the graft in its slot. */
 struct subject {
 	uint32_t tensor;
 	struct content *content;
 };
 
-/* A kind of value. It is kept in a structure of that size, of which all is the value's that follows
- * the struct memo_state at its start. */
+/* A kind of value, kept in a structure of size bytes: a struct memo_state, then the value. */
 struct memo_ops {
 	size_t size;
-	/* The structure in a content, which begins with this. */
+	/* The structure in a content. how is that of memo_new(), here and below. */
 	struct memo_state *(*place)(struct content *content, uint64_t how);
-	/* Find the value out, as the memo's how says, and put it behind *once. When once->unwanted
-	 * becomes true it soon returns -EINTR. -ENOTSUP: there is nothing to be found out. Other
-	 * errors are -errno. */
+	/* Compute the value and store it behind *once. Returns 0; -EINTR soon after once->unwanted
+	 * becomes true; -ENOTSUP: no value; or another -errno. */
 	int (*find)(struct model *model, uint64_t how, const struct subject *subject,
 		    struct memo_state *once);
-	/* The version of all that the value depends on besides the content: a value of another
-	 * version is found out anew. NULL: there is nothing else. */
+	/* Version of everything else on which the value depends: a value of an older version is
+	 * computed again. NULL: it depends on the content alone. */
 	uint32_t (*version)(const struct model *model);
 };
 
-/* All that it points to is borrowed and outlives it. Jobs run on the threads of pool, or where pool
- * is NULL on threads of its own. NULL: out of memory. */
+/* Pointers are borrowed and outlive the memo. pool NULL: jobs run on threads of the memo. NULL: out
+ * of memory. */
 struct memo *memo_new(const struct memo_ops *ops, struct model *model, uint64_t how,
 		      struct pool *pool);
 
-/* Threads that wait get -EINTR, now and later. NULL is fine. */
+/* Make all waiting and later threads get -EINTR. NULL is fine. */
 void memo_stop(struct memo *memo);
-void memo_free(struct memo *memo); /* no thread may wait any more; NULL is fine */
+void memo_free(struct memo *memo); /* call when no thread waits; NULL is fine */
 
-/* Wait until it is found out of all n subjects, several at a time, or *stop, which may be NULL, is
- * true. The contents are borrowed and no whiteouts. Returns 0, or -EINTR, or the error of one of
- * them, but not -ENOTSUP. */
+/* Compute the values of n subjects, several at a time, and wait for them, or until *stop is true;
+ * stop may be NULL. The contents are borrowed, and none is a whiteout. Returns 0, -EINTR, or the
+ * error of a job except -ENOTSUP. */
 int memo_prepare(struct memo *memo, const struct subject *subjects, size_t n,
 		 const atomic_bool *stop);
 
-/* The same for one, whose value is copied. Returns 0 or -errno, -ENOTSUP too. */
+/* Compute one value and copy it. Returns 0 or -errno, also -ENOTSUP. */
 int memo_get(struct memo *memo, const struct subject *subject, const atomic_bool *stop,
 	     void *value);
 
-/* What old, of the same kind, knows of tensors that have the same bytes in its model's base is
- * known from now on. Before any thread asks. */
+/* Take over the values of old, of the same kind, for tensors whose bytes are also in its model's
+ * base. Call before any thread asks. */
 void memo_inherit(struct memo *memo, struct memo *old);
 
-/* Of how many organs it was found out, or that was tried. */
+/* Number of values that were computed or tried. */
 uint64_t memo_count(struct memo *memo);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Bytes that are read and hashed at once. */
+/* Bytes read and hashed at a time. */
 #define CHUNK ((size_t)1 << 20)
 
 static struct memo_state *place(struct content *content, uint64_t kind)
@@ -19,11 +19,11 @@ static struct memo_state *place(struct content *content, uint64_t kind)
 	return &content->hashes[kind].once;
 }
 
-/* A hash being made, of either kind. */
+/* A hash in progress, of either kind. */
 struct hash_sink {
 	void (*add)(void *state, const void *bytes, size_t n);
 	void *state;
-	uint64_t from; /* of the organ file */
+	uint64_t from; /* first byte of the organ file */
 	struct halt halt;
 };
 
@@ -55,7 +55,7 @@ static int add_organ(struct model *model, const struct subject *subject,
 	return rc;
 }
 
-/* These fail only where there are no bytes. */
+/* Updates fail only for NULL. */
 static void add_64(void *state, const void *bytes, size_t n)
 {
 	XXH64_update(state, bytes, n);

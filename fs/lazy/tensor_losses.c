@@ -27,7 +27,7 @@ static int find(struct model *model, uint64_t number, const struct subject *subj
 	enum organ_view form;
 	int rc;
 
-	/* The matrix goes by the names of slots. */
+	/* The importance matrix is keyed by slot names. */
 	at.organ = model_organ_in_place(model, subject->tensor, subject->content);
 	organ_view_of_type(number, &form);
 	rc = requantised_loss(&at, organ_view_organ(form, &at.organ).type, importance,

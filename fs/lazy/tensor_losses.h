@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_losses.h - the error of every organ in each type of .views/types (requantised_loss.h),
- * computed when a thread asks for it and kept as long as the content is there, as memo.h says. */
+/* tensor_losses.h - the loss of every organ in each type of .views/types (requantised_loss.h),
+ * computed on request and kept with the content (memo.h). */
 #ifndef FS_LAZY_TENSOR_LOSSES_H
 #define FS_LAZY_TENSOR_LOSSES_H
 
@@ -18,15 +18,15 @@ struct tensor_losses {
 	struct memo *types[ORGAN_VIEW_TYPE_COUNT];
 };
 
-/* For a model; pool NULL: the jobs run on threads of their own. NULL: out of memory. */
+/* The losses of a model; pool NULL: jobs run on threads of their own. NULL: out of memory. */
 struct tensor_losses *tensor_losses_new(struct model *model, struct pool *pool);
 
 /* As memo_stop() and memo_free(); NULL is fine. */
 void tensor_losses_stop(struct tensor_losses *losses);
 void tensor_losses_free(struct tensor_losses *losses);
 
-/* Make room in a content for its errors, before a memo is asked for one of them; NULL, the base's,
- * needs none. False: out of memory. */
+/* Allocate a content's losses, before a memo is asked for one; the base's, NULL, needs none. False:
+ * no memory. */
 bool tensor_losses_reserve(struct content *content);
 
 #endif

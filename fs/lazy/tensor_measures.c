@@ -32,12 +32,12 @@ static int measure(struct model *model, uint64_t samples, const struct subject *
 		.samples = samples, .wanted = is_wanted, .context = once, .stop = &once->unwanted
 	};
 
-	/* Some of the bytes that the type needs are another tensor's. */
+	/* Another tensor has some of the bytes that the type needs. */
 	if (type_is_short(at.organ.type)) {
 		((struct measure_result *)once)->result = zmeasure_unknown(ZMEASURE_SHORT);
 		return 0;
 	}
-	/* Of a shard that is gone, what was not measured in time is not known. */
+	/* The tensor of a missing shard cannot be measured any more. */
 	if (!sampling_locate(&sampling, &at))
 		return -ENOTSUP;
 	return sampling_measure(&sampling, &((struct measure_result *)once)->result);

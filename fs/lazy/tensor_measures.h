@@ -10,7 +10,7 @@ struct memo;
 struct model;
 struct pool;
 
-/* For a model; samples as in sampling.h, pool as memo_new(). NULL: out of memory. */
+/* The Z-measures of a model; samples as in sampling.h, pool as memo_new(). NULL: out of memory. */
 struct memo *tensor_measures_new(struct model *model, uint64_t samples, struct pool *pool);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* theta_text.c - see theta_text.h. A number too wide for its cell cannot be: entropy, signal and
+/* theta_text.c - see theta_text.h. No number is too wide for its cell: entropy, signal and
  * magnitude have bounds, kurtosis and spacing are at most the number of values, and %.6g of a
- * positive double takes 12 bytes at most. */
+ * positive double takes at most 12 bytes. */
 #include "fs/lazy/theta_text.h"
 #include "fs/lazy/memo.h"
 #include "fs/model/model.h"
@@ -17,10 +17,10 @@ const char *theta_status(const struct zmeasure *z)
 	return z ? zmeasure_status_name(z->status) : "undecoded";
 }
 
-/* The longest status, so that its line can be padded elsewhere. */
+/* Length of the longest status; other columns of a line are padded for shorter ones. */
 #define STATUS_WIDTH 9
 
-/* Everything that cannot be said is not a number. */
+/* Replace unknown figures by NaN. */
 static struct zmeasure with_nan(const struct zmeasure *z)
 {
 	struct zmeasure all = zmeasure_unknown(ZMEASURE_NONFINITE);
@@ -37,13 +37,13 @@ int theta_degrees(char *text, size_t n, const struct zmeasure *z)
 	return snprintf(text, n, "%5.2f\n", with_nan(z).theta);
 }
 
-/* So many digits read back to the same float; a number of them is no wider, whatever it is. */
+/* This many digits read back to the same float, and the width holds any such number. */
 #define EXACT	      9
 #define WIDTH(digits) ((digits) + 7)
 #define EXACT_WIDTH   WIDTH(EXACT)
 
-/* A member of an object whose value takes width bytes: a number with so many digits, all or after
- * the point. JSON knows no NaN. */
+/* A JSON member with a value of width bytes and that many digits, all or after the point. JSON has
+ * no NaN. */
 struct member {
 	const char *name;
 	int width, digits;
@@ -62,8 +62,8 @@ static int add_member(char *text, size_t n, const struct member *member)
 	return snprintf(text, n, ",\"%s\":%*s", member->name, member->width, number);
 }
 
-#define INDICATORS 6  /* which come first */
-#define FIGURES	   11 /* and after these what describes the values */
+#define INDICATORS 6  /* the first members */
+#define FIGURES	   11 /* these, and the description of the values */
 #define MEMBERS	   13
 
 static void members_of(const struct zmeasure all, struct member members[MEMBERS])
@@ -85,7 +85,7 @@ static void members_of(const struct zmeasure all, struct member members[MEMBERS]
 	members[12] = (struct member){ "z_im", 9, 6, false, all.magnitude * sin(radians) };
 }
 
-/* What else there is to say of a measure. */
+/* Print the remaining members of a measure. */
 static int add_state(char *text, size_t n, const struct zmeasure *z)
 {
 	const char *status = theta_status(z);
@@ -117,7 +117,7 @@ int theta_json_figures(char *text, size_t n, const struct zmeasure *z)
 	for (size_t i = 0; i < FIGURES; i++) {
 		struct member *member = &members[i];
 
-		/* But for theta, the first. */
+		/* All but theta, the first member. */
 		if (i > 0)
 			*member = (struct member){ member->name, EXACT_WIDTH, EXACT, true,
 						   member->value };
@@ -126,7 +126,7 @@ int theta_json_figures(char *text, size_t n, const struct zmeasure *z)
 	return used + add_state(text + used, n - (size_t)used, z);
 }
 
-/* NaN never with a sign. */
+/* NaN is printed without a sign. */
 static int add_exact(char *text, size_t n, int digits, double value)
 {
 	if (isnan(value))

@@ -16,10 +16,10 @@ struct whole_text {
 	void *context;
 	const atomic_bool *ending;
 	size_t size;
-	pthread_mutex_t lock;	/* protects what follows */
+	pthread_mutex_t lock;	/* protects the fields below */
 	pthread_cond_t changed; /* is_making became false */
 	bool is_making;		/* a thread makes the text, without the lock */
-	char *text;		/* NULL: not made yet; it does not change any more after that */
+	char *text;		/* NULL: not made yet; immutable afterwards */
 };
 
 static int print(const struct whole_text *whole, const struct halt *halt, char **text, size_t *size)
@@ -28,7 +28,7 @@ static int print(const struct whole_text *whole, const struct halt *halt, char *
 	int rc = -ENOMEM;
 
 	if (out) {
-		/* No other thread knows it, and it is written to in many small pieces. */
+		/* No lock is needed for the many small writes: no other thread has the stream. */
 		__fsetlocking(out, FSETLOCKING_BYCALLER);
 		rc = whole->ops->print(whole->context, halt, out);
 	}
@@ -43,7 +43,7 @@ static int print(const struct whole_text *whole, const struct halt *halt, char *
 	return rc;
 }
 
-/* With the lock held, which is released while the text is made: afterwards there is one. */
+/* Make the text unless it exists. Call with the lock held, which is released meanwhile. */
 static int make_text(struct whole_text *whole, const struct halt *halt)
 {
 	char *text = NULL;
