@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mount_table.c - see mount_table.h. poll() of /proc/self/mountinfo says once for every change that
- * there was one (proc(5)); it is asked before the table is read, so that a change meanwhile is told
- * by the next call. */
+/* mount_table.c - see mount_table.h. poll() of /proc/self/mountinfo reports each change of the
+ * table once (proc(5)). It is called before the reading, so that the next call reports a change
+ * meanwhile. */
 #include "fs/paths/mount_table.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/mountinfo.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct mount_table {
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	FILE *file;	      /* NULL: not open yet */
 	bool is_read;
 	struct mount_entry *entries;
@@ -56,7 +56,7 @@ static bool add(struct mount_table *table, const struct mountinfo *mount)
 	return true;
 }
 
-/* With the lock held, as below. */
+/* Call with the lock held, as the functions below. */
 static bool has_changed(struct mount_table *table)
 {
 	struct pollfd poll_fd = { .fd = fileno(table->file), .events = POLLPRI };

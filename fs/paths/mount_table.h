@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mount_table.h - the mounts of this namespace by their ids, read from /proc once for as long as
- * none comes or goes. Nothing here asks a filesystem other than /proc. */
+/* mount_table.h - the mounts of this namespace by their ids, read from /proc again only after one
+ * has come or gone. No filesystem but /proc is asked. */
 #ifndef FS_PATHS_MOUNT_TABLE_H
 #define FS_PATHS_MOUNT_TABLE_H
 
@@ -9,7 +9,7 @@
 
 struct mount_table; /* any thread may use it */
 
-/* What mountinfo.h tells of a mount. */
+/* Fields of struct mountinfo (util/mountinfo.h). */
 struct mount_entry {
 	int id;
 	dev_t device;
@@ -20,7 +20,7 @@ struct mount_entry {
 struct mount_table *mount_table_new(void);	  /* NULL: out of memory */
 void mount_table_free(struct mount_table *table); /* NULL is fine */
 
-/* The mount with that id. False: none that can be seen from here has it, or it cannot be told. */
+/* Find the mount with that id. False: it cannot be seen from here, or /proc cannot be read. */
 bool mount_table_find(struct mount_table *table, int id, struct mount_entry *found);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* path_probe.c - see path_probe.h. What the threads work on is theirs and the caller's together;
- * the last one to leave frees it. */
+/* path_probe.c - see path_probe.h. The threads and the caller share a batch of jobs; the last frees
+ * it. */
 #include "fs/paths/path_probe.h"
 #include "fs/base/donor.h"
 #include "fs/base/link_target.h"
@@ -33,8 +33,8 @@
 #define PROBE_THREADS_MAX 8
 
 struct probe_job {
-	struct path_probe at; /* what it points to is the job's own */
-	char *place;	      /* where it is, for probe_threads.h */
+	struct path_probe at; /* a copy; its pointers are the job's */
+	char *place;	      /* name of its place, for probe_threads.h */
 	struct path_probe_result found;
 	bool begun, done;
 };
@@ -44,10 +44,11 @@ struct probe_batch {
 	struct timespec until;
 	char *point;
 	dev_t device;
-	pthread_mutex_t lock; /* protects what follows; a job is its thread's until it is done */
+	pthread_mutex_t
+		lock; /* protects the fields below; a job is its thread's until it is done */
 	pthread_cond_t progress;
-	unsigned holders; /* threads, and the caller */
-	bool over;	  /* nothing more is to be begun */
+	unsigned holders; /* number of threads, plus the caller */
+	bool over;	  /* no further job is to be begun */
 	size_t n, done;
 	struct link_target_models models;
 	struct probe_job jobs[];
@@ -64,13 +65,13 @@ void path_probe_result_release(struct path_probe_result *found)
 	*found = (struct path_probe_result){ .own = false };
 }
 
-/* Where another mount of organfs says that the bytes of a file lie. */
+/* Part of a file that, as another mount of organfs says, holds the bytes of one of its files. */
 struct disk_extent {
 	char path[PATH_MAX + 64];
 	uint64_t offset, length;
 };
 
-/* Cut ":NUMBER" off the end. */
+/* Cut ":NUMBER" off the end of text. */
 static bool cut_number(char *text, uint64_t *number)
 {
 	char *colon = strrchr(text, ':'), *end;
@@ -85,7 +86,7 @@ static bool cut_number(char *text, uint64_t *number)
 	return true;
 }
 
-/* Only a FUSE filesystem is believed: any user can give such an attribute to a file. */
+/* Read a file's extent attribute, on FUSE alone: elsewhere any user can set such an attribute. */
 static bool get_extent(int fd, struct disk_extent *extent)
 {
 	struct statfs status;
@@ -101,7 +102,7 @@ static bool get_extent(int fd, struct disk_extent *extent)
 	       cut_number(extent->path, &extent->offset) && extent->path[0] == '/';
 }
 
-/* A file outside of this mount. Returns 0 or -errno. */
+/* Open a file that lies outside of this mount. Returns 0 or -errno. */
 static int resolve_outside(const struct path_resolve_mount *own, const char *path,
 			   struct path_resolve_result *resolved, struct error *err)
 {
@@ -112,7 +113,7 @@ static int resolve_outside(const struct path_resolve_mount *own, const char *pat
 		       : rc;
 }
 
-/* The file on disk that the bytes lie in. */
+/* Open the file on disk that holds the organ's bytes. Returns 0 or -errno. */
 static int open_extent(const struct path_resolve_mount *own, const struct disk_extent *extent,
 		       struct path_probe_result *found)
 {
@@ -135,7 +136,7 @@ static int open_extent(const struct path_resolve_mount *own, const struct disk_e
 	return 0;
 }
 
-/* An open file under the name that the kernel knows it by; fd is used up. */
+/* Make a backing of an open file, named as the kernel names it. Consumes fd. */
 static bool open_found(int fd, struct path_probe_result *found)
 {
 	char link[48], path[PATH_MAX];
@@ -160,7 +161,7 @@ static void open_organ(const struct path_resolve_mount *own, int fd,
 	source = backing_source(found->file);
 	if (organ_parse(&source, &found->organ, &found->err) < 0) {
 		found->organ.name = NULL;
-		/* A file that is no organ is no valid argument. */
+		/* A file that is no organ is an invalid argument, not a bad message. */
 		if (found->err.code == EBADMSG)
 			found->err.code = EINVAL;
 		return;
@@ -170,8 +171,8 @@ static void open_organ(const struct path_resolve_mount *own, int fd,
 		open_extent(own, &extent, found);
 }
 
-/* The model of another mount of organfs may be a file on disk as it is. Returns the descriptor to
- * read, that of the other mount where it is not, or -1 with found->err set; fd is used up. */
+/* Open the file on disk behind a model.gguf of another mount of organfs, if it is one. Returns its
+ * descriptor, else fd, or -1 with found->err set. Consumes fd. */
 static int reopen_on_disk(const struct path_resolve_mount *own, int fd,
 			  struct path_probe_result *found)
 {
@@ -197,13 +198,13 @@ static void open_gguf(const struct path_resolve_mount *own, int fd, struct path_
 		found->err.code = EINVAL;
 }
 
-/* Is that where it led before? */
+/* Whether the path led to this file before. */
 static bool is_known(const struct path_probe *at, const struct backing *file)
 {
 	return at->seen && at->file && paths_same_file(backing_stat(at->file), backing_stat(file));
 }
 
-/* What there is to know of the organ, for the day when the path leads nowhere. */
+/* Describe the organ, so that it can be found if the path later leads nowhere. */
 static void note_seen(const struct path_probe *at, struct link_target_models *models,
 		      struct path_probe_result *found)
 {
@@ -211,7 +212,7 @@ static void note_seen(const struct path_probe *at, struct link_target_models *mo
 		found->seen = link_target_print(models, found->file, &found->organ, found->offset);
 }
 
-/* The organ of a text that is in a file, which was read before where it is the file that it was. */
+/* Find the organ that a description names in the file; an unchanged file has the earlier result. */
 static void match(const struct path_probe *at, struct link_target_models *models,
 		  const struct reference *seen, struct path_probe_result *found)
 {
@@ -233,7 +234,7 @@ static void match(const struct path_probe *at, struct link_target_models *models
 		error_errno(&found->err, ENOMEM);
 }
 
-/* What was seen at the end of a path that leads nowhere now. */
+/* Open the organ that was found at the end of a path that now leads nowhere. */
 static void open_seen(const struct path_resolve_mount *own, const struct path_probe *at,
 		      struct link_target_models *models, struct path_probe_result *found)
 {
@@ -293,7 +294,7 @@ static void free_batch(struct probe_batch *batch)
 	free(batch);
 }
 
-/* With the lock held, which is released. */
+/* Give up one holder. Call with the lock held, which is released. */
 static void leave(struct probe_batch *batch)
 {
 	const bool last = --batch->holders == 0;
@@ -303,8 +304,8 @@ static void leave(struct probe_batch *batch)
 		free_batch(batch);
 }
 
-/* With the lock held: the first job that no thread has begun, at that place, NULL for any. NULL:
- * there is none. */
+/* The first job that no thread has begun, at that place or, for NULL, at any. NULL: there is none.
+ * Call with the lock held. */
 static struct probe_job *next_job(struct probe_batch *batch, const char *place)
 {
 	for (size_t i = 0; i < batch->n && !batch->over; i++) {
@@ -316,8 +317,8 @@ static struct probe_job *next_job(struct probe_batch *batch, const char *place)
 	return NULL;
 }
 
-/* With the lock held: do all that is to be done at the job's place, or leave it undone, where
- * another thread has been there for long. */
+/* Do all jobs at the job's place; leave them undone if another thread has been at that place for
+ * long. Call with the lock held. */
 static void visit(struct probe_batch *batch, struct probe_job *job)
 {
 	const struct path_resolve_mount own = { batch->point, batch->device };
@@ -356,7 +357,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Cut the last name off the path, if it is that, or any for NULL. */
+/* Cut the last name off the path if it is name, or any name if that is NULL. */
 static bool cut_name(char *path, const char *name)
 {
 	char *slash = strrchr(path, '/');
@@ -367,8 +368,8 @@ static bool cut_name(char *path, const char *name)
 	return true;
 }
 
-/* What hangs together: of an organ of a mount the mount, of another file its directory; of what was
- * seen the file. */
+/* Name of the place where a probe may hang: the mount of an organ in a mount, the directory of
+ * another file, the model file of a description. */
 static char *place_of(const struct path_probe *at)
 {
 	static const char model[] = "\nmodel ";
@@ -387,7 +388,7 @@ static char *place_of(const struct path_probe *at)
 	return place;
 }
 
-/* False: out of memory. */
+/* Copy the probe with its texts. False: out of memory. */
 static bool copy_place(struct path_probe *copy, const struct path_probe *place)
 {
 	*copy = *place;
@@ -427,8 +428,8 @@ static struct probe_batch *new_batch(struct probe_threads *probes,
 	return NULL;
 }
 
-/* With the lock held: one thread for each place, which does all jobs there. Fewer threads than
- * places are slower, and none finds nothing. */
+/* Start a thread for each place, which does all jobs there. Call with the lock held. Fewer threads
+ * only take longer; without any no path is found. */
 static void start(struct probe_batch *batch)
 {
 	const char *places[PROBE_THREADS_MAX];
@@ -478,7 +479,7 @@ void path_probe(struct probe_threads *probes, const struct path_resolve_mount *o
 		found[i] = batch->jobs[i].found;
 		batch->jobs[i].found = (struct path_probe_result){ .own = false };
 	}
-	/* Jobs that no thread has begun are not begun any more. */
+	/* Jobs that have not begun are cancelled. */
 	batch->over = true;
 	leave(batch);
 }

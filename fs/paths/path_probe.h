@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path_probe.h - looking where paths lead, by threads that may never come back: several at a time,
- * for a limited time. */
+/* path_probe.h - timed look-ups of several paths at once, by threads that may never return. */
 #ifndef FS_PATHS_PATH_PROBE_H
 #define FS_PATHS_PATH_PROBE_H
 
@@ -13,40 +12,36 @@
 struct path_resolve_mount;
 struct probe_threads;
 
-/* Where to look, and with whose rights. */
+/* A path to look up, with the rights of a user. */
 struct path_probe {
-	char inside[64];      /* the directory in our mount that a relative path starts in */
-	const char *path;     /* NULL: only what was seen there is looked for */
-	const char
-		*seen; /* what link_target_print() said of where it led; NULL: that is not known */
-	struct backing *file; /* where that was found in this mount, borrowed; NULL: nowhere yet */
+	char inside[64];  /* directory of our mount in which a relative path starts */
+	const char *path; /* NULL: look only for the organ in seen */
+	const char *seen; /* description by link_target_print() of an earlier result; NULL: none */
+	struct backing *file; /* that organ's file, if found before, borrowed; NULL: no */
 	uint64_t offset;
 	uid_t uid;
 	gid_t gid;
-	unsigned links; /* that were followed already */
-	bool gguf;	/* a GGUF is looked for, and not an organ */
+	unsigned links; /* links followed so far */
+	bool gguf;	/* look for a GGUF, not for an organ */
 };
 
-/* What was found: err, or a place in our mount, or an organ, or a GGUF. */
+/* Result: an error, a place in our mount, an organ, or a GGUF. */
 struct path_probe_result {
-	struct error
-		err; /* ETIMEDOUT: no answer came in time; EINVAL: it is a file, and none of these
-		      */
+	struct error err; /* ETIMEDOUT: no answer in time; EINVAL: any other kind of file */
 	bool own;
-	char *path; /* own: after our root, owned; else NULL */
+	char *path; /* own: path below our root, owned; else NULL */
 	unsigned links;
-	struct organ organ; /* its name is owned */
+	struct organ organ; /* the name is owned */
 	struct gguf *gguf;  /* owned */
 	struct backing *file;
-	uint64_t offset;     /* of its data */
-	struct donor *donor; /* where that came from; NULL: not known, or the file says it */
-	char *seen; /* by a path: what link_target_print() says of it, owned; NULL: nothing, or what
-				it said before */
+	uint64_t offset;     /* of the organ's data */
+	struct donor *donor; /* NULL: unknown, or the file names it */
+	char *seen; /* for a path: description of the organ, owned; NULL: none, or unchanged */
 };
 
-/* Look at n places until that time of CLOCK_MONOTONIC, and fill in what was found at each, to
- * release with path_probe_result_release(). Of one that hangs others of the same probes do not
- * begin to look again: they have no answer either. */
+/* Look up n paths until that time of CLOCK_MONOTONIC, and fill in the results, to release with
+ * path_probe_result_release(). While one look-up hangs, others of the same place are not begun and
+ * time out too. */
 void path_probe(struct probe_threads *probes, const struct path_resolve_mount *own,
 		const struct path_probe *places, size_t n, const struct timespec *until,
 		struct path_probe_result *found);

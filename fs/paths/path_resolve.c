@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* path_resolve.c - see path_resolve.h. The path is walked name by name, as the kernel would.
- * Outside of our mount the place is a descriptor that was opened without asking the filesystem for
- * more than the name (O_PATH); inside it is a text. */
+/* path_resolve.c - see path_resolve.h. The path is walked name by name, as in the kernel. The
+ * current place is outside of our mount a descriptor with O_PATH, whose open asks the filesystem
+ * for the name alone, and inside a text. */
 #include "fs/paths/path_resolve.h"
 #include "gguf/error.h"
 
@@ -16,17 +16,17 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* The inode number of the root of any mount of ours. */
+/* Inode number of the root of each organfs mount. */
 #define ROOT_NUMBER 1
 
 struct walk {
 	const struct path_resolve_mount *own;
 	struct error *err;
 	bool inside;
-	int at;		       /* outside: the place so far */
-	char within[PATH_MAX]; /* inside: the place so far, after the root */
-	char left[PATH_MAX];   /* names that are to come */
-	mode_t type;	       /* outside: of the place */
+	int at;		       /* outside: the current place */
+	char within[PATH_MAX]; /* inside: the current place, below the root */
+	char left[PATH_MAX];   /* names still to be walked */
+	mode_t type;	       /* outside: file type of the place */
 	unsigned links;
 };
 
@@ -54,7 +54,7 @@ static int go_outside(struct walk *walk, const char *path)
 	return 0;
 }
 
-/* Cut the last name off. */
+/* Cut off the last name. */
 static void cut_last(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -62,7 +62,7 @@ static void cut_last(char *path)
 	*(slash ? slash : path) = '\0';
 }
 
-/* Above our root is the directory that holds the mountpoint. */
+/* Walk one name inside our mount. ".." of the root is the directory that holds the mountpoint. */
 static int step_inside(struct walk *walk, const char *name)
 {
 	char parent[PATH_MAX];
@@ -83,14 +83,14 @@ static int step_inside(struct walk *walk, const char *name)
 	return go_outside(walk, parent[0] ? parent : "/");
 }
 
-/* What is to come begins with a link's target now. */
+/* Put a link's target before the names still to be walked. */
 static int follow_link(struct walk *walk, int link)
 {
 	char target[PATH_MAX], left[PATH_MAX];
 	struct statfs filesystem;
 	ssize_t n;
 
-	/* What those in /proc say is of the daemon, or of a process, and no path of the user's. */
+	/* Links in /proc belong to the daemon or a process; they are no paths of the user's. */
 	if (fstatfs(link, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC)
 		return error_set(walk->err, ELOOP, ERROR_NO_OFFSET,
 				 "links in /proc are not followed");
@@ -109,13 +109,13 @@ static int follow_link(struct walk *walk, int link)
 	return target[0] == '/' ? go_outside(walk, "/") : 0;
 }
 
-/* The place is a name further, which is open at fd. */
+/* Move on to the file open at fd, which is consumed. */
 static int arrive(struct walk *walk, int fd)
 {
 	struct statx status;
 	int rc;
 
-	/* Without DONT_SYNC this could be a request to ourselves. */
+	/* Without DONT_SYNC the daemon could send a request to itself. */
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
 		  STATX_TYPE | STATX_INO, &status) < 0) {
 		rc = fail(walk, errno);
@@ -153,7 +153,7 @@ static int step_outside(struct walk *walk, const char *name)
 	return fd < 0 ? fail(walk, errno) : arrive(walk, fd);
 }
 
-/* Take the next name off the path. Returns 1, 0 there is none, -errno. */
+/* Take the next name off the path. Returns 1, 0 at the end, or -errno. */
 static int next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
 	const char *start = walk->left + strspn(walk->left, "/");
@@ -182,7 +182,7 @@ static int walk_on(struct walk *walk)
 	return rc;
 }
 
-/* The file at the place, which only now is asked for more. */
+/* Open the file at the place; only this asks the filesystem for more. */
 static int open_file(struct walk *walk)
 {
 	char path[48];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* path_resolve.h - where a path leads, with the rights of the calling thread, and without asking
- * our own mount anything: a request to it from the daemon could wait for the daemon for ever. */
+/* path_resolve.h - resolve a path with the rights of the calling thread, and without any request to
+ * our own mount: the daemon could wait for itself for ever. */
 #ifndef FS_PATHS_PATH_RESOLVE_H
 #define FS_PATHS_PATH_RESOLVE_H
 
@@ -10,26 +10,26 @@
 
 struct error;
 
-/* The mount that is never asked. */
+/* Our own mount, which is never asked. */
 struct path_resolve_mount {
-	const char *point; /* absolute; NULL: there is none */
+	const char *point; /* absolute; NULL: no mount */
 	dev_t device;
 };
 
-/* Where a path led. */
+/* Result of a resolution. */
 struct path_resolve_result {
-	bool own; /* into our mount: path is what comes after its root, "" for that */
-	int fd;	  /* else of a regular file, open for reading; path is how it was given */
+	bool own; /* path is in our mount: the part below its root, "" for the root */
+	int fd;	  /* else: a regular file open for reading; path is as given */
 	char path[PATH_MAX];
-	unsigned links; /* symbolic links that were followed so far, also by earlier calls */
+	unsigned links; /* symbolic links followed so far, including earlier calls */
 };
 
-/* So many symbolic links are followed, as the kernel does. */
+/* Limit of followed symbolic links, that of the kernel. */
 #define PATH_RESOLVE_LINKS_MAX 40
 
-/* Follow path, which if it is relative starts in the directory inside of our mount, "organs", to a
- * file. resolved->links is set by the caller. It may wait for other filesystems. Returns 0, or
- * -errno with err set: ENOENT, EACCES, ELOOP and what else open(2) says, EINVAL no regular file. */
+/* Follow path to a file; a relative path starts in the directory inside of our mount ("organs").
+ * The caller sets resolved->links. May wait for other filesystems. Returns 0, or -errno with err
+ * set: ENOENT, EACCES, ELOOP and others of open(2), EINVAL for other than a regular file. */
 int path_resolve(const struct path_resolve_mount *own, const char *inside, const char *path,
 		 struct path_resolve_result *resolved, struct error *err);
 

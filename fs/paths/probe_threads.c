@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who has been at a place for so many seconds waits for something that hangs. */
+/* A visit that takes longer than this many seconds hangs. */
 #define LONG 2
 
 struct probe_thread {
@@ -59,7 +59,7 @@ static time_t seconds(void)
 	return now.tv_sec;
 }
 
-/* With the lock held: the link to the visit of that place, which is NULL where there is none. */
+/* The link to the visit of that place, or to NULL at the end. Call with the lock held. */
 static struct probe_thread **find(struct probe_threads *probes, const char *place)
 {
 	struct probe_thread **link = &probes->first;

@@ -14,18 +14,18 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Descriptors that are looked at. A process that copies has few. */
+/* Limit of descriptors examined. A process that copies has few. */
 #define DESCRIPTORS_MAX 256
 
-/* The mount of a file where no mount that can be seen has its id: it is of another namespace or, in
- * a chroot, the one that the root lies in. Its filesystem may be mounted where it can be seen
- * too. */
+/* Find the filesystem of a file whose mount id cannot be seen from here: its mount is in another
+ * namespace or, in a chroot, holds the root. The filesystem may also be mounted where it can be
+ * seen. */
 static void find_hidden(struct proc_fd *opening)
 {
 	struct mountinfo wanted = { .device = 0 }, mount;
 	struct statx stat;
 
-	/* This asks the filesystem nothing. */
+	/* statx() with DONT_SYNC sends the filesystem no request. */
 	if (statx(opening->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stat) == 0) {
 		wanted.device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
 		mountinfo_find(mountinfo_has_device, &wanted, &mount);
@@ -35,7 +35,7 @@ static void find_hidden(struct proc_fd *opening)
 	opening->device = wanted.device;
 }
 
-/* What fdinfo says: how it is open, in which mount, and which inode. */
+/* Read the open flags, mount and inode of a descriptor from fdinfo. */
 static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint64_t *ino)
 {
 	char path[64], text[512], *rest = text, *line;
@@ -50,7 +50,7 @@ static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint6
 		close(info);
 	text[n < 0 ? 0 : n] = '\0';
 	*ino = 0;
-	/* The rest is the kind of file's own business. */
+	/* Further lines depend on the kind of file. */
 	for (unsigned i = 0; i < 4 && (line = strsep(&rest, "\n")); i++) {
 		unsigned long long value;
 
@@ -62,7 +62,7 @@ static bool read_info(pid_t pid, unsigned fd, unsigned *flags, int *mount, uint6
 	return found == 2;
 }
 
-/* Neither a pipe nor a device nor what the kernel makes up. */
+/* Whether the path is neither a pipe, a device nor a file that the kernel makes up. */
 static bool is_candidate(const char *path)
 {
 	static const char *const others[] = { "/dev/", "/proc/", "/sys/", "/memfd:" };
@@ -73,13 +73,13 @@ static bool is_candidate(const char *path)
 	return path[0] == '/';
 }
 
-/* Which mount it lies in, by its descriptor in /proc and the mount's id. */
+/* Find the mount of an open file, by its link in /proc and the mount's id. */
 static bool find_place(struct mount_table *mounts, const char *link, int id, dev_t own,
 		       struct proc_fd *opening)
 {
 	struct mount_entry mount;
 
-	/* This asks the filesystem nothing either. */
+	/* O_PATH sends the filesystem no request either. */
 	opening->fd = open(link, O_PATH | O_CLOEXEC);
 	if (opening->fd < 0)
 		return false;
@@ -106,7 +106,7 @@ static bool read_proc_fd(struct mount_table *mounts, pid_t pid, unsigned fd, dev
 	int id;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)pid, fd);
-	/* The mode of the link itself says whether it is open for reading. */
+	/* The link's own mode has S_IRUSR if the descriptor is open for reading. */
 	if (lstat(path, &link) < 0 || !(link.st_mode & S_IRUSR))
 		return false;
 	n = readlink(path, opening->path, sizeof(opening->path) - 1);
@@ -118,7 +118,7 @@ static bool read_proc_fd(struct mount_table *mounts, pid_t pid, unsigned fd, dev
 	       find_place(mounts, path, id, own, opening);
 }
 
-/* The number that the name of an entry of /proc/N/fd is. */
+/* Parse the name of an entry of /proc/N/fd. */
 static bool is_number(const char *name, unsigned *fd)
 {
 	char *end;

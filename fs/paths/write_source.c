@@ -27,37 +27,37 @@
 
 #define PROC_FDS_MAX 8
 
-/* A thread that hangs is not waited for, but so many and no more may. */
+/* A thread that hangs is abandoned, but at most this many are. */
 #define THREADS_MAX 16
 
 #define PATIENCE_SECONDS 3
 
 #define TENSOR_MAX 65536
 
-/* The GGUF files that organs came from last: a fingerprint takes the reading of a header. */
+/* Number of recent donors whose fingerprints are kept, since each takes reading a header. */
 #define REMEMBERED 8
 
 struct write_sources {
-	atomic_uint refs;     /* the mount's, and one a trace: write_sources_free() gives one up */
-	pthread_mutex_t lock; /* protects these two */
+	atomic_uint refs; /* the mount's and one for each trace; write_sources_free() drops one */
+	pthread_mutex_t lock; /* protects the two below */
 	struct remembered {
 		struct stat stat;
-		char fingerprint[FINGERPRINT_TEXT]; /* empty: none */
+		char fingerprint[FINGERPRINT_TEXT]; /* "": none */
 	} remembered[REMEMBERED];
 	unsigned oldest;
 	write_source_own_fn *own;
 	void *context;
 	struct mount_table *mounts;
 	char *point;
-	dev_t device; /* 0: not known yet, and nothing is traced */
+	dev_t device; /* 0: not known yet, and no write is traced */
 	atomic_uint running;
 };
 
-/* A file that the bytes may be from. */
+/* A file that may be the source of the bytes. */
 struct source_candidate {
-	bool is_known; /* what follows is */
+	bool is_known; /* the fields below are set */
 	uint64_t size;
-	struct donor *donor; /* NULL: it does not tell */
+	struct donor *donor; /* NULL: unknown */
 };
 
 struct write_source {
@@ -67,7 +67,7 @@ struct write_source {
 	gid_t gid;
 	unsigned n;
 	struct proc_fd *openings;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t ended;
 	bool is_done;
 	struct source_candidate candidates[PROC_FDS_MAX];
@@ -131,7 +131,7 @@ void write_source_unref(struct write_source *trace)
 	free(trace);
 }
 
-/* An attribute of the file, with a NUL after it, to free. NULL: it has none. */
+/* Value of an extended attribute and a NUL, to free. NULL: none. */
 static char *attribute(int fd, const char *name, size_t *n)
 {
 	char path[64], *value = malloc(TENSOR_MAX + 1);
@@ -148,7 +148,7 @@ static char *attribute(int fd, const char *name, size_t *n)
 	return value;
 }
 
-/* PATH:OFFSET:LENGTH is cut down to PATH. */
+/* Cut PATH:OFFSET:LENGTH down to PATH. */
 static bool cut_extent(char *extent)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -189,7 +189,7 @@ static void remember(struct write_sources *tracer, const struct stat *stat, cons
 	pthread_mutex_unlock(&tracer->lock);
 }
 
-/* By its fingerprint a later mount knows the GGUF again. The descriptor is used up. */
+/* Give the donor its fingerprint, by which a later mount recognises the GGUF. Consumes fd. */
 static void learn(struct write_sources *tracer, int fd, const struct stat *stat,
 		  struct donor *donor)
 {
@@ -216,8 +216,8 @@ static void learn(struct write_sources *tracer, int fd, const struct stat *stat,
 	backing_unref(file);
 }
 
-/* The donor that an organ of another mount is of: what its extent lies in. A graft there lies in an
- * organ file. */
+/* The donor of another mount's organ: the file that its extent lies in, which is an organ file for
+ * a graft there. NULL: unknown. */
 static struct donor *donor_of_extent(struct write_sources *tracer, const char *path,
 				     const char *tensor, size_t n)
 {
@@ -257,7 +257,7 @@ static struct donor *donor_elsewhere(struct write_sources *tracer, const struct 
 	tensor = attribute(opening->fd, "user.organfs.tensor", &n);
 	if (extent && tensor && strlen(extent) == length && cut_extent(extent))
 		donor = donor_of_extent(tracer, extent, tensor, n);
-	/* A graft there may lie in pieces. */
+	/* The bytes of a graft there may lie in pieces. */
 	else if (tensor)
 		donor = donor_from_path(opening->path, NULL, NULL, 0);
 	free(extent);
@@ -265,7 +265,7 @@ static struct donor *donor_elsewhere(struct write_sources *tracer, const struct 
 	return donor;
 }
 
-/* In a mount that cannot be seen from here, the path may be that of another file. */
+/* Whether the path leads to the file: in a mount that cannot be seen from here it may not. */
 static bool is_at_its_path(const struct proc_fd *opening, const struct stat *known)
 {
 	struct stat stat;
@@ -289,8 +289,7 @@ static struct source_candidate open_candidate(struct write_sources *tracer,
 	return candidate;
 }
 
-/* One that can be asked at once, for nothing of the user's rights is needed and nothing waited
- * for. */
+/* Whether the file can be examined at once, needing neither the user's rights nor a wait. */
 static bool answers_at_once(const struct proc_fd *opening)
 {
 	return opening->is_local && !opening->is_organfs && !opening->is_hidden;
@@ -322,7 +321,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Those that others have to tell. */
+/* Start a thread for the files that may make it wait. */
 static bool start_thread(struct write_source *trace)
 {
 	pthread_attr_t attributes;
@@ -393,7 +392,7 @@ struct write_source *write_source_begin(struct write_sources *tracer, pid_t pid,
 	return trace;
 }
 
-/* With the lock held. */
+/* Wait for the thread, a few seconds at most. Call with the lock held. */
 static void await(struct write_source *trace)
 {
 	const struct timespec until = clock_in(PATIENCE_SECONDS * 1000);
@@ -403,8 +402,8 @@ static void await(struct write_source *trace)
 		rc = pthread_cond_timedwait(&trace->ended, &trace->lock, &until);
 }
 
-/* Can it be what was written, if it has the right size? Not if it is the target, nor once more if
- * it is open twice. */
+/* Whether opening i may be the source if its size is right: it is not the target, and not the same
+ * file as an earlier opening. */
 static bool counts(const struct write_source *trace, unsigned i, uint64_t target)
 {
 	const struct proc_fd *openings = trace->openings;
@@ -430,7 +429,7 @@ struct donor *write_source_donor(struct write_source *trace, uint64_t size, uint
 	for (unsigned i = 0; i < trace->n; i++) {
 		const struct source_candidate *candidate = &trace->candidates[i];
 
-		/* One that does not answer may be it. */
+		/* A file that does not answer may be the source. */
 		if ((candidate->is_known && candidate->size != size) || !counts(trace, i, target))
 			continue;
 		if (fitting++ == 0)
