@@ -28,17 +28,17 @@
 #define TEMPORARY_BEGIN ".organfs-"
 #define TEMPORARY_END	".part"
 
-/* A file that is written under one name and renamed to the target's. */
+/* A file that is written under a temporary name and renamed to the target's. */
 struct temporary_file {
-	int directory;	    /* of both names */
-	const char *target; /* the target's name */
-	char name[48];	    /* its own */
-	int fd;		    /* -1: it is not there */
+	int directory;	    /* directory of both names */
+	const char *target; /* name of the target */
+	char name[48];	    /* temporary name */
+	int fd;		    /* -1: not open */
 	bool renamed;
-	struct backing *reading; /* it, opened for reading */
+	struct backing *reading; /* the same file, open for reading */
 };
 
-/* The path of the name in the open directory, to free. NULL: it cannot be told. */
+/* Path of the name in the open directory, to free. NULL: unknown. */
 static char *path_of(int directory, const char *name)
 {
 	char link[40], path[PATH_MAX], *whole;
@@ -93,7 +93,7 @@ static int failed(struct error *err, int code, const char *what)
 	return error_set(err, code, ERROR_NO_OFFSET, "%s: %s", what, strerror(code));
 }
 
-/* The target's directory: a descriptor, or -errno. */
+/* Open the target's directory. Returns a descriptor or -errno. */
 static int open_directory(const struct write_target *target, struct error *err)
 {
 	const char *name = basename(target->path);
@@ -115,12 +115,12 @@ static int open_directory(const struct write_target *target, struct error *err)
 	return fd < 0 ? failed(err, -fd, "the target's directory") : fd;
 }
 
-/* Nothing is there yet. The path is borrowed. */
+/* A temporary file that is not made yet. path is borrowed. */
 static struct temporary_file temporary_of(int directory, const char *path)
 {
 	struct temporary_file file = { .directory = directory, .target = basename(path), .fd = -1 };
 
-	/* Its own length, so that the longest name has a temporary one too. */
+	/* The temporary name has a fixed length, so that the longest target name has one too. */
 	snprintf(file.name, sizeof(file.name), TEMPORARY_BEGIN "%016" PRIx64 TEMPORARY_END,
 		 XXH3_64bits(file.target, strlen(file.target)));
 	return file;
@@ -134,7 +134,7 @@ static bool is_base_file(const struct write_target *target, const struct stat *s
 		target->is_other_base(target->context, stat));
 }
 
-/* Does the name, perhaps as a link, lead to the base? */
+/* Whether the name, which may be a link, leads to the base. */
 static bool is_base(const struct write_target *target, const struct temporary_file *file)
 {
 	const int fd = paths_open(file->directory, file->target, O_PATH);
@@ -148,19 +148,19 @@ static bool is_base(const struct write_target *target, const struct temporary_fi
 	return is;
 }
 
-/* The regular file that the name leads to, perhaps as a link, open for reading. -ENOENT: there is
- * none; else what open(2) says. */
+/* Open the regular file that the name, which may be a link, leads to, for reading. Returns a
+ * descriptor, -ENOENT if there is none, or -errno of open(2). */
 static int open_target(const struct temporary_file *file)
 {
 	struct stat stat;
 
-	/* A device may do something when it is opened. */
+	/* Opening a device may have effects. */
 	if (fstatat(file->directory, file->target, &stat, 0) < 0 || !S_ISREG(stat.st_mode))
 		return -ENOENT;
 	return paths_open(file->directory, file->target, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Say that the file open as fd is in use, and by which mount, if a mount has that base. */
+/* Refuse the file open as fd because it is in use; name the mount if one has that base. */
 static int refuse_used(int fd, struct error *err)
 {
 	struct mountinfo wanted = { .id = -1 }, mount;
@@ -180,8 +180,8 @@ static int refuse_used(int fd, struct error *err)
 	return -EBUSY;
 }
 
-/* Refuse a target that a mount, or a command of organfs, has open as a base or a donor, as far as
- * file_use.h knows. Returns 0, -EBUSY, or -errno: it cannot be opened to be asked. */
+/* Refuse a target that a mount, or a command of organfs, has open as a base or donor, as far as
+ * file_use.h knows. Returns 0, -EBUSY, or -errno if the target cannot be opened for the check. */
 static int check_use(const struct temporary_file *file, struct error *err)
 {
 	const int fd = open_target(file);
@@ -196,7 +196,7 @@ static int check_use(const struct temporary_file *file, struct error *err)
 	return rc;
 }
 
-/* The value of the mark of a file open as fd, which another program's write makes another one. */
+/* Value of the mark of a file open as fd; a write by another program changes the file's value. */
 #define MARK_MAX 64
 static bool mark_of(int fd, char text[MARK_MAX])
 {
@@ -209,7 +209,7 @@ static bool mark_of(int fd, char text[MARK_MAX])
 	return true;
 }
 
-/* May the existing file be replaced? */
+/* Whether the existing file may be replaced. */
 static bool may_replace(const struct write_target *target, const struct temporary_file *file)
 {
 	const int fd = target->replace == REPLACE_MARKED ? open_target(file) : -1;
@@ -252,12 +252,12 @@ static int check_target(const struct write_target *target, const struct temporar
 	return target->replace == REPLACE_NONE
 		       ? failed(err, EEXIST, "the target")
 		       : error_set(err, EEXIST, ERROR_NO_OFFSET,
-				   "the target exists, and organfs did not write it as it is; a ! "
-				   "before its name in .assemble, or -f of --pack and --quantise, "
-				   "replaces it");
+				   "the target exists, and organfs did not write its content; to "
+				   "replace it, put a ! before its name in .assemble, or give -f "
+				   "to --pack or --quantise");
 }
 
-/* Is it still the file of that name? Another may have been made since it was opened. */
+/* Whether the name still leads to the file open as fd: another file may have replaced it. */
 static bool is_named(int directory, const char *name, int fd)
 {
 	struct stat named, opened;
@@ -267,8 +267,7 @@ static bool is_named(int directory, const char *name, int fd)
 	       named.st_ino == opened.st_ino;
 }
 
-/* The temporary file, locked as long as it is written. One that is not locked was left by an
- * assembly that was killed. */
+/* Open the temporary file, locked while it is written. A killed assembly leaves an unlocked one. */
 static int open_temporary(const struct temporary_file *file, mode_t mode, struct error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
@@ -293,7 +292,7 @@ static int open_temporary(const struct temporary_file *file, mode_t mode, struct
 			return error_set(err, EBUSY, ERROR_NO_OFFSET,
 					 "another assembly to this target is under way");
 		}
-		/* An assembly that takes over a left one removes it; the winner's is still
+		/* An assembly that takes over a left file removes it; the winner's is still
 		 * linked. */
 		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
 			return fd;
@@ -309,7 +308,7 @@ static int rename_into_place(const struct temporary_file *file, bool replace, st
 	int rc = renameat2(file->directory, file->name, file->directory, file->target,
 			   replace ? 0 : RENAME_NOREPLACE);
 
-	/* Some filesystems cannot do it in one step. */
+	/* Some filesystems have no RENAME_NOREPLACE. */
 	if (rc < 0 && errno == EINVAL && !replace &&
 	    faccessat(file->directory, file->target, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = renameat(file->directory, file->name, file->directory, file->target);
@@ -325,7 +324,7 @@ static bool is_temporary(const char *name)
 	       strcmp(name + length - strlen(TEMPORARY_END), TEMPORARY_END) == 0;
 }
 
-/* Remove what assemblies to other targets left there when they were killed. */
+/* Remove temporary files in the directory that killed assemblies left. */
 static void remove_left(int directory_fd)
 {
 	const int again = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -351,8 +350,8 @@ static void remove_left(int directory_fd)
 		closedir(directory);
 }
 
-/* The temporary file, opened for reading under its target's path. Before the rename, so that no
- * other process can have written to it. */
+/* Reopen the temporary file for reading, under its target's path, before the rename: no other
+ * process can have written to it. */
 static struct backing *open_written(const struct temporary_file *file)
 {
 	char *path = path_of(file->directory, file->target), link[40];
@@ -382,12 +381,12 @@ int atomic_write_check(const struct write_target *target, struct error *err)
 	return rc;
 }
 
-/* The temporary file is whole and durable. */
+/* Write the temporary file and make it durable. */
 static int write_temporary(struct temporary_file *file, struct view *view,
 			   const struct write_target *target, struct progress *progress,
 			   struct error *err)
 {
-	/* A base that only its owner may read does not become a model that every user may. */
+	/* An assembled model is as private as its base. */
 	const mode_t mode = (target->base->st_mode & 0666) | 0600;
 	char mark[MARK_MAX];
 	int rc;
@@ -396,7 +395,7 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 	if (file->fd < 0)
 		return file->fd;
 	rc = view_write(file->fd, view, progress, err);
-	/* Not every filesystem has attributes. */
+	/* A filesystem without attributes is no error. */
 	if (rc == 0 && mark_of(file->fd, mark))
 		fsetxattr(file->fd, ATOMIC_WRITE_MARK, mark, strlen(mark), 0);
 	if (rc == 0 && fsync(file->fd) < 0)
@@ -406,7 +405,7 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 	return rc;
 }
 
-/* It is in the target's place, and durable there. */
+/* Rename the file to the target and make the name durable. */
 static int commit(struct temporary_file *file, bool replace, struct error *err)
 {
 	int rc = rename_into_place(file, replace, err);
@@ -415,13 +414,13 @@ static int commit(struct temporary_file *file, bool replace, struct error *err)
 		return rc;
 	file->renamed = true;
 	rc = disk_sync_directory(file->directory);
-	/* Some filesystems cannot do it. */
+	/* EINVAL: the filesystem cannot sync directories. */
 	if (rc < 0 && rc != -EINVAL)
 		return failed(err, -rc, "the target is written, but its directory");
 	return 0;
 }
 
-/* It stays in the target's place, or goes. */
+/* Close the file, which stays in the target's place or goes. */
 static void end(struct temporary_file *file, const struct write_target *target, bool stays)
 {
 	if (stays && target->record)
@@ -430,7 +429,7 @@ static void end(struct temporary_file *file, const struct write_target *target, 
 		*target->written = file->reading;
 	else
 		backing_unref(file->reading);
-	/* An older file is gone for good. */
+	/* The file that it replaced cannot be restored. */
 	if (!stays && file->renamed && target->replace && target->placed)
 		*target->placed = true;
 	if (!stays && file->renamed && !target->replace)
@@ -459,7 +458,7 @@ static int write_files(struct temporary_file *all, const struct write_file *file
 		if (rc == 0)
 			rc = write_temporary(&all[begun], files[begun].view, target, progress, err);
 	}
-	/* A mount may have begun meanwhile, and another program may have made such a file. */
+	/* Check again: a mount may use the target by now, or another program may have made it. */
 	for (uint32_t k = n; rc == 0 && k-- > 0;) {
 		rc = check_target(target, &all[k], err);
 		if (rc == 0)

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Higher block numbers are no model's. */
+/* Limit of block numbers; no model has so many blocks. */
 #define BLOCKS_MAX 100000
 
 struct blocks {
-	uint32_t n;	 /* numbers up to the highest */
-	int32_t *source; /* of each: the block it was; -1: not there, -2: of several */
+	uint32_t n;	 /* highest block number plus 1 */
+	int32_t *source; /* original block of each; -1: not there, -2: several */
 };
 
 #define ABSENT	(-1)
@@ -33,7 +33,7 @@ static bool is_block(const struct organ_place *place)
 	       strncmp(place->tensor, "blk.", 4) == 0;
 }
 
-/* Which block the organ was made as that the slot has, whatever adapters make of it. */
+/* Original block of the organ in a slot, without the effect of adapters. */
 static int32_t origin_of(const struct organ_place *place, struct content *content)
 {
 	const struct content *own = content_own(content);
@@ -73,7 +73,7 @@ static int find_blocks(struct model *model, const struct snapshot *snapshot, str
 	return 0;
 }
 
-/* Has the base just the blocks that its metadata counts? */
+/* Whether the base has exactly the blocks that its metadata counts. */
 static bool base_agrees(struct model *model, uint64_t count)
 {
 	bool *seen = calloc(count + 1, sizeof(*seen));
@@ -95,7 +95,7 @@ static bool base_agrees(struct model *model, uint64_t count)
 	return agrees && n == count;
 }
 
-/* The entry whose key is ARCH.block_count, and its prefix "ARCH.". */
+/* The entry ARCH.block_count, its value, and the length of "ARCH.". */
 static const struct kv *find_count(const struct gguf *gguf, uint64_t *count, size_t *prefix)
 {
 	static const char ending[] = ".block_count";
@@ -113,7 +113,7 @@ static const struct kv *find_count(const struct gguf *gguf, uint64_t *count, siz
 	return NULL;
 }
 
-/* Is there anything to follow? */
+/* Whether the blocks differ from the base's. */
 static bool has_changed(const struct blocks *blocks, uint64_t count)
 {
 	for (uint32_t b = 0; b < blocks->n; b++)
@@ -138,7 +138,7 @@ static int refuse_gaps(const struct blocks *blocks, struct error *err)
 			 missing);
 }
 
-/* The entry of an array that block b goes by. */
+/* Index of block b's entry in the base's arrays. */
 static uint64_t entry_of(const struct blocks *blocks, uint32_t b, uint64_t count)
 {
 	const int32_t source = blocks->source[b];
@@ -163,7 +163,7 @@ static int replace_count(uint32_t n, enum kv_type type, struct layout_value *val
 
 #define PREDICTING "nextn_predict_layers"
 
-/* How many blocks have tensors for multi-token prediction; snapshot NULL: of the base. */
+/* Number of blocks with tensors for multi-token prediction; snapshot NULL: in the base. */
 static uint32_t count_predicting(const struct model *model, const struct snapshot *snapshot)
 {
 	const uint32_t slots = snapshot ? snapshot->n : model->gguf->n_tensors;
@@ -184,8 +184,8 @@ static uint32_t count_predicting(const struct model *model, const struct snapsho
 	return n;
 }
 
-/* Where a base counts its blocks for multi-token prediction rightly, or has neither key nor such
- * blocks, the key follows. There is room for one more value. */
+/* Make the key of multi-token prediction follow the blocks, if the base's key is right, or if the
+ * base has neither the key nor such blocks. There is room for one more value. */
 static int follow_predicting(struct model *model, const struct snapshot *snapshot,
 			     const struct kv *count_kv, size_t prefix, struct layout_values *follow)
 {
@@ -226,7 +226,7 @@ static int follow_predicting(struct model *model, const struct snapshot *snapsho
 	return replace_count(now, kv ? kv->type : KV_U32, &values[place]);
 }
 
-/* Only arrays of numbers: no model has strings a block. */
+/* Replace an array of numbers: no model has an array of strings with an entry for each block. */
 static int replace_array(struct model *model, const struct blocks *blocks, const struct kv *kv,
 			 struct layout_value *value)
 {
@@ -268,7 +268,7 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 		    (kv->type != KV_ARRAY || kv->count != count || !kv_type_size(kv->element) ||
 		     kv->key_length < prefix || memcmp(kv->key, count_kv->key, prefix) != 0))
 			continue;
-		/* A key that the user edited is not adjusted. */
+		/* A key that the user edited is left alone. */
 		if (metadata_edits_find(edits, i))
 			continue;
 		value->kv = i;

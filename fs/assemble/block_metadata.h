@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* block_metadata.h - metadata that says how many blocks there are, and what each of them is like,
- * follows the blocks that are there: ARCH.block_count, and every array of ARCH.* that has an entry
- * a block. llama.cpp does not load a model where they disagree. ARCH.nextn_predict_layers follows
- * the blocks with tensors for multi-token prediction, also where the base has no such key.
- * general.file_type follows the types of the matrices (model_types.h). */
+/* block_metadata.h - metadata that follows the blocks: ARCH.block_count, and every array of ARCH.*
+ * with an entry for each block. llama.cpp refuses a model in which they disagree.
+ * ARCH.nextn_predict_layers follows the blocks with tensors for multi-token prediction, even if the
+ * base has no such key. general.file_type follows the types of the matrices (model_types.h). */
 #ifndef FS_ASSEMBLE_BLOCK_METADATA_H
 #define FS_ASSEMBLE_BLOCK_METADATA_H
 
@@ -12,18 +11,17 @@ struct layout_values;
 struct model;
 struct snapshot;
 
-/* Find the values to replace, for layout_build(), with the slots of that snapshot: none where the
- * base's blocks are there as they were, or do not agree with its metadata themselves. A block that
- * was moved or added whole has the entries of the block that it was. Keys that were edited are left
- * alone. Release with block_metadata_release() either way. Returns 0, or -errno with err set:
- * EINVAL with the numbers of missing blocks where they do not run from 0 without a gap, EIO,
- * ENOMEM. */
+/* Find the values to replace, for layout_build(), at the snapshot: none if the blocks are the
+ * base's, or if the base disagrees with its own metadata. A block that was moved or added whole has
+ * the entries of its original block. Edited keys are left alone. Release with
+ * block_metadata_release() either way. Returns 0, or -errno with err set: EINVAL with the numbers
+ * of missing blocks if there is a gap, EIO, ENOMEM. */
 int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 			struct layout_values *follow, struct error *err);
 void block_metadata_release(struct layout_values *follow);
 
-/* What the files of the mount say of the metadata (METADATA_DEFAULT) is of the blocks as they are
- * now, where it is to follow them. Where blocks are missing it is as in the base. */
+/* Update the default metadata that the mount's files show (METADATA_DEFAULT) to the current blocks,
+ * if it is to follow them. With missing blocks it is the base's. */
 void block_metadata_show(struct model *model);
 
 #endif

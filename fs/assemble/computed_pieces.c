@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* So many bytes wait for each thread, in pieces that let the threads end at about the same time. */
+/* Pieces for each thread before a write, small enough that all threads end at about the same
+ * time. */
 #define PIECES 4
 #define PIECE  (COPY_RANGE_BUFFER / PIECES)
 
@@ -43,7 +44,7 @@ int computed_pieces_write(struct computed_pieces *pieces, uint64_t from, uint64_
 		pieces->bytes = malloc(threads * COPY_RANGE_BUFFER);
 	if (!pieces->bytes)
 		return -ENOMEM;
-	/* Without one this thread works alone. */
+	/* Without a pool this thread works alone. */
 	if (!pieces->pool && threads > 1 && to - from > PIECE)
 		pieces->pool = pool_new(threads - 1);
 	for (; rc == 0 && from < to; from = pieces->to) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* copy_range.c - see copy_range.h.
  *
- * What is written goes to the disk soon afterwards, a window at a time, and no more than two
- * windows wait for it: the final fsync(), which nothing can interrupt, then takes no time, and both
- * together two thirds of what they take one after the other (ext4, 4.7 GB: 2.2 s instead of
- * 3.2). */
+ * Writeback is started soon after each write, a window at a time, and at most two windows are
+ * pending. So the final fsync(), which cannot be interrupted, takes no time, and both together two
+ * thirds of the time of a copy followed by a sync (ext4, 4.7 GB: 2.2 s instead of 3.2). */
 #include "fs/assemble/copy_range.h"
 #include "fs/util/disk.h"
 #include "fs/util/io.h"
@@ -18,12 +17,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The most that is copied between two looks at whether it is still wanted: at 50 MB/s 0.3 s. */
+/* Bytes copied between two checks for a cancellation: 0.3 s at 50 MB/s. */
 #define COPY_CHUNK ((uint64_t)16 << 20)
 
 #define WINDOW ((uint64_t)64 << 20)
 
-/* Sharing less costs more than copying it: every piece is an extent of its own from then on. */
+/* Sharing fewer bytes costs more than a copy, because each shared piece becomes an extent. */
 #define COPY_RANGE_CLONE_MIN ((uint64_t)64 << 10)
 
 #define USUAL_BLOCK 4096
@@ -35,9 +34,9 @@ int copy_range_init(struct copy_range *share, int fd, struct progress *progress)
 	*share = (struct copy_range){ .fd = fd, .block = USUAL_BLOCK, .progress = progress };
 	if (fstatvfs(fd, &stat) == 0 && stat.f_frsize > 0)
 		share->block = stat.f_frsize;
-	/* On this machine copy_file_range() copies as we would, but a few pages at a time, which
-	 * takes half as long again (XFS and ext4, from the page cache). Elsewhere the bytes may not
-	 * have to come here at all. */
+	/* On a local disk copy_file_range() copies a few pages at a time, and takes half as long
+	 * again as reads and writes (XFS and ext4, from the page cache). A server may copy by
+	 * itself. */
 	share->by_kernel = disk_place(fd) == DISK_ELSEWHERE;
 	share->buffer = malloc(COPY_RANGE_BUFFER);
 	return share->buffer ? 0 : -ENOMEM;
@@ -48,8 +47,8 @@ void copy_range_release(struct copy_range *share)
 	free(share->buffer);
 }
 
-/* After a call that failed: -errno where the disk failed or is full, whatever way is tried next. 0:
- * this way is none here. */
+/* -errno of a failed call if the disk failed or is full, so that no other way would succeed; 0 if
+ * only this way is unavailable. */
 static int final_error(void)
 {
 	return errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG ? -errno : 0;
@@ -93,14 +92,14 @@ int copy_range_reserve(struct copy_range *share, uint64_t at, uint64_t n)
 	const uint64_t block = share->block;
 	const uint64_t first = (at + block - 1) / block * block, end = (at + n) / block * block;
 
-	/* Where nothing is shared this does nothing. */
+	/* This has no effect on bytes that are not shared. */
 	if (first < end)
 		fallocate(share->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first,
 			  (off_t)(end - first));
 	return n == 0 || fallocate(share->fd, 0, (off_t)at, (off_t)n) == 0 ? 0 : final_error();
 }
 
-/* An error that is told here is told nowhere else. */
+/* An error that is reported here is not reported again by fsync(). */
 static int write_back(const struct copy_range *share, uint64_t from, uint64_t to, unsigned flags)
 {
 	if (from == to || sync_file_range(share->fd, (off_t)from, (off_t)(to - from), flags) == 0)
@@ -108,8 +107,8 @@ static int write_back(const struct copy_range *share, uint64_t from, uint64_t to
 	return final_error();
 }
 
-/* Everything before that offset is written. A page that is on its way to the disk while more is put
- * into it would have to be waited for, so what was begun is left for the next time. */
+/* Start writeback before that offset, and wait for the writeback of the window before. A page under
+ * writeback cannot be filled further without a wait, so the last partial chunk is left. */
 static int pace(struct copy_range *share, uint64_t offset)
 {
 	const uint64_t last = share->started, end = offset - offset % COPY_CHUNK;
@@ -127,7 +126,7 @@ static int pace(struct copy_range *share, uint64_t offset)
 	return rc;
 }
 
-/* As much as goes this way. Returns the number of bytes or -errno. */
+/* Copy as much as the kernel does. Returns the number of bytes or -errno. */
 static ssize_t copy_in_kernel(struct copy_range *share, int from, uint64_t offset, uint64_t n,
 			      uint64_t at)
 {
@@ -139,7 +138,7 @@ static ssize_t copy_in_kernel(struct copy_range *share, int from, uint64_t offse
 	while (got < 0 && errno == EINTR);
 	if (got > 0)
 		progress_add(share->progress, &share->progress->copied, (uint64_t)got);
-	/* Of EIO it cannot be told which file had it, so it is tried once more by hand. */
+	/* EIO does not tell which of the files failed, so try once more by hand. */
 	if (got < 0)
 		return errno == EIO ? 0 : final_error();
 	return got;
@@ -148,7 +147,7 @@ static ssize_t copy_in_kernel(struct copy_range *share, int from, uint64_t offse
 static ssize_t copy_by_hand(struct copy_range *share, int from, uint64_t offset, uint64_t n,
 			    uint64_t at)
 {
-	/* Here, too, whole pages. */
+	/* Write whole pages here too. */
 	const size_t most = COPY_RANGE_BUFFER - (size_t)(at % COPY_RANGE_BUFFER);
 	const size_t part = n < most ? (size_t)n : most;
 	const ssize_t got = io_read(from, share->buffer, part, offset);
@@ -169,7 +168,7 @@ int copy_range_copy(struct copy_range *share, int from, uint64_t offset, uint64_
 	int rc = 0;
 
 	for (uint64_t done = 0; rc == 0 && done < n;) {
-		/* Up to the next multiple of it, so that whole pages are written. */
+		/* Up to the next multiple of COPY_CHUNK, so that whole pages are written. */
 		const uint64_t most = COPY_CHUNK - (at + done) % COPY_CHUNK;
 		const uint64_t part = n - done < most ? n - done : most;
 		ssize_t got = 0;

@@ -80,7 +80,7 @@ int model_types_follow(const struct model *model, const struct snapshot *snapsho
 	if (!bytes)
 		return -ENOMEM;
 	store_u64(bytes, file_type);
-	/* In the order of the base's entries. */
+	/* Keep the order of the base's entries. */
 	while (place > 0 && values[place - 1].kv > (uint32_t)(kv - gguf->kv))
 		place--;
 	memmove(&values[place + 1], &values[place], (follow->n++ - place) * sizeof(*values));

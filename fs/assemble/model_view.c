@@ -46,8 +46,7 @@ static struct segment segment_of(const struct piece *piece, const struct layout 
 	return segment;
 }
 
-/* Which tensors an adapter changes that cannot be read is not known: as large as it would be
- * without, and unreadable. */
+/* A view of that size whose reads fail, for an adapter that cannot be read. */
 static struct view *unreadable(const struct model *model, uint64_t size)
 {
 	struct segment segment = { .kind = SEGMENT_EXTENT, .length = size };
@@ -76,12 +75,12 @@ static struct view *view_of_layout(struct layout *layout, struct model *model,
 	return view;
 }
 
-/* What the base has between its tensors, and before and after them. */
+/* A part of the base before, between or after its tensors. */
 struct between {
 	uint64_t start, length;
 };
 
-/* In the order of the file, n of them, to free. NULL: out of memory. */
+/* Find these parts, n in file order, to free. NULL: out of memory. */
 static struct between *find_between(const struct gguf *gguf, size_t *n)
 {
 	struct between *all = calloc(gguf->n_tensors + 1u, sizeof(*all));
@@ -103,7 +102,8 @@ static struct between *find_between(const struct gguf *gguf, size_t *n)
 	return all;
 }
 
-/* What of a piece of the base is no tensor's into segments, of which there are k. */
+/* Append the parts of a piece of the base that belong to no tensor. Returns the number of
+ * segments. */
 static size_t cut_tensors(const struct segment *piece, const struct between *between, size_t n,
 			  struct segment *segments, size_t k)
 {
@@ -130,7 +130,7 @@ static size_t cut_tensors(const struct segment *piece, const struct between *bet
 	return k;
 }
 
-/* All of the layout but the tensors' bytes. */
+/* The layout without the tensors' bytes. */
 static struct view *header_of_layout(struct layout *layout, struct model *model,
 				     const struct snapshot *snapshot)
 {
@@ -157,7 +157,7 @@ static struct view *header_of_layout(struct layout *layout, struct model *model,
 	return view;
 }
 
-/* Is every graft there that the model is to be made with? */
+/* Check that every graft and adapter of the model can be read. */
 static int check_whole(const struct model *model, const struct snapshot *snapshot,
 		       struct error *err)
 {
@@ -198,15 +198,15 @@ static struct layout_value value_of(const struct metadata_edit *edit)
 	return value;
 }
 
-/* All that changes in the metadata, in the order of the keys: what follows the blocks and what was
- * edited, which are never the same keys. Returns 0 or -ENOMEM. */
+/* Merge the values that follow the blocks and the edits, which never have the same keys, in the
+ * order of the keys. Returns 0 or -ENOMEM. */
 static int merge_values(const struct layout_values *follow, const struct metadata_edits *edits,
 			struct layout_values *values, struct layout_value **owned)
 {
 	const uint32_t n_edits = edits ? edits->n : 0;
 	uint32_t f = 0, e = 0;
 
-	/* With room for one more. */
+	/* There is room for one more value. */
 	*owned = calloc((size_t)follow->n + n_edits + 1, sizeof(**owned));
 	if (!*owned)
 		return -ENOMEM;
@@ -220,7 +220,7 @@ static int merge_values(const struct layout_values *follow, const struct metadat
 	return 0;
 }
 
-/* Is it the one of that key, which has the number kv in the base? */
+/* Whether the value belongs to that key, which has the number kv in the base. */
 static bool is_of(const struct layout_value *value, uint32_t kv, const struct gguf *gguf,
 		  const char *key)
 {
@@ -229,9 +229,8 @@ static bool is_of(const struct layout_value *value, uint32_t kv, const struct gg
 					 memcmp(value->key, key, strlen(key)) == 0;
 }
 
-/* The file says how it was made, whatever the base or an edit says: one value more in owned,
- * which has room for it. The text, to free, lives as long as the values. Returns 0, or -errno
- * with err set. */
+/* Add the lineage to the values in place of the base's or an edited one; owned has room for it.
+ * *text, to free, has to live as long as the values. Returns 0, or -errno with err set. */
 static int add_lineage(struct model *model, const struct snapshot *snapshot,
 		       struct layout_values *values, struct layout_value *owned, char **text,
 		       struct error *err)
@@ -264,7 +263,7 @@ static int add_lineage(struct model *model, const struct snapshot *snapshot,
 	return 0;
 }
 
-/* What fills each slot; organs go under their slots' names. */
+/* Fill the slots of the layout; organs get their slots' names. */
 static void fill_slots(const struct model *model, const struct snapshot *snapshot,
 		       struct layout_slot *slots, struct organ *organs)
 {
@@ -283,8 +282,7 @@ static void fill_slots(const struct model *model, const struct snapshot *snapsho
 	}
 }
 
-/* A short tensor of the base may only stay in place or be removed: anywhere else its bytes would
- * look like whole ones. */
+/* Refuse a short tensor of the base that leaves its place, where its bytes would look complete. */
 static int check_short(const struct model *model, const struct layout_slot *slots,
 		       struct error *err)
 {
@@ -311,14 +309,14 @@ static int refuse_lacking(const struct model *model, struct error *err)
 	return rc;
 }
 
-/* Which view is wanted. */
+/* Options of the view. */
 enum wanted {
-	WANTED_STRICT = 1,  /* none, where blocks have gaps */
-	WANTED_HEADER = 2,  /* no tensors */
-	WANTED_LINEAGE = 4, /* it says how it was made */
+	WANTED_STRICT = 1,  /* fail if blocks have gaps */
+	WANTED_HEADER = 2,  /* without the tensors' bytes */
+	WANTED_LINEAGE = 4, /* with the lineage */
 };
 
-/* Plan the file, with memory for every slot. */
+/* Plan the file; slots and organs have an element for every slot. */
 static int plan(struct model *model, const struct snapshot *snapshot, unsigned wanted,
 		struct layout_slot *slots, struct organ *organs, struct layout *layout,
 		struct error *err)
@@ -354,7 +352,7 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 	return rc;
 }
 
-/* What an adapter that cannot be read would change is not known. */
+/* Whether an adapter cannot be read, so that its changes are unknown. */
 static bool lacks_adapter(const struct model *model, const struct snapshot *snapshot)
 {
 	if (snapshot->adapters && snapshot->adapters->broken)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_view.h - the assembled model as a view: what model.gguf shows and an assembly writes. */
+/* model_view.h - the assembled model as a view, which model.gguf shows and an assembly writes. */
 #ifndef FS_ASSEMBLE_MODEL_VIEW_H
 #define FS_ASSEMBLE_MODEL_VIEW_H
 
@@ -10,19 +10,18 @@ struct model;
 struct snapshot;
 struct view;
 
-/* The assembled model with the slots of that snapshot; where its blocks have gaps, with the
- * metadata of the base, or if strict not at all. NULL with err set: as layout_build() and
- * block_metadata_find(). */
+/* The assembled model at the snapshot. If its blocks have gaps, it has the base's metadata, or
+ * fails if strict. NULL with err set as by layout_build() and block_metadata_find(). */
 struct view *model_view(struct model *model, const struct snapshot *snapshot, bool strict,
 			struct error *err);
 
-/* model_view() without strict, or model_view_without_lineage(), without the bytes of the tensors,
- * which gather.h puts together again with organ files. */
+/* model_view() without strict, or without lineage model_view_without_lineage(), without the
+ * tensors' bytes; gather.h joins it with organ files again. */
 struct view *model_view_header(struct model *model, const struct snapshot *snapshot, bool lineage,
 			       struct error *err);
 
-/* As model_view() without strict, also for a snapshot whose generation is not known: the header
- * does not say how the model was made. NULL with err set; err may be NULL. */
+/* Like model_view() without strict and without a lineage, also for a snapshot of unknown
+ * generation. NULL with err set; err may be NULL. */
 struct view *model_view_without_lineage(struct model *model, const struct snapshot *snapshot,
 					struct error *err);
 

@@ -16,14 +16,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* What may be written without the reader noticing much. */
+/* Most bytes that are written at an open(), to keep the delay short. */
 #define WRITTEN_MOST ((uint64_t)128 << 20)
 
-/* The file may take so much of what the disk has left. */
+/* Divisor: the file may take this part of the free space. */
 #define FREE_PART_MOST 4
 
-/* The bytes of the view that cannot be shared with files of that device, and, as *largest, the
- * largest piece that can. UINT64_MAX: a file is no longer what it was. */
+/* Number of bytes of the view that cannot be shared with files of that device, and the largest
+ * piece that can, in *largest. UINT64_MAX: a file has changed. */
 static uint64_t bytes_to_write(const struct view *view, const struct stat *target, uint64_t block,
 			       struct extent *largest)
 {
@@ -45,7 +45,7 @@ static uint64_t bytes_to_write(const struct view *view, const struct stat *targe
 	return written;
 }
 
-/* Does the filesystem let the file share a block of that piece? It is cut again. */
+/* Whether the filesystem lets the file share a block of that piece; the file is emptied again. */
 static bool can_share(int fd, const struct extent *extent, uint64_t block)
 {
 	struct file_clone_range range = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* shared_file.h - a view as an unlinked file that shares its blocks with the files under the view,
- * where the filesystem can do that (XFS, btrfs): it costs the bytes that lie nowhere as they are,
- * and some milliseconds. */
+ * on filesystems with reflinks (XFS, btrfs). It takes some milliseconds, and disk space only for
+ * bytes that cannot be shared. */
 #ifndef FS_ASSEMBLE_SHARED_FILE_H
 #define FS_ASSEMBLE_SHARED_FILE_H
 
@@ -9,16 +9,14 @@
 
 struct view;
 
-/* An empty file for the view in that directory, where it costs little. That is: most of the view
- * lies in files of that filesystem, which shares blocks; nothing of it has to be computed, or
- * looked at first; and what is to be written is not much, neither by itself nor of what the disk
- * has left.
- * Returns a descriptor, which is the caller's and all that there is of the file, or -errno: ENOTSUP
- * it costs more. Asks the disk, and tries it. */
+/* Make an empty file for the view in that directory, if filling it will be cheap: most of the view
+ * lies in files of that filesystem, which has reflinks; no byte has to be computed or verified
+ * first; the bytes to write are few, also compared with the free space. Tries to share a block.
+ * Returns a descriptor, the only reference to the file, or -errno: ENOTSUP not cheap. */
 int shared_file_new(struct view *view, const char *directory);
 
-/* Make it hold what the view does. Returns 0 or -errno, as view_write() does: EINTR where *stop or
- * *ending became true, each of which may be NULL. */
+/* Fill the file with the view's bytes. Returns as view_write(); EINTR if *stop or *ending became
+ * true, each of which may be NULL. */
 int shared_file_fill(int fd, struct view *view, const atomic_bool *stop, const atomic_bool *ending);
 
 #endif

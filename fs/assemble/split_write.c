@@ -46,13 +46,13 @@ int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error 
 	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
 		size = at;
 	*n = size ? (size_t)(size - text) : strlen(text);
-	/* A file may have either in its name. */
+	/* The name of a single file may contain either. */
 	if (!has)
 		return 0;
 	if (!size || !parse_size(size + sizeof(word) - 1, most))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "a name for shards is followed by how many bytes of tensors one "
-				 "may have, as in \"out%s split=4G\"",
+				 "a name for shards is followed by the limit of tensor bytes in "
+				 "each, as in \"out%s split=4G\"",
 				 numbers);
 	if (*n <= tail || memcmp(text + *n - tail, numbers, tail) != 0 ||
 	    has != text + *n - tail + 1)
@@ -76,8 +76,8 @@ static size_t count_segments(const struct divide_part *part, const struct view *
 	return n;
 }
 
-/* A shard; its header becomes the view's, and whole is kept where its memory is shown. NULL: out of
- * memory. */
+/* The view of a shard. It takes the part's header, and keeps whole if it shows memory of it. NULL:
+ * out of memory. */
 static struct view *view_of_part(struct divide_part *part, struct view *whole)
 {
 	struct segment *segments = calloc(count_segments(part, whole) + 1, sizeof(*segments));
@@ -111,7 +111,7 @@ static struct view *view_of_part(struct divide_part *part, struct view *whole)
 	return view;
 }
 
-/* The path of shard number k of n, to free. */
+/* Path of shard number k of n, to free. */
 static char *path_of(const char *path, uint32_t k, uint32_t n)
 {
 	const size_t stem = strlen(path) - (sizeof(numbers) - 1);
@@ -130,8 +130,8 @@ void split_views_free(struct view **views, uint32_t n)
 	free(views);
 }
 
-/* gguf_read() reads further than it parses. Bytes past the end of the header are zeros, so that no
- * tensor is read or computed. */
+/* Read the header; zeros stand for all further bytes, which gguf_read() reads but does not parse,
+ * so that no tensor is read or computed. */
 static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
 {
 	const ssize_t got = view_read(context, bytes, n, offset);

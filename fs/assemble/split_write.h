@@ -11,27 +11,27 @@ struct progress;
 struct view;
 struct write_target;
 
-/* What the name of shards ends in. */
+/* End of the name of shards. */
 #define SPLIT_WRITE_NUMBERS "-%05d-of-%05d.gguf"
 
-/* What a text asks for: "NAME-%05d-of-%05d.gguf split=SIZE" shards with at most SIZE bytes of
- * tensors each, in bytes or with K, M, G or T behind, which are powers of 1000 as for gguf-split.
- * Then 1, and the name's length in *n; 0 for other texts, which are names of single files; -EINVAL
- * with err set: one of both is missing. */
+/* Parse a target: "NAME-%05d-of-%05d.gguf split=SIZE" asks for shards with at most SIZE bytes of
+ * tensors each, where SIZE may end in K, M, G or T, powers of 1000 as for gguf-split. Returns 1,
+ * with the name's length in *n; 0 for other texts, names of single files; -EINVAL with err set if
+ * one of name and SIZE is missing. */
 int split_write_parse(const char *text, size_t *n, uint64_t *most, struct error *err);
 
-/* The shards of the view of a model, each a view of its own, as divide_build() has them: *n of
- * them, to release with split_views_free(). Only the header is read, from a view that has the same
- * bytes before those of the tensors; it may be whole itself. Returns 0, or -errno with err set as
- * gguf_read() and divide_build(). */
+/* Divide the view of a model into views of shards, as divide_build() does: *n views, to release
+ * with split_views_free(). Only the header is read, from a view with the same bytes before those of
+ * the tensors, which may be whole itself. Returns 0, or -errno with err set as gguf_read() and
+ * divide_build(). */
 int split_views(struct view *whole, struct view *header, uint64_t most, struct view ***views,
 		uint32_t *n, struct error *err);
 void split_views_free(struct view **views, uint32_t n);
 
-/* Write the view of a model to the shards that the target's path, as split_write_parse() has it,
- * stands for. None of them may exist: several files cannot be replaced in one step. The first
- * shard, from which the others are found, appears last, and all others are whole then. Returns how
- * many, or -errno with err set as atomic_write_view(), EEXIST, and as divide_build(). */
+/* Write the view of a model to the shards named by the target's path (split_write_parse()). None of
+ * them may exist, because several files cannot be replaced in one step. The first shard, by which
+ * the others are found, appears last, when the others are complete. Returns the number of shards,
+ * or -errno with err set as atomic_write_view(), EEXIST included, and divide_build(). */
 int split_write(struct view *view, const struct write_target *target, uint64_t most,
 		struct progress *progress, struct error *err);
 

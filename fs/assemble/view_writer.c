@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Part of the view. */
+/* A part of the view. */
 struct run {
 	uint64_t at;
 	struct extent extent;
-	uint64_t first, end; /* what of it, as offsets in the view, is there already */
+	uint64_t first, end; /* bytes already in the file, as offsets in the view */
 };
 
 struct view_writer {
@@ -25,7 +25,7 @@ struct view_writer {
 	struct copy_range share;
 	struct computed_pieces pieces;
 	struct progress *progress;
-	struct run *runs; /* in their order, without gaps */
+	struct run *runs; /* in order, without gaps */
 	size_t n, room;
 };
 
@@ -42,7 +42,7 @@ static int fail_reading(const struct view_writer *fill, struct error *err)
 	for (size_t i = 0; !changed && i < fill->n; i++) {
 		struct backing *file = fill->runs[i].extent.backing;
 
-		/* What was copied by the kernel has not been looked at. */
+		/* The kernel has copied from the file without a check. */
 		if (file && file != last) {
 			backing_check(file);
 			changed = backing_was_changed(file);
@@ -74,8 +74,8 @@ static int list_runs(struct view_writer *fill)
 	return 0;
 }
 
-/* Do the files have the bytes that they had when they were put in force? What was shared or copied
- * counts only if they have them even then. */
+/* Check that the files under the view have the bytes that were put in force. Called after the copy
+ * too, since only then shared and copied bytes are known to be right. */
 static int check_files(const struct view_writer *fill, struct error *err)
 {
 	const struct backing *last = NULL;
@@ -100,9 +100,8 @@ static bool is_in_place(const struct run *run, const struct backing *file)
 	return run->extent.backing == file && run->extent.offset == run->at;
 }
 
-/* The file of which more than half of the view is made, at the places that it has in the file. The
- * bytes of each one weigh against those of the others; only that one can be left over. NULL: there
- * is none. */
+/* The file that has more than half of the view's bytes at the same offsets; NULL: none. The loop is
+ * the majority vote algorithm (Boyer, Moore) weighted by bytes, followed by a count. */
 static struct backing *find_template(const struct view_writer *fill)
 {
 	struct backing *file = NULL;
@@ -127,7 +126,7 @@ static struct backing *find_template(const struct view_writer *fill)
 	return file && same > view_size(fill->view) / 2 ? file : NULL;
 }
 
-/* Begin with all of that file. */
+/* Clone that file as a start. */
 static int clone_template(struct view_writer *fill)
 {
 	struct backing *file = find_template(fill);
@@ -178,7 +177,8 @@ static int clone_runs(struct view_writer *fill)
 	return rc;
 }
 
-/* Room for everything that is not there yet: from the end of what is, to the next that is. */
+/* Reserve space for all bytes that are not in the file yet, from the end of each part that is to
+ * the next one. */
 static int reserve(struct view_writer *fill)
 {
 	uint64_t from = 0;
@@ -233,12 +233,12 @@ static int run_view_writer(struct view_writer *fill, struct error *err)
 
 	if (rc < 0)
 		return failed(err, -rc, "the plan");
-	/* Better known before all is copied. */
+	/* Find a changed file before all is copied. */
 	rc = check_files(fill, err);
 	if (rc < 0)
 		return rc;
 	rc = clone_template(fill);
-	/* The file that was shared may be longer. */
+	/* The cloned file may be longer. */
 	if (rc == 0 && ftruncate(fill->share.fd, (off_t)view_size(fill->view)) < 0)
 		rc = -errno;
 	if (rc == 0)

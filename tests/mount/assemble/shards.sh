@@ -58,9 +58,9 @@ refused() {
 }
 rm "$TMP"/out/*
 for size in 0 -1 4X 4GB '' 99999999999999999999; do
-	refused "$TMP/out/x-%05d-of-%05d.gguf split=$size" 'how many bytes'
+	refused "$TMP/out/x-%05d-of-%05d.gguf split=$size" 'the limit of tensor bytes'
 done
-refused "$TMP/out/x-%05d-of-%05d.gguf" 'how many bytes'
+refused "$TMP/out/x-%05d-of-%05d.gguf" 'the limit of tensor bytes'
 refused "$TMP/out/x%05d-of-%05d.gguf split=1M" 'has to end in'
 refused "$TMP/out/x-%05d-of-%05d.bin split=1M" 'has to end in'
 refused "$TMP/%05d-of-%05d/x-%05d-of-%05d.gguf split=1M" 'has to end in'

@@ -283,7 +283,7 @@ static void only_an_earlier_assembly_is_replaced_unless_any_file_may_be(void **s
 	scene.replace = REPLACE_MARKED;
 	write_text(path.text, "old");
 	assert_int_equal(assemble_to(&scene, "old.gguf"), -EEXIST);
-	assert_non_null(strstr(scene.err.text, "organfs did not write it"));
+	assert_non_null(strstr(scene.err.text, "organfs did not write its content"));
 	assert_file(path.text, "old", 3);
 	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
