@@ -26,16 +26,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reason of a line that is made when it is read is cut to so many bytes. */
+/* Width of the reason of a line that is computed when it is read; a longer one is cut. */
 #define REASON_WIDTH 130
 
-/* A line. */
+/* A line of .check. */
 struct row {
 	const char *check;
-	const struct check_group *group; /* NULL: the model */
-	bool is_made;  /* when it is read: the model's look, or the group's check */
-	bool is_merge; /* and it is the lineage of a merge */
-	bool is_unit;  /* and what may be wrong is not where the donor is of one kind */
+	const struct check_group *group; /* NULL: a check of the model */
+	bool is_made;  /* computed when read, by look or, for a group, donor_check */
+	bool is_merge; /* and it is the lineage check of a merge */
+	bool is_unit;  /* and a close relation to the donor turns a risky finding into ok */
 	check_host_fn *look;
 	enum donor_check donor_check;
 	struct finding finding;
@@ -56,7 +56,7 @@ static void release(void *context)
 	free(check);
 }
 
-/* A row to be filled in; NULL: out of memory. */
+/* Append an empty row. NULL: out of memory. */
 static struct row *add_row(struct check *check, const char *name, const struct check_group *group)
 {
 	struct row *rows = array_grown(check->rows, check->n, &check->room, sizeof(*rows));
@@ -68,7 +68,8 @@ static struct row *add_row(struct check *check, const char *name, const struct c
 	return &check->rows[check->n++];
 }
 
-/* With the metadata as it is now, which has to be read where it is not the base's. */
+/* Add the checks of the model. Those that need its metadata are computed when read if the metadata
+ * differs from the base's. */
 static int add_host(struct check *check)
 {
 	static const struct {
@@ -104,14 +105,14 @@ static int add_host(struct check *check)
 		row->is_made = checks[i].of_metadata && changed;
 		if (!row->is_made)
 			rc = row->look(groups, groups->model->gguf, &row->finding);
-		/* Nearly all models are as they should be. */
+		/* No line for these checks in the usual case, a finding without text. */
 		if (!row->is_made && !row->finding.text[0])
 			check->n--;
 	}
 	return rc;
 }
 
-/* Those of a merge. */
+/* Add the checks of a merge. */
 static int add_merge(struct check *check)
 {
 	const struct merge_state *merge = check->groups->merge;
@@ -148,7 +149,7 @@ static int report_donor(const struct check_groups *groups, const struct check_gr
 	finding_set(finding, group->kind == GROUP_UNKNOWN ? VERDICT_UNKNOWN : VERDICT_OK,
 		    "%" PRIu32 " graft%s: %s", group->n, plural(group->n), slots);
 	if (group->kind == GROUP_UNKNOWN)
-		finding_add(finding, VERDICT_UNKNOWN, "it was not seen from where");
+		finding_add(finding, VERDICT_UNKNOWN, "the donor is unknown");
 	else if (group->kind == GROUP_MODEL)
 		finding_add(finding, VERDICT_OK, "from %s", donor_path(group->donor));
 	if (view)
@@ -156,7 +157,7 @@ static int report_donor(const struct check_groups *groups, const struct check_gr
 	return 0;
 }
 
-/* What the grafts come to by themselves. */
+/* Add the checks of a group that need no file. */
 static int add_sets(struct check *check, const struct check_group *group)
 {
 	static const struct {
@@ -195,7 +196,7 @@ static int add_group(struct check *check, const struct check_group *group)
 	return rc;
 }
 
-/* Those of the model. */
+/* Compute the rows of the model. */
 static int examine_host(const struct check *check, const struct gguf *header, struct row *rows)
 {
 	int rc = 0;
@@ -206,7 +207,7 @@ static int examine_host(const struct check *check, const struct gguf *header, st
 	return rc;
 }
 
-/* Those of the donors. */
+/* Compute the rows of the donors. */
 static int examine_groups(const struct check *check, const struct traits *host, struct row *rows,
 			  const struct halt *halt)
 {
@@ -232,7 +233,7 @@ static int examine_groups(const struct check *check, const struct traits *host, 
 	return rc;
 }
 
-/* That of the merge. */
+/* Compute the row of the merge. */
 static int examine_merge(const struct check *check, struct row *rows, const struct halt *halt)
 {
 	const struct check_groups *groups = check->groups;
@@ -245,8 +246,8 @@ static int examine_merge(const struct check *check, struct row *rows, const stru
 	return rc;
 }
 
-/* Fill the rows that have to be made. Where the model cannot be assembled, its metadata is taken
- * from the base. */
+/* Compute the rows left for the reading; metadata of a model that cannot be assembled is the
+ * base's. */
 static int examine(const struct check *check, struct row *rows, const struct halt *halt)
 {
 	const struct model *model = check->groups->model;

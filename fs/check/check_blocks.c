@@ -15,7 +15,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Of so many kinds of blocks of the base one each is an example for what is added. */
+/* Limit of kinds of blocks in the base; one block of each kind is an example for added blocks. */
 #define EXAMPLES 8
 
 #define COUNT_KEY ".block_count"
@@ -80,7 +80,7 @@ bool check_blocks_is_there(const struct check_groups *groups, const struct check
 	return b >= 0 && blocks[b].kinds >> kind_of(groups, slot) & 1;
 }
 
-/* Blocks of the base that consist of other parts each. Returns how many. */
+/* Find blocks of the base with different sets of roles. Returns their number. */
 static uint32_t find_examples(const struct check_block *blocks, int32_t examples[EXAMPLES])
 {
 	uint32_t n = 0;
@@ -97,7 +97,7 @@ static uint32_t find_examples(const struct check_block *blocks, int32_t examples
 	return n;
 }
 
-/* Has a block what another one has in that slot? */
+/* Whether a block has the tensor that corresponds to a slot of another block. */
 static bool has_like(const struct check_groups *groups, int32_t block, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
@@ -113,8 +113,8 @@ static bool has_like(const struct check_groups *groups, int32_t block, uint32_t 
 	       found < groups->n_slots && is_there(groups, found);
 }
 
-/* The slots of the example whose like the block lacks; lacking has room for all. Returns how
- * many. */
+/* Find the slots of the example that the block lacks; lacking has room for all. Returns their
+ * number. */
 static uint32_t compare(const struct check_groups *groups, int32_t block, int32_t example,
 			uint32_t *lacking)
 {
@@ -126,8 +126,8 @@ static uint32_t compare(const struct check_groups *groups, int32_t block, int32_
 	return n;
 }
 
-/* What a block that was added lacks of the example that it is most like, in few words; empty:
- * nothing. Returns 0 or -ENOMEM. */
+/* Name the roles that an added block lacks compared with the most similar example; empty text:
+ * none. Returns 0 or -ENOMEM. */
 static int lacks_of_examples(const struct check_groups *groups, int32_t block,
 			     const struct check_block *blocks, char *text, size_t size)
 {
@@ -154,8 +154,8 @@ static int lacks_of_examples(const struct check_groups *groups, int32_t block,
 	return 0;
 }
 
-/* The same of a nextn block: what llama.cpp has in each, and one way or another an attention and a
- * feed-forward network. */
+/* The same for a nextn block, which needs the tensors that llama.cpp requires, and some form of
+ * attention and feed-forward network. */
 static void lacks_of_nextn(const struct check_groups *groups, int32_t block, char *text,
 			   size_t size)
 {
@@ -190,7 +190,7 @@ int check_blocks_added(const struct check_groups *groups, const struct check_blo
 	int32_t b = 0;
 	int rc = 0;
 
-	/* The first one that is not whole is told. */
+	/* Report the first incomplete block. */
 	for (; rc == 0 && b < BLOCKS_MAX && !text[0]; b++) {
 		if (blocks[b].base || !blocks[b].n)
 			continue;
@@ -220,7 +220,7 @@ static const struct kv *find_key(const struct gguf *header, const char *ending)
 	return NULL;
 }
 
-/* "llama" */
+/* Name of the architecture, "llama", without a NUL. Returns its length. */
 static int architecture(const struct gguf *header, const char **name)
 {
 	const struct kv *kv = find_key(header, COUNT_KEY);
@@ -229,7 +229,7 @@ static int architecture(const struct gguf *header, const char **name)
 	return kv ? (int)(kv->key_length - strlen(COUNT_KEY)) : 4;
 }
 
-/* marked has room for all blocks. */
+/* Compare the nextn blocks with the metadata; marked has room for all blocks. */
 static void judge_nextn(const struct gguf *header, const struct check_block *blocks, bool *marked,
 			struct finding *finding)
 {

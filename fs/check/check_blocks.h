@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* check_blocks.h - do blocks consist of what blocks have? Those that were added are compared with
- * those of the base. A block for multi-token prediction ("nextn") has tensors of its own beside an
- * attention and a feed-forward network; the metadata has to count such blocks, which are the last
- * ones and are counted by block_count too. */
+/* check_blocks.h - completeness of blocks. Added blocks are compared with those of the base. A
+ * block for multi-token prediction ("nextn") has tensors of its own beside an attention and a
+ * feed-forward network; such blocks are the last ones, and the metadata counts them both separately
+ * and in block_count. */
 #ifndef FS_CHECK_CHECK_BLOCKS_H
 #define FS_CHECK_CHECK_BLOCKS_H
 
@@ -13,34 +13,34 @@
 struct check_group;
 
 struct check_block {
-	uint32_t n;	/* tensors that are there */
-	uint32_t base;	/* and in the base */
-	uint64_t roles; /* in the base: of their names */
-	uint32_t kinds; /* a bit for each kind of block that those that are there are of */
-	bool nextn;	/* one of those that are there is for that */
+	uint32_t n;	/* tensors now */
+	uint32_t base;	/* tensors in the base */
+	uint64_t roles; /* sum of the hashes of the base's roles */
+	uint32_t kinds; /* kinds of block of the tensors now, as bits */
+	bool nextn;	/* has a nextn tensor now */
 };
 
-/* All BLOCKS_MAX of them, by number, to free. NULL: out of memory. */
+/* Describe all BLOCKS_MAX blocks, by number, to free. NULL: out of memory. */
 struct check_block *check_blocks_find(const struct check_groups *groups);
 
-/* The block that a slot is of, -1: none. */
+/* Block of a slot, -1: none. */
 int32_t check_blocks_of(const struct check_groups *groups, uint32_t slot);
 
-/* Is anything there of the block that a slot is of? */
+/* Whether the slot's block has any tensor now. */
 bool check_blocks_is_there(const struct check_groups *groups, const struct check_block *blocks,
 			   uint32_t slot);
 
-/* Say it too if a block that was added lacks something. Returns 0 or -ENOMEM. */
+/* Add to the finding if an added block lacks a tensor. Returns 0 or -ENOMEM. */
 int check_blocks_added(const struct check_groups *groups, const struct check_block *blocks,
 		       struct finding *finding);
 
-/* Does the metadata tell of the nextn blocks that are there? */
+/* Check that the metadata counts the nextn blocks. */
 check_host_fn check_blocks_nextn;
 
-/* Is there such a block, or word of one? */
+/* Whether there is a nextn block, or a key about them. */
 bool check_blocks_has_nextn(const struct check_groups *groups);
 
-/* Are all grafts of a group in blocks that have nextn tensors? False also without memory. */
+/* Whether all grafts of a group are in nextn blocks. False also if out of memory. */
 bool check_blocks_all_nextn(const struct check_groups *groups, const struct check_group *group);
 
 #endif

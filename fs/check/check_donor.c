@@ -45,7 +45,7 @@ bool check_donor_known(enum donor_check check, const struct check_group *group,
 {
 	const bool in_blocks = (group->concerns & (CONCERN_ATTENTION | CONCERN_FFN)) != 0;
 
-	/* Of a norm, of the embedding and of the head these say nothing. */
+	/* Norms, the embedding and the head have neither parts nor preceding norms. */
 	if (!in_blocks && (check == DONOR_NORMS || check == DONOR_PARTS)) {
 		finding_set(finding, VERDICT_OK,
 			    "does not apply: no attention and no feed-forward network was grafted");
@@ -55,7 +55,7 @@ bool check_donor_known(enum donor_check check, const struct check_group *group,
 		return false;
 	finding_set(finding, VERDICT_UNKNOWN,
 		    group->kind == GROUP_ORGANS ? "an organ file does not tell of its model"
-						: "their donor is not known");
+						: "the donor is unknown");
 	return true;
 }
 
@@ -69,11 +69,11 @@ struct examination {
 	double likeness;
 };
 
-/* Of each graft these are compared. */
+/* Number and size of the samples that are compared of each graft. */
 #define SPOTS	  4
 #define SPOT_SIZE ((size_t)4096)
 
-/* Does the graft hold the bytes of the donor's tensor, as far as one looks? */
+/* Whether the graft has the bytes of the donor's tensor, by samples. */
 static bool has_bytes_of(const struct content *content, struct backing *file,
 			 const struct gguf_tensor *tensor, uint8_t bytes[2 * SPOT_SIZE])
 {
@@ -122,7 +122,7 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 	}
 	if (rc == 0 && n)
 		finding_set(finding, VERDICT_UNKNOWN,
-			    "not the donor's, so that what follows may not hold for them: %s",
+			    "not the donor's bytes, so other checks may not hold for them: %s",
 			    check_groups_slots(e->groups, others, n, text, sizeof(text)));
 	else if (rc == 0)
 		finding_set(finding, VERDICT_OK, "the donor's, %s",
@@ -134,7 +134,7 @@ static int examine_bytes(const struct examination *e, struct finding *finding)
 	return rc;
 }
 
-/* The weights of a graft, as check_lineage_weights(). */
+/* Weights of a graft; as check_lineage_weights(). */
 static bool content_weights(const struct content *content, struct weights *weights)
 {
 	struct gguf_tensor tensor = { .offset = content->offset, .type = content->organ.type };
@@ -143,7 +143,7 @@ static bool content_weights(const struct content *content, struct weights *weigh
 	return check_lineage_weights(content->file, &tensor, weights);
 }
 
-/* Of the grafts themselves, against the tensors of the base that have their names. */
+/* Compare the grafts with the base's tensors of the same names. */
 static int examine_kin(struct examination *e, struct finding *finding)
 {
 	const struct check_group *group = e->group;
@@ -171,16 +171,16 @@ static int examine_kin(struct examination *e, struct finding *finding)
 	return rc;
 }
 
-/* Norms of a block of the donor and of the block of the host that its grafts are in. */
+/* Comparison of norms in blocks of the donor with those in the blocks of their grafts. */
 struct seam {
 	uint32_t blocks, compared;
-	double worst; /* how many times the greater is the lesser */
+	double worst; /* the larger divided by the smaller, at most */
 	int32_t at;
-	double ratio; /* of the donor's to the host's there */
+	double ratio; /* donor's divided by host's, there */
 	const char *name;
 };
 
-/* The norm of that name in a block of the host as it is now. */
+/* Weights of the current norm of that name in a block of the host. False: none. */
 static bool host_norm(const struct examination *e, int32_t block, const char *name,
 		      struct weights *weights)
 {
@@ -290,7 +290,7 @@ static int examine_traits(const struct examination *e, const struct traits *host
 	return 0;
 }
 
-/* What a nextn block has in common with ordinary ones proves nothing. */
+/* Drop findings that prove nothing about a nextn block, which has little in common with others. */
 static void excuse_nextn(const struct examination *e)
 {
 	const struct gguf *donor = e->donor.gguf;
@@ -329,7 +329,7 @@ static int examine_model(struct examination *e, const struct traits *host,
 	return rc;
 }
 
-/* The donor's file is opened for as long as this takes. */
+/* Open the donor's file, and examine it while it is open. */
 static int open_and_examine(struct examination *e, const struct traits *host)
 {
 	struct error err = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_donor.h - what has to be looked up in the files of host and donor: their metadata, and
- * samples of their weights. */
+/* check_donor.h - checks that read the files of host and donor: metadata, and samples of
+ * weights. */
 #ifndef FS_CHECK_CHECK_DONOR_H
 #define FS_CHECK_CHECK_DONOR_H
 
@@ -13,7 +13,7 @@ struct check_groups;
 struct halt;
 struct traits;
 
-/* The checks, in the order in which they are shown. */
+/* The checks in the order of their lines. */
 enum donor_check {
 	DONOR_BYTES,
 	DONOR_ARCHITECTURE,
@@ -32,18 +32,18 @@ enum donor_check {
 /* "bytes", "architecture", ... */
 const char *check_donor_name(enum donor_check check);
 
-/* Does it tell anything about grafts of that group? Without a model as their donor, lineage is
- * found from the grafts alone, and nothing of a graft of the base itself but its norms. */
+/* Whether the check applies to grafts of that group. For a donor that is no model, lineage is found
+ * from the grafts alone; of grafts from the base itself only norms are checked. */
 bool check_donor_applies(enum donor_check check, const struct check_group *group);
 
-/* Is it known without looking into files? Then the finding is set: what the check would need is not
- * known. */
+/* Whether the finding, which is set then, is known without reading files: the check does not apply,
+ * or the donor is unknown. */
 bool check_donor_known(enum donor_check check, const struct check_group *group,
 		       struct finding *finding);
 
-/* Find out all that applies, and how alike the matrices of both are (check_lineage.h; NAN where it
- * is not known). host are the traits of the base. May take long: ends with -EINTR soon
- * after halt; else 0 or -ENOMEM. */
+/* Make all checks that apply, and compute the likeness of the matrices (check_lineage.h; NaN:
+ * unknown). host has the traits of the base. May take long. Returns 0, -EINTR soon after halt, or
+ * -ENOMEM. */
 int check_donor_examine(const struct check_groups *groups, const struct check_group *group,
 			const struct traits *host, const struct halt *halt,
 			struct finding findings[DONOR_CHECKS], double *likeness);

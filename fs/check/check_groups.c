@@ -54,7 +54,7 @@ static unsigned concern_of(const struct organ_place *place)
 	case CLASS_ORGANS:
 		return CONCERN_FFN;
 	case CLASS_EMBED:
-		/* The projection of a nextn block has no entry for a token. */
+		/* The projection of a nextn block has no entries for tokens. */
 		if (anatomy_same_role(place->tensor, place->tensor_length, eh_proj,
 				      sizeof(eh_proj) - 1))
 			return 0;
@@ -66,8 +66,8 @@ static unsigned concern_of(const struct organ_place *place)
 	}
 }
 
-/* A link has no fingerprint, and a copy that the layer tells of nothing else; whether they are of
- * one file indeed shows when it is opened, and by the bytes. */
+/* Whether a donor belongs to the group. A link has no fingerprint, and a copy taken up from a layer
+ * has nothing else; the bytes show later whether both are one file. */
 static bool is_group_of(const struct check_group *group, enum group_kind kind,
 			const struct donor *donor)
 {
@@ -116,7 +116,7 @@ static enum group_kind kind_of(const struct donor *donor, const struct donor *se
 
 static bool fill(struct check_groups *groups, const struct donor *self)
 {
-	/* First those of which something is known. */
+	/* Groups of known donors come first. */
 	for (unsigned unknown = 0; unknown < 2; unknown++) {
 		for (uint32_t i = 0; i < groups->n_slots; i++) {
 			const struct content *content = groups->content[i];
@@ -138,9 +138,8 @@ static bool fill(struct check_groups *groups, const struct donor *self)
 	return true;
 }
 
-/* What counts of a slot: what adapters make of it is theirs, and their halves are no part of the
- * model; but what cannot be read counts. With a reference; NULL for the base's. False: out of
- * memory. */
+/* Content of a slot for the checks, with a reference; NULL for the base's. Unreadable contents
+ * count, but neither changes by adapters nor the adapters' halves do. False: out of memory. */
 static bool take(const struct check_groups *groups, uint32_t slot, struct content *shown,
 		 struct content **taken)
 {
@@ -235,7 +234,7 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 	return NULL;
 }
 
-/* The tensor that the organ in a slot was, as far as one knows. */
+/* Name of the tensor that the organ in a slot was, as far as known. */
 static const char *tensor_of(const struct check_groups *groups, uint32_t slot, size_t *n)
 {
 	const struct content *content = groups->content[slot];
@@ -264,7 +263,7 @@ bool check_groups_in_place(const struct check_groups *groups, uint32_t slot)
 	return n == place->tensor_length && memcmp(tensor, place->tensor, n) == 0;
 }
 
-/* Text that is cut where its room ends. */
+/* Text cut at its size. */
 struct cut {
 	char *text;
 	size_t size, used;
@@ -312,7 +311,7 @@ const char *check_groups_numbers(const bool *marked, uint32_t n, char *text, siz
 
 #define ROLES_SHOWN 64
 
-/* Roles in few words: those that begin with the same word stand as "word_*". */
+/* Print roles in short: those with the same first word as "word_*". */
 static void print_roles(char roles[][ANATOMY_NAME_MAX + 1], uint32_t n, struct cut *cut)
 {
 	bool first = true;
@@ -336,7 +335,7 @@ static void print_roles(char roles[][ANATOMY_NAME_MAX + 1], uint32_t n, struct c
 	}
 }
 
-/* Take a role up once; n counts them. */
+/* Add a role unless it is in the list; n counts them. */
 static void add_role(char roles[][ANATOMY_NAME_MAX + 1], uint32_t *n,
 		     const struct organ_place *place)
 {
@@ -350,7 +349,7 @@ static void add_role(char roles[][ANATOMY_NAME_MAX + 1], uint32_t *n,
 		strcpy(roles[(*n)++], role);
 }
 
-/* Those that are of a block, or those that are not. */
+/* Print the slots that are in blocks, or those that are not. */
 static void print_slots(const struct check_groups *groups, const uint32_t *slots, uint32_t n,
 			bool blocks, struct cut *cut, bool *marked)
 {

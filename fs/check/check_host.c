@@ -33,9 +33,8 @@ static bool find_count(const struct gguf *gguf, const char *ending, uint64_t *co
 	return false;
 }
 
-/* Mark in gaps the numbers of blocks that are missing among those of their kind. Returns the
- * highest number and 1, of blocks of kind 0 ("blk.") if there are any; kinds gets a bit for each
- * kind. */
+/* Mark in gaps the missing numbers of blocks of each kind. Returns the number of blocks, counted to
+ * the highest number, of kind 0 ("blk.") if there are any; kinds gets a bit for each kind. */
 static uint32_t find_gaps(const struct check_block *blocks, bool *gaps, uint32_t *kinds)
 {
 	uint32_t ends[ANATOMY_BLOCK_KINDS] = { 0 }, n = 0;
@@ -92,13 +91,13 @@ int check_host_blocks(const struct check_groups *groups, const struct gguf *head
 		judge_blocks(header, n, kinds,
 			     check_groups_numbers(gaps, n, missing, sizeof(missing)), finding);
 	else if (rc == 0)
-		finding_set(finding, VERDICT_UNKNOWN, "there are none");
+		finding_set(finding, VERDICT_UNKNOWN, "no blocks");
 	free(blocks);
 	free(gaps);
 	return rc;
 }
 
-/* Slots whose block is there and they are not, and those that cannot be read. */
+/* Find empty slots in blocks that exist, and count unreadable contents. Returns their number. */
 static uint32_t find_holes(const struct check_groups *groups, const struct check_block *blocks,
 			   uint32_t *holes, uint32_t *broken)
 {
@@ -137,18 +136,18 @@ int check_host_complete(const struct check_groups *groups, const struct gguf *he
 			    check_groups_slots(groups, holes, n, text, sizeof(text)));
 	if (broken)
 		finding_add(finding, VERDICT_IMPOSSIBLE,
-			    "%" PRIu32 " graft%s cannot be read, .log says why", broken,
+			    "%" PRIu32 " graft%s cannot be read (see .log)", broken,
 			    plural(broken));
 	rc = check_blocks_added(groups, blocks, finding);
 	if (!finding->text[0])
-		finding_set(finding, VERDICT_OK, "no block lacks what it had");
+		finding_set(finding, VERDICT_OK, "no block lacks a tensor of the base");
 out:
 	free(blocks);
 	free(holes);
 	return rc;
 }
 
-/* Arrays that llama.cpp reads with an entry for each block. */
+/* Whether llama.cpp reads the array with an entry for each block. */
 static bool is_a_block(const struct kv *kv)
 {
 	return kv->type == KV_ARRAY &&
@@ -219,10 +218,11 @@ int check_host_output(const struct check_groups *groups, const struct gguf *head
 			    now ? "a head of its own" : "tied: the token embedding is the head");
 	else if (now)
 		finding_set(finding, VERDICT_RISKY,
-			    "a head was added to a model whose token embedding was it");
+			    "an output head was added; before, the token embedding was the head");
 	else
-		finding_set(finding, VERDICT_RISKY,
-			    "the head was removed: the token embedding will be it, or nothing");
+		finding_set(
+			finding, VERDICT_RISKY,
+			"the output head was removed: the token embedding replaces it, or nothing");
 	return 0;
 }
 
@@ -239,7 +239,7 @@ int check_host_types(const struct check_groups *groups, const struct gguf *heade
 		finding_set(
 			finding, VERDICT_RISKY,
 			"the most frequent type of matrices is %s now, not %s, and " FILE_TYPE_KEY
-			" is the base's still",
+			" still has the base's value",
 			type_name(types->most, scratch), type_name(types->of_base, before));
 	return 0;
 }
@@ -259,12 +259,12 @@ int check_host_adapters(const struct check_groups *groups, const struct gguf *he
 			    adapted->halves == 1 ? "half of a pair changes"
 						 : "halves of pairs change");
 	if (adapted->broken)
-		finding_add(finding, VERDICT_IMPOSSIBLE,
-			    "%" PRIu32 " cannot be read, .log says why", adapted->broken);
+		finding_add(finding, VERDICT_IMPOSSIBLE, "%" PRIu32 " cannot be read (see .log)",
+			    adapted->broken);
 	return 0;
 }
 
-/* How many the slot holds something of; 0: it is not by expert, or empty. */
+/* Number of experts in the slot; 0: not by expert, or empty. */
 static uint32_t experts_of(const struct check_groups *groups, uint32_t slot)
 {
 	return organ_file_experts(groups->model, slot, groups->content[slot]);

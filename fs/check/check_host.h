@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_host.h - is the model whole by itself, whatever the donors are like? header is its
- * GGUF as it is now (check_groups_header()). */
+/* check_host.h - checks of the model itself, independent of donors. header is its current GGUF
+ * header (check_groups_header()). */
 #ifndef FS_CHECK_CHECK_HOST_H
 #define FS_CHECK_CHECK_HOST_H
 
@@ -12,40 +12,39 @@ struct gguf;
 struct gguf_tensor;
 struct organ;
 
-/* Returns 0 or -ENOMEM. */
+/* Make a check. Returns 0 or -ENOMEM. */
 typedef int check_host_fn(const struct check_groups *groups, const struct gguf *header,
 			  struct finding *finding);
 
-/* Run the blocks from 0 without a gap, and does the metadata count them? */
+/* Blocks run from 0 without a gap, and the metadata counts them. */
 check_host_fn check_host_blocks;
 
-/* Does a block lack what it had in the base, or a graft its data? This and the last one do without
- * the header. */
+/* No block lacks a tensor of the base, and every graft is readable. header is not used here, nor by
+ * check_host_types and check_host_adapters. */
 check_host_fn check_host_complete;
 
-/* Is most of the model of the type that general.file_type says? Without the header; no text: it
- * is, or the base has no such key. */
+/* general.file_type fits the most frequent type, or the base has no such key: then no text. */
 check_host_fn check_host_types;
 
-/* Have arrays with an entry for each block so many? */
+/* Arrays with an entry for each block have the right length. */
 check_host_fn check_host_arrays;
 
-/* Can all adapters be merged? Without the header. */
+/* All adapters can be merged. */
 check_host_fn check_host_adapters;
 
-/* An output head that was added to or taken from the embedding. */
+/* No output head was added to a model without one, or removed. */
 check_host_fn check_host_output;
 
-/* Has the model a token embedding or such a head at all? */
+/* Whether the model has a token embedding or an output head. */
 bool check_host_output_any(const struct check_groups *groups);
 
-/* Do all that hold something of each expert hold it of as many as the metadata says? */
+/* Tensors by expert have as many experts as the metadata says. */
 check_host_fn check_host_experts;
 
-/* Is there a slot of that kind? */
+/* Whether there is a tensor by expert. */
 bool check_host_experts_any(const struct check_groups *groups);
 
-/* Differs the organ in a slot from the base's in the number of experts alone? */
+/* Whether the organ differs from the base's tensor in the number of experts alone. */
 bool check_host_experts_shape(const struct organ *organ, const struct gguf_tensor *slot);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_short(const struct check_groups *groups, uint32_t i)
 	return !groups->content[i] && type_is_short(groups->model->gguf->tensors[i].type);
 }
 
-/* The share that a short tensor has of the bytes that its type needs. */
+/* Bytes of a short tensor divided by those that its type needs. */
 static double share_of(const struct gguf_tensor *t)
 {
 	uint64_t needed = 1;
@@ -59,8 +59,8 @@ static int judge_short(const struct check_groups *groups, struct finding *findin
 	return 0;
 }
 
-/* A tensor that begins where another one does is not short: both have the bytes that they need. A
- * joined model is not laid out as its shards are. */
+/* Find tensors that share bytes; such a tensor is not short, because both have all bytes they need.
+ * The layout of a joined model is not that of its shards. */
 static int judge_shared(const struct check_groups *groups, struct finding *finding)
 {
 	const struct gguf *gguf = groups->model->gguf;
@@ -85,9 +85,9 @@ static int judge_shared(const struct check_groups *groups, struct finding *findi
 	return judge_short(groups, finding);
 }
 
-/* How many times the bytes that they need the tensors of one type have, from number from in the
- * order of the file on; 1 if the tensors have no more, or not all of them the same multiple. The
- * last tensor of the file is left out: anything may follow it. */
+/* Bytes of the tensors of one type, from number from on in file order, divided by the bytes that
+ * they need; 1 if they have no more, or differ. The last tensor of the file does not count, because
+ * anything may follow it. */
 static double multiple_of(const struct gguf *gguf, uint32_t from, uint32_t *n)
 {
 	const uint32_t type = gguf->tensors[gguf->order[from]].type;
@@ -110,8 +110,8 @@ static double multiple_of(const struct gguf *gguf, uint32_t from, uint32_t *n)
 	return multiple;
 }
 
-/* The first type in the file with such a multiple and two tensors or more. A joined model is not
- * laid out as its shards are. */
+/* Find the first type with such a multiple and at least two tensors. Returns their number, or 0.
+ * The layout of a joined model is not that of its shards. */
 static uint32_t find_wide(const struct check_groups *groups, uint32_t *first, double *multiple)
 {
 	const struct gguf *gguf = groups->model->gguf;

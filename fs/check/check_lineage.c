@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_lineage.c - see check_lineage.h. Norms are positive throughout, so that those of strangers
- * have a high cosine too; where there are matrices, these decide. */
+/* check_lineage.c - see check_lineage.h. Norms are positive, so that even those of unrelated models
+ * have a high cosine; if there are matrices, the matrices decide. */
 #include "fs/check/check_lineage.h"
 #include "fs/check/check_verdict.h"
 #include "fs/tensor/sampling.h"
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of each tensor. The error of a cosine of so many is below one hundredth. */
+/* Sampled values of each tensor. The error of a cosine of this many is below one hundredth. */
 #define COSINE_VALUES ((uint64_t)16384)
 #define SPREAD_VALUES ((uint64_t)2048)
 
-#define KIN_MAX	   24 /* of each kind */
+#define KIN_MAX	   24 /* pairs of each kind */
 #define BLOCKS_MAX 24
 
 #define SAME_BASE 0.9
@@ -41,7 +41,7 @@ bool check_lineage_weights(struct backing *file, const struct gguf_tensor *tenso
 	       weights->elements > 0;
 }
 
-/* At most that many values, to free; NULL with *rc set. */
+/* Sampled values, at most most, to free. NULL with *rc set. */
 static float *values_of(const struct weights *weights, uint64_t most, const struct halt *halt,
 			size_t *n, int *rc)
 {
@@ -64,7 +64,7 @@ static float *values_of(const struct weights *weights, uint64_t most, const stru
 	return NULL;
 }
 
-/* NAN where one of them is nothing but zeros. */
+/* Cosine of two vectors, NaN if one is all zeros. */
 static double cosine(const float *a, const float *b, size_t n)
 {
 	double dot = 0, aa = 0, bb = 0;
@@ -120,7 +120,7 @@ void check_lineage_judge(const struct cosines *cosines, struct finding *finding)
 	if (value >= SAME_BASE)
 		finding_set(finding, VERDICT_OK, "same base");
 	else if (value >= UNRELATED)
-		finding_set(finding, VERDICT_RISKY, "distant, as after long training on");
+		finding_set(finding, VERDICT_RISKY, "distant, as after long further training");
 	else
 		finding_set(finding, VERDICT_RISKY, "unrelated: expect failure");
 	if (by_matrices)
@@ -167,7 +167,7 @@ int check_lineage_of_pairs(const struct tensor_pair *pairs, size_t n, const stru
 	return 0;
 }
 
-/* A tensor that both have in the same shape. */
+/* Find the donor's tensor of the same name and shape. */
 static bool find_kin(const struct lineage_model *host, const struct lineage_model *donor,
 		     uint32_t i, struct tensor_pair *kin)
 {
@@ -184,8 +184,7 @@ static bool find_kin(const struct lineage_model *host, const struct lineage_mode
 	       check_lineage_weights(donor->file, theirs, &kin->donor);
 }
 
-/* Of at most that many out of found, is this one, after so many others, to be taken? They are
- * spread over all. */
+/* Whether to take the next of found candidates, after seen others: at most most, spread evenly. */
 static bool is_taken(size_t seen, size_t found, size_t most)
 {
 	return found <= most || seen * most / found != (seen + 1) * most / found;
@@ -207,7 +206,7 @@ int check_lineage_cosines(const struct lineage_model *host, const struct lineage
 	return check_lineage_of_pairs(pairs, n, halt, finding, likeness);
 }
 
-/* The means of values and squares of a sample. */
+/* Means of the values and of their squares, of a sample. */
 static int moments(const struct weights *weights, uint64_t most, const struct halt *halt,
 		   double *mean, double *square)
 {
@@ -249,7 +248,7 @@ static double correlation(const double *x, const double *y, size_t n)
 	return xx > 0 && yy > 0 ? xy / sqrt(xx) / sqrt(yy) : NAN;
 }
 
-/* A matrix of that role that both have in the same shape. */
+/* The same for a matrix of that role. */
 static bool find_role(const struct lineage_model *host, const struct lineage_model *donor,
 		      uint32_t i, const char *role, struct tensor_pair *kin)
 {
@@ -269,8 +268,7 @@ static int spread_of(const struct weights *weights, const struct halt *halt, dou
 	return rc;
 }
 
-/* One role's spreads over the blocks. Returns as the public ones, with *result NAN where it cannot
- * be told. */
+/* Correlation of one role's spreads over the blocks, NaN if unknown. Returns as the public ones. */
 static int spreads_of(const struct lineage_model *host, const struct lineage_model *donor,
 		      const char *role, const struct halt *halt, double *result)
 {
@@ -321,12 +319,12 @@ int check_lineage_spreads(const struct lineage_model *host, const struct lineage
 			    "does not apply: less than 4 blocks whose attention can be compared");
 	else if (sum / (double)n > 0.9)
 		finding_set(finding, VERDICT_OK,
-			    "the spreads of attention go alike through the blocks: "
+			    "the spreads of attention vary alike over the blocks: "
 			    "correlation %.2f",
 			    sum / (double)n);
 	else
 		finding_set(finding, VERDICT_RISKY,
-			    "the spreads of attention go other ways through the blocks: "
+			    "the spreads of attention vary differently over the blocks: "
 			    "correlation %.2f, .9 would support one lineage",
 			    sum / (double)n);
 	return 0;

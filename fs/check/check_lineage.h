@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* check_lineage.h - are two models of one descent? What training on leaves of it shows in weights
- * that stand at the same places; the same spans of both are looked at (measure/sample.h). */
+/* check_lineage.h - do two models descend from one? Further training changes weights little, so
+ * weights at the same places stay similar. The samples of both have the same places
+ * (measure/sample.h). */
 #ifndef FS_CHECK_CHECK_LINEAGE_H
 #define FS_CHECK_CHECK_LINEAGE_H
 
@@ -12,11 +13,11 @@ struct finding;
 struct gguf_tensor;
 struct halt;
 
-/* Where the values of a tensor lie. The file is borrowed. */
+/* Location of a tensor's values. The file is borrowed. */
 struct weights {
 	struct backing *file;
 	uint64_t offset, elements;
-	uint32_t type; /* that can be decoded */
+	uint32_t type; /* a type that can be decoded */
 };
 
 /* The same tensor of host and donor. */
@@ -25,36 +26,36 @@ struct tensor_pair {
 	bool norm; /* a vector, else a matrix */
 };
 
-/* A model: its file and what was parsed of it, both borrowed. */
+/* A model: its file and its parsed header, both borrowed. */
 struct lineage_model {
 	struct backing *file;
 	const struct gguf *gguf;
 };
 
-/* All of these return 0, -EINTR soon after halt, or -ENOMEM. What cannot be read or decoded makes
- * the finding VERDICT_UNKNOWN. */
+/* The functions return 0, -EINTR soon after halt, or -ENOMEM. Tensors that cannot be read or
+ * decoded make the finding VERDICT_UNKNOWN. */
 
-/* The cosines of tensors of the same name and shape: of at most 24 norms and 24 matrices. *likeness
- * is the median of the matrices, NAN where there is none. */
+/* Cosines of tensors of the same name and shape, at most 24 norms and 24 matrices. *likeness is the
+ * median of the matrices, NaN if there is none. */
 int check_lineage_cosines(const struct lineage_model *host, const struct lineage_model *donor,
 			  const struct halt *halt, struct finding *finding, double *likeness);
 
-/* The same of n pairs, for a donor of which only the grafts are known. */
+/* The same for n pairs, for a donor whose grafts alone are known. */
 int check_lineage_of_pairs(const struct tensor_pair *pairs, size_t n, const struct halt *halt,
 			   struct finding *finding, double *likeness);
 
-/* How alike the spreads of attention's matrices go from block to block. */
+/* Correlation over the blocks of the spreads of attention's matrices. */
 int check_lineage_spreads(const struct lineage_model *host, const struct lineage_model *donor,
 			  const struct halt *halt, struct finding *finding);
 
-/* The root of the mean square, NAN where it cannot be told. */
+/* Root mean square, NaN if unknown. */
 int check_lineage_rms(const struct weights *weights, const struct halt *halt, double *rms);
 
-/* The weights of a tensor. False: its type holds none, or it is empty. */
+/* Locate the weights of a tensor. False: its type has no values, or it is empty. */
 bool check_lineage_weights(struct backing *file, const struct gguf_tensor *tensor,
 			   struct weights *weights);
 
-/* Judge the medians over so many tensors of each kind. */
+/* Judge the medians of the cosines of that many norms and matrices. */
 struct cosines {
 	size_t norms, matrices;
 	double of_norms, of_matrices;

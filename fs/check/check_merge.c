@@ -22,9 +22,8 @@ void check_merge_models(const struct merge_state *state, struct finding *finding
 			    state->broken);
 	else
 		finding_set(finding, VERDICT_OK,
-			    "%s of %zu model%s: %" PRIu32
-			    " tensor%s made as they are read, %" PRIu32 " one model's, %" PRIu32
-			    " gone",
+			    "%s of %zu model%s: %" PRIu32 " tensor%s computed when read, %" PRIu32
+			    " of one model, %" PRIu32 " removed",
 			    state->method, state->n_models, plural(state->n_models), state->made,
 			    plural(state->made), state->passed, state->gone);
 }
@@ -39,7 +38,7 @@ void check_merge_tokenizer(const struct merge_state *state, struct finding *find
 		finding_set(finding, VERDICT_OK, "merge: all models have the base's");
 }
 
-/* An adapter of one of the models has pairs alone. */
+/* Whether the file is an adapter, which has pairs alone. */
 static bool is_adapter(const struct gguf *gguf)
 {
 	size_t target;
@@ -48,7 +47,7 @@ static bool is_adapter(const struct gguf *gguf)
 	       pair_half(gguf->tensors[0].name, gguf->tensors[0].name_length, &target) != PAIR_NONE;
 }
 
-/* The file's name. */
+/* The file name of a path. */
 static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -78,6 +77,6 @@ int check_merge_lineage(const struct merge_state *state, const struct model *mod
 				    name_of(state->models[i].path), of_model.text);
 	}
 	if (looked_at == 0)
-		finding_set(finding, VERDICT_OK, "merge: of the base alone");
+		finding_set(finding, VERDICT_OK, "merge: no other model than the base");
 	return 0;
 }

@@ -52,7 +52,7 @@ int check_sets_shape(const struct check_groups *groups, const struct check_group
 	return 0;
 }
 
-/* The shape that a tensor has in every nextn block, whatever else is in that. */
+/* Whether the shape is that of this role in every nextn block. */
 static bool is_nextn_shape(const char *role, const uint64_t ne[GGML_AXES], uint64_t width)
 {
 	if (strcmp(role, "nextn_eh_proj") == 0)
@@ -60,7 +60,7 @@ static bool is_nextn_shape(const char *role, const uint64_t ne[GGML_AXES], uint6
 	return strncmp(role, "nextn_", 6) == 0 && ne[0] == width;
 }
 
-/* The first tensor of the base for each role. NULL: out of memory. */
+/* The first tensor of the base of each role. NULL: out of memory. */
 static struct names *roles_of_base(const struct check_groups *groups, struct arena *arena)
 {
 	struct names *names = names_new(64);
@@ -110,17 +110,16 @@ bool check_sets_shapes_agree(const struct check_groups *groups, const struct che
 	return agree;
 }
 
-/* What the organ in a slot does for its slot; one that would do is no longer that in another
- * shape. */
+/* Match of the organ's role with its slot's; a similar role in another shape is another role. */
 static enum role_match role_in(const struct check_groups *groups, uint32_t slot)
 {
 	const struct organ_place *place = &groups->model->places[slot];
 	const struct gguf *gguf = groups->model->gguf;
 	const struct content *content = groups->content[slot];
 	const enum role_match match = content_role(content, place->tensor, place->tensor_length);
-	const bool fits = slot >= gguf->n_tensors ||
-			  memcmp(content->organ.ne, gguf->tensors[slot].ne,
-				 sizeof(content->organ.ne)) == 0;
+	const bool fits =
+		slot >= gguf->n_tensors ||
+		memcmp(content->organ.ne, gguf->tensors[slot].ne, sizeof(content->organ.ne)) == 0;
 
 	return match == ROLE_ALIKE && !fits ? ROLE_OTHER : match;
 }
@@ -157,13 +156,13 @@ int check_sets_role(const struct check_groups *groups, const struct check_group 
 	return 0;
 }
 
-/* A type that no ggml has any more; one with a higher number may be of a fork, or to come. */
+/* A type that ggml has removed; a higher number may be a fork's, or a future type. */
 static bool is_retired(uint32_t type)
 {
 	return !type_find(type) && type < GGML_TYPES;
 }
 
-/* A type that ggml does not load: of a fork, known here or not. */
+/* A type that ggml does not load: a fork's, known here or not. */
 static bool is_foreign(uint32_t type)
 {
 	const struct type_info *info = type_find(type);
@@ -171,7 +170,7 @@ static bool is_foreign(uint32_t type)
 	return !info || info->fork;
 }
 
-/* Has the base tensors of such types too? The program that runs the base knows them. */
+/* Whether the base has such tensors too: then the program that runs the base knows them. */
 static bool has_foreign_types(const struct gguf *gguf)
 {
 	for (uint32_t i = 0; i < gguf->n_tensors; i++)
@@ -180,7 +179,7 @@ static bool has_foreign_types(const struct gguf *gguf)
 	return false;
 }
 
-/* A type whose block does not divide the organ's rows, as shape=any lets in. */
+/* Whether the type's block size does not divide the organ's rows, as shape=any allows. */
 static bool has_odd_rows(const struct organ *organ)
 {
 	const struct type_info *type = type_find(organ->type);
@@ -277,17 +276,17 @@ int check_sets_distance(const struct check_groups *groups, const struct check_gr
 	return 0;
 }
 
-/* What works together. */
+/* Sets of tensors that work together. */
 enum set { SET_FFN, SET_EXPERTS, SET_SHARED, SET_ATTENTION, SET_BLOCK, SETS };
 
-/* Of one set in one block of the host. */
+/* Counts of one set in one block of the host. */
 struct check_sets_tally {
-	uint32_t present, grafted; /* tensors there, and those of them that the donor gave */
+	uint32_t present, grafted; /* tensors in the set, and grafts among them */
 	int32_t source;		   /* the donor's block */
-	bool mixed;		   /* it is several */
+	bool mixed;		   /* several donor blocks */
 };
 
-/* SET_BLOCK: it is none of the others. */
+/* Set of a role; SET_BLOCK: none of the others. */
 static enum set set_of(const char *role)
 {
 	static const char *const attention[] = { "attn_q", "attn_k", "attn_v", "attn_output" };
@@ -321,7 +320,7 @@ static void count_one(struct check_sets_tally *tally, bool grafted, int32_t sour
 	tally->grafted++;
 }
 
-/* The tallies of all blocks, to free. NULL: out of memory. */
+/* Tallies of all blocks, to free. NULL: out of memory. */
 static struct check_sets_tally *count(const struct check_groups *groups,
 				      const struct check_group *group, uint32_t *blocks)
 {
@@ -339,7 +338,7 @@ static struct check_sets_tally *count(const struct check_groups *groups,
 	for (uint32_t i = 0; tallies && i < groups->n_slots; i++) {
 		const struct organ_place *place = &groups->model->places[i];
 		const bool here = next < group->n && group->slots[next] == i;
-		/* What was made of the slot's own tensor of the base, as views are, is none. */
+		/* A graft made from the slot's own tensor, as by a view, does not count. */
 		const bool grafted =
 			here && !(group->kind == GROUP_SELF && check_groups_in_place(groups, i));
 		char role[ANATOMY_NAME_MAX + 1];
@@ -396,7 +395,8 @@ static void judge(const struct check_sets_tally *tallies, uint32_t blocks, bool 
 			report_broken(set, broken, blocks, finding);
 	}
 	if (finding->verdict == VERDICT_OK && sets == 0)
-		finding_set(finding, VERDICT_OK, "nothing that works together was taken apart");
+		finding_set(finding, VERDICT_OK,
+			    "no attention and no feed-forward network is divided");
 	else if (finding->verdict == VERDICT_OK)
 		finding_set(finding, VERDICT_OK, "%" PRIu32 " whole %s, %" PRIu32 " whole block%s",
 			    sets,
@@ -420,7 +420,7 @@ int check_sets_unit(const struct check_groups *groups, const struct check_group 
 	return rc;
 }
 
-/* A cosine above it is that of one model at two precisions: training leaves less alike. */
+/* A higher cosine means one model at two precisions; training leaves a lower one. */
 #define SAME_MODEL 0.99
 
 void check_sets_unit_of_kin(const struct check_groups *groups, const struct check_group *group,

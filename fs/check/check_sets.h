@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_sets.h - what the grafts of one donor come to by themselves, whatever the donor is like:
- * shapes, types, places, and whether what works together came together. Nothing is read. */
+/* check_sets.h - checks of the grafts of one donor without its file: shapes, types, places, and
+ * whether sets that work together are complete. They read nothing. */
 #ifndef FS_CHECK_CHECK_SETS_H
 #define FS_CHECK_CHECK_SETS_H
 
@@ -11,30 +11,29 @@ struct check_group;
 struct check_groups;
 struct finding;
 
-/* Returns 0 or -ENOMEM. */
+/* Make a check. Returns 0 or -ENOMEM. */
 typedef int check_sets_fn(const struct check_groups *groups, const struct check_group *group,
 			  struct finding *finding);
 
 check_sets_fn check_sets_shape;
 
-/* Does each play the part that its own header names? */
+/* Each graft has the role that its own header names. */
 check_sets_fn check_sets_role;
 
-/* Are all shapes those of tensors of the base that play the same part, or what its width makes
- * them? Then donor and host are as wide where it counts. False also without memory. */
+/* Whether all shapes are those of the base's tensors of the same roles, or follow from its width;
+ * then donor and host are equally wide for these grafts. False also if out of memory. */
 bool check_sets_shapes_agree(const struct check_groups *groups, const struct check_group *group,
 			     uint64_t width);
 
 check_sets_fn check_sets_type;
 check_sets_fn check_sets_distance;
 
-/* The same once it is known how alike the donor's matrices are to the base's (check_lineage.h; NAN:
- * it is not): what works together may be taken apart where both are one model at two
- * precisions. */
+/* Revise the finding of check_sets_unit with the likeness of donor and base (check_lineage.h; NaN:
+ * unknown): sets may be divided between two precisions of one model. */
 void check_sets_unit_of_kin(const struct check_groups *groups, const struct check_group *group,
 			    double likeness, struct finding *finding);
 
-/* Whole blocks are safest, then feed-forward networks and attentions, then single tensors. */
+/* Whole blocks are safest, then whole feed-forward networks and attentions, then single tensors. */
 check_sets_fn check_sets_unit;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_traits.c - see check_traits.h: the comparing. Reading is check_traits_read.c. */
+/* check_traits.c - see check_traits.h: comparison. check_traits_read.c reads the traits. */
 #include "fs/check/check_traits.h"
 #include "fs/check/check_verdict.h"
 #include "gguf/anatomy.h"
@@ -30,7 +30,7 @@ void check_traits_architecture(const struct traits *host, const struct traits *d
 			       struct finding *finding)
 {
 	if (!host->architecture[0] || !donor->architecture[0])
-		finding_set(finding, VERDICT_UNKNOWN, "%s does not say what it is",
+		finding_set(finding, VERDICT_UNKNOWN, "%s has no general.architecture",
 			    host->architecture[0] ? "the donor" : "this model");
 	else if (!XXH128_isEqual(host->basis, donor->basis))
 		finding_set(finding, VERDICT_IMPOSSIBLE,
@@ -61,11 +61,11 @@ static bool is_needed(enum trait trait, unsigned concerns)
 	return (concerns & CONCERN_ATTENTION) != 0;
 }
 
-/* "32", "8 to 32", "unsaid" */
+/* "32", "8 to 32", "missing" */
 static const char *number_text(const struct trait_number *number, char text[48])
 {
 	if (!number->known)
-		snprintf(text, 48, "unsaid");
+		snprintf(text, 48, "missing");
 	else if (number->low == number->high)
 		snprintf(text, 48, "%" PRIu64, number->high);
 	else
@@ -109,14 +109,14 @@ void check_traits_dimensions(const struct traits *host, const struct traits *don
 		return;
 	if (compared)
 		finding_set(finding, VERDICT_OK,
-			    "embedding_length %s and all else that is needed "
+			    "embedding_length %s and all other needed numbers "
 			    "agree",
 			    number_text(&host->numbers[TRAIT_EMBEDDING], ours));
 	else
-		finding_set(finding, VERDICT_UNKNOWN, "neither model says them");
+		finding_set(finding, VERDICT_UNKNOWN, "neither model has them");
 }
 
-/* Written in the file as binary32. */
+/* Compare within the precision of binary32, as which files have the numbers. */
 static bool differ(double a, double b)
 {
 	return fabs(a - b) > 1e-6 * fmax(fabs(a), fabs(b));
@@ -128,7 +128,7 @@ void check_traits_rope(const struct traits *host, const struct traits *donor, un
 	const enum verdict worse =
 		concerns & CONCERN_ATTENTION ? VERDICT_IMPOSSIBLE : VERDICT_RISKY;
 
-	/* Its defaults are those of a model that says what else it is. */
+	/* The defaults apply to a model that has other metadata. */
 	if (check_traits_bare(donor)) {
 		finding_set(finding,
 			    concerns & (CONCERN_ATTENTION | CONCERN_FFN) ? VERDICT_UNKNOWN
@@ -201,7 +201,7 @@ void check_traits_tokenizer(const struct traits *host, const struct traits *dono
 	finding_set(finding, VERDICT_OK, "the same %" PRIu64 " tokens", host->tokens);
 	if (!XXH128_isEqual(host->special, donor->special))
 		finding_add(finding, VERDICT_RISKY, "other special tokens (beginning, end, ...)");
-	/* Converters spell the same one differently. */
+	/* Converters give one pre-tokenizer different names. */
 	if (strcmp(host->tokenizer_pre, donor->tokenizer_pre) != 0)
 		finding_add(finding, tokens ? VERDICT_RISKY : VERDICT_OK,
 			    "split by \"%s\" in the donor, \"%s\" here, which may be the same",
@@ -224,10 +224,10 @@ void check_traits_names(const struct traits *host, const struct traits *donor,
 		finding_add(finding, VERDICT_OK, "made from \"%s\"", host->base_model);
 }
 
-/* No model has so many in a block; a hostile one may. */
+/* Limit for hostile models; no other has so many roles. */
 #define ROLES_MAX 1024
 
-/* Roles that tensors play in the blocks of one model or the other. */
+/* Roles of tensors in the blocks of both models. */
 struct roles {
 	struct arena *arena;
 	struct names *names;
@@ -239,7 +239,7 @@ struct roles {
 	} role[ROLES_MAX];
 };
 
-/* What a tensor concerns that is part of a block; 0: nothing of that kind. */
+/* Concern of a tensor in a block; 0: none. */
 static unsigned concern_of(const struct gguf_tensor *t, const char *role)
 {
 	switch (anatomy_class(t->name, t->name_length)) {

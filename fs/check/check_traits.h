@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_traits.h - what a model's metadata says that a graft and its host have to agree in, and
- * how well two models do. The keys and what their absence means are llama.cpp's. */
+/* check_traits.h - metadata in which a graft and its host have to agree, and its comparison. Keys
+ * and defaults are llama.cpp's. */
 #ifndef FS_CHECK_CHECK_TRAITS_H
 #define FS_CHECK_CHECK_TRAITS_H
 
@@ -26,29 +26,29 @@ enum trait {
 };
 extern const char *const check_traits_keys[TRAIT_NUMBERS]; /* without the architecture */
 
-/* A number, or one a block. */
+/* A number, or one for each block. */
 struct trait_number {
 	bool known;
 	uint64_t low, high; /* least and greatest */
-	uint64_t hash;	    /* of all of them; of one number the number */
+	uint64_t hash;	    /* hash of all; a single number is its own hash */
 };
 
 #define TRAIT_TEXT 64
 
 struct traits {
-	char architecture[TRAIT_TEXT]; /* this and the next two: empty where nothing is said */
+	char architecture[TRAIT_TEXT]; /* these three: empty if missing */
 	char name[TRAIT_TEXT], base_model[TRAIT_TEXT];
 	struct trait_number numbers[TRAIT_NUMBERS];
-	double rope_base, rope_factor; /* what counts where nothing is said is filled in */
+	double rope_base, rope_factor; /* defaults if missing */
 	char rope_scaling[TRAIT_TEXT];
-	double rope_context;	    /* before it was stretched; 0: not said */
-	XXH128_hash_t rope_factors; /* of the tensors that hold factors; zeros: there are none */
+	double rope_context;	    /* context before scaling; 0: missing */
+	XXH128_hash_t rope_factors; /* hash of the tensors of factors; zeros: none */
 	bool has_epsilon, has_tokenizer;
 	double epsilon;
 	char tokenizer[TRAIT_TEXT], tokenizer_pre[TRAIT_TEXT];
 	uint64_t tokens;
 	XXH128_hash_t vocabulary, special; /* tokens, types, merges; numbers of special tokens */
-	XXH128_hash_t basis;		   /* of the weights (basis.h) */
+	XXH128_hash_t basis;		   /* basis of the weights (basis.h) */
 };
 
 /* Read the traits of a parsed model from its file. Returns 0, -EINTR soon after halt, -EIO or
@@ -56,17 +56,17 @@ struct traits {
 int check_traits_read(const struct gguf *gguf, const struct source *source, const struct halt *halt,
 		      struct traits *traits);
 
-/* Does the metadata say nothing but an architecture? */
+/* Whether the metadata has only an architecture. */
 bool check_traits_bare(const struct traits *traits);
 
-/* Which parts of a model grafts are, as bits. */
+/* Parts of a model that grafts belong to, as bits. */
 enum concern {
 	CONCERN_ATTENTION = 1,
 	CONCERN_FFN = 2,
 	CONCERN_TOKENS = 4, /* token embedding, output head */
 };
 
-/* What grafts from the donor come to in the host, each in one respect. */
+/* Compare donor and host in one respect each. */
 void check_traits_architecture(const struct traits *host, const struct traits *donor,
 			       struct finding *finding);
 void check_traits_dimensions(const struct traits *host, const struct traits *donor,
@@ -78,13 +78,13 @@ void check_traits_epsilon(const struct traits *host, const struct traits *donor,
 void check_traits_tokenizer(const struct traits *host, const struct traits *donor,
 			    unsigned concerns, struct finding *finding);
 
-/* Always ok: what the two call themselves. */
+/* The names of both models; always ok. */
 void check_traits_names(const struct traits *host, const struct traits *donor,
 			struct finding *finding);
 
-/* Do the blocks of both consist of the same parts, of those that concern such grafts? Biases, the
- * norms of queries and keys, the norms after attention and feed-forward network are there or not.
- * Returns 0 or -ENOMEM. */
+/* Check that the blocks of both models have the same roles, among those that concern such grafts:
+ * biases, norms of queries and keys, and norms after attention and feed-forward network are
+ * optional. Returns 0 or -ENOMEM. */
 int check_traits_parts(const struct gguf *host, const struct gguf *donor, unsigned concerns,
 		       struct finding *finding);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_traits_read.c - see check_traits.h: the reading. */
+/* check_traits_read.c - see check_traits.h: reading of the traits. */
 #include "fs/check/check_traits.h"
 #include "fs/base/basis.h"
 #include "fs/util/halt.h"
@@ -15,7 +15,7 @@
 #define CHUNK	((size_t)1 << 18)
 #define KEY_MAX 160
 
-/* More numbers than blocks that any model has are not looked at. */
+/* Limit of array elements; no model has so many blocks. */
 #define ELEMENTS_MAX 4096
 
 /* Tensors of rope factors have an entry for each pair of dimensions of a head. */
@@ -27,7 +27,7 @@ struct reading_of_traits {
 	const struct halt *halt;
 	uint8_t *chunk;
 	const char *architecture;
-	int rc; /* the first failure; then nothing more is read */
+	int rc; /* the first failure; nothing is read after it */
 };
 
 static bool read_bytes(struct reading_of_traits *r, void *bytes, size_t n, uint64_t offset)
@@ -60,7 +60,7 @@ static const struct kv *find(const struct reading_of_traits *r, const char *key)
 	return gguf_find(r->gguf, name);
 }
 
-/* As far as it fits; empty where there is none. */
+/* Read a string, cut to the room; empty if missing. */
 static void read_text(struct reading_of_traits *r, const struct kv *kv, char text[TRAIT_TEXT])
 {
 	size_t n = 0;
@@ -78,7 +78,7 @@ static bool read_real(const struct kv *kv, double *value)
 	return kv && kv_real(kv, value);
 }
 
-/* One number a block, all of which have to be numbers. */
+/* Read an array of one number for each block; anything else leaves number as it is. */
 static void read_numbers(struct reading_of_traits *r, const struct kv *kv,
 			 struct trait_number *number)
 {
@@ -101,7 +101,7 @@ static void read_numbers(struct reading_of_traits *r, const struct kv *kv,
 		all.high = value > all.high ? value : all.high;
 		all.hash = XXH3_64bits_withSeed(&value, sizeof(value), all.hash);
 	}
-	/* The same number for every block is that number. */
+	/* One number for all blocks is that number. */
 	if (all.low == all.high)
 		all.hash = all.high;
 	*number = all;
@@ -155,7 +155,7 @@ static bool holds_factors(const struct gguf_tensor *t)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const size_t n = strlen(names[i]);
 
-		/* They may stand in every block too. */
+		/* Blocks may have factors of their own. */
 		if (t->name_length >= n && t->size <= FACTORS_MAX &&
 		    memcmp(t->name + t->name_length - n, names[i], n) == 0)
 			return true;
@@ -190,14 +190,14 @@ static void read_rope(struct reading_of_traits *r, XXH3_state_t *state, struct t
 	traits->rope_factor = 1;
 	read_real(find(r, "rope.freq_base"), &traits->rope_base);
 	if (!read_real(find(r, "rope.scaling.factor"), &traits->rope_factor))
-		/* Its name in older files. */
+		/* The key's name in older files. */
 		read_real(find(r, "rope.scale_linear"), &traits->rope_factor);
 	read_text(r, find(r, "rope.scaling.type"), traits->rope_scaling);
 	if (traits->rope_factor == 0)
 		traits->rope_factor = 1;
 	if (!traits->rope_scaling[0])
 		strcpy(traits->rope_scaling, traits->rope_factor != 1 ? "linear" : "none");
-	/* By 1 from wherever is no scaling. */
+	/* Linear scaling by 1 is none. */
 	if (strcmp(traits->rope_scaling, "linear") == 0 && traits->rope_factor == 1)
 		strcpy(traits->rope_scaling, "none");
 	if (strcmp(traits->rope_scaling, "none") == 0)
@@ -216,7 +216,7 @@ static bool is_special(const struct kv *kv)
 	       memcmp(kv->key + kv->key_length - m, after, m) == 0;
 }
 
-/* In any order. */
+/* Hash of the special tokens, independent of their order. */
 static XXH128_hash_t hash_special(const struct gguf *gguf)
 {
 	XXH128_hash_t all = { 0, 0 };

@@ -21,7 +21,7 @@ __attribute__((format(printf, 2, 0))) static void append(struct finding *finding
 
 	if (n >= 0 && (size_t)n >= room)
 		strcpy(finding->text + sizeof(finding->text) - 4, "...");
-	/* Names of models may hold anything. A cut may also go through a letter. */
+	/* Model names may have any bytes, and a cut may divide a character. */
 	for (char *c = finding->text + used; *c; c++)
 		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
 			*c = '?';

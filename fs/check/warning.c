@@ -20,15 +20,15 @@
 #include <unistd.h>
 
 struct warning {
-	struct view *check; /* taken away before the thread is left to itself */
-	char **donors;	    /* the paths of their files */
+	struct view *check; /* NULL once the thread is left alone */
+	char **donors;	    /* paths of the donors' files */
 	size_t n;
 	pthread_t thread;
 	atomic_bool stop;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t changed;
 	enum step { STEP_DONORS, STEP_CHECK, STEP_DONE } step;
-	bool left; /* by warning_end(): what there is, the thread frees */
+	bool left; /* warning_end() has left, and the thread frees all */
 	char text[WARNING_TEXT];
 };
 
@@ -43,7 +43,7 @@ static void release(struct warning *warning)
 	free(warning);
 }
 
-/* The next field of a line, which is cut off. */
+/* Cut the next field off the line. */
 static char *next_field(char **line)
 {
 	char *field = *line;
@@ -54,7 +54,7 @@ static char *next_field(char **line)
 	return field;
 }
 
-/* The lines after the first one are the checks, and that one's verdict is the worst of theirs. */
+/* The first line has the worst verdict of the others, which are the checks. */
 void warning_of(char *check, char text[WARNING_TEXT])
 {
 	char *rest = check, *line = strsep(&rest, "\n"), more[32] = "";
@@ -71,7 +71,7 @@ void warning_of(char *check, char text[WARNING_TEXT])
 			continue;
 		what = next_field(&line);
 		why = next_field(&line);
-		/* It is padded. */
+		/* The reason is padded with blanks. */
 		length = strlen(why);
 		while (length && why[length - 1] == ' ')
 			length--;
@@ -90,7 +90,7 @@ bool warning_is_impossible(const char *text)
 	return strncmp(text, name, n) == 0 && text[n] == ':';
 }
 
-/* Do the donors' files answer? Whether they can be read does not matter. */
+/* Read a byte of each donor's file: its filesystem has to answer, be it with an error. */
 static void ask_donors(const struct warning *warning)
 {
 	for (size_t i = 0; i < warning->n; i++) {
@@ -118,12 +118,12 @@ static void ask_check(struct warning *warning, char text[WARNING_TEXT])
 		check[size] = '\0';
 		warning_of(check, text);
 	} else if (got == -EINTR) {
-		snprintf(text, WARNING_TEXT, "nothing yet: it takes too long");
+		snprintf(text, WARNING_TEXT, "nothing yet: the check takes too long");
 	}
 	free(check);
 }
 
-/* False: warning_end() does not wait any more. */
+/* Enter the step. False: warning_end() does not wait any more. */
 static bool enter(struct warning *warning, enum step step, const char *text)
 {
 	bool left;
@@ -153,7 +153,7 @@ static void *ask(void *argument)
 	return NULL;
 }
 
-/* The donors that are models, each once where its grafts are one after another. */
+/* Note the donors that are models, without repetition in sequence. */
 static int note_donors(struct warning *warning, const struct snapshot *snapshot)
 {
 	warning->donors = calloc(snapshot->n + 1u, sizeof(*warning->donors));
@@ -189,13 +189,13 @@ struct warning *warning_begin(struct model *model, const struct snapshot *snapsh
 	return NULL;
 }
 
-/* With the lock held. */
+/* Wait until done or until the time, then stop the check. Call with the lock held. */
 static void wait_until(struct warning *warning, const struct timespec *until)
 {
 	while (warning->step != STEP_DONE &&
 	       pthread_cond_timedwait(&warning->changed, &warning->lock, until) == 0)
 		;
-	/* It ends soon then. */
+	/* The check ends soon after. */
 	atomic_store(&warning->stop, true);
 	while (warning->step == STEP_CHECK)
 		pthread_cond_wait(&warning->changed, &warning->lock);
@@ -216,7 +216,7 @@ void warning_end(struct warning *warning, unsigned seconds, char text[WARNING_TE
 	if (in_time)
 		strcpy(text, warning->text);
 	else
-		snprintf(text, WARNING_TEXT, "nothing, for a donor's file does not answer");
+		snprintf(text, WARNING_TEXT, "nothing, because a donor's file does not answer");
 	warning->left = !in_time;
 	check = warning->check;
 	warning->check = NULL;

@@ -83,9 +83,9 @@ for name in up gate; do
 done
 has_form
 says risky overall 'unknown'
-says unknown donor '2 grafts: blk 2 ffn_\*; .*not seen'
+says unknown donor '2 grafts: blk 2 ffn_\*; .*donor is unknown'
 for name in architecture dimensions rope epsilon parts tokenizer norms; do
-	says unknown $name 'not known'
+	says unknown $name 'donor is unknown'
 done
 says ok lineage 'same base'
 says risky unit 'blk 2'

@@ -55,7 +55,7 @@ undo
 # A purified organ of one's own.
 cp "$MNT/.views/spectral/organs/blk_1_ffn_up.bin" "$organs/"
 says ok donor 'this model: 1 graft: blk 1 ffn_up; by .views/spectral'
-says ok unit 'nothing'
+says ok unit 'no attention'
 says ok overall '1 graft, '
 undo
 unmount_and_wait

@@ -66,7 +66,7 @@ static void a_copy_from_nowhere_is_unknown(void **state)
 
 	assert_int_equal(fill_up(o.model, 60), 0);
 	assert_says(o.model, "unknown", "donor",
-		    "copies: 1 graft: blk 0 ffn_up; it was not seen from where");
+		    "copies: 1 graft: blk 0 ffn_up; the donor is unknown");
 	assert_says(o.model, "unknown", "rope", "copies: ");
 	assert_says(o.model, "ok", "shape", "copies: ");
 	assert_says(o.model, "risky", "unit", "copies: ffn gate, up and down ");

@@ -206,8 +206,9 @@ static void a_copy_is_compared_with_its_donor_at_four_spots(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(seen); i++) {
 		copy_changed(&scene, seen[i], 1);
-		assert_says(scene.o.model, "\nunknown\tbytes\tdonor: not the donor's, so that what "
-					   "follows may not hold for them: blk 0 ffn_up");
+		assert_says(scene.o.model,
+			    "\nunknown\tbytes\tdonor: not the donor's bytes, so other "
+			    "checks may not hold for them: blk 0 ffn_up");
 	}
 	for (size_t i = 0; i < ARRAY_LENGTH(unseen); i++) {
 		copy_changed(&scene, unseen[i], 1);

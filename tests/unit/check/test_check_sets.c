@@ -149,7 +149,7 @@ static void what_works_together_should_come_together(void **state)
 
 	graft(&scene, EMBED, EMBED);
 	assert_found(&scene, check_sets_unit, VERDICT_OK,
-		     "nothing that works together was taken apart");
+		     "no attention and no feed-forward network is divided");
 	for (uint32_t part = GATE; part <= DOWN; part++)
 		graft(&scene, AT(2, part), AT(0, part));
 	assert_found(&scene, check_sets_unit, VERDICT_OK,

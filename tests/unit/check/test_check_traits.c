@@ -226,7 +226,7 @@ static void an_empty_model_is_unknown(void **state)
 
 	(void)state;
 	check_traits_architecture(&host, &host, &f);
-	assert_finding(&f, VERDICT_UNKNOWN, "does not say");
+	assert_finding(&f, VERDICT_UNKNOWN, "has no general.architecture");
 	check_traits_dimensions(&host, &host, CONCERN_FFN, &f);
 	assert_finding(&f, VERDICT_UNKNOWN, "neither");
 }
