@@ -13,13 +13,13 @@
 
 struct diff_measure {
 	enum { PAIR_UNKNOWN, PAIR_PENDING, PAIR_MEASURED } state;
-	struct tensor_difference result; /* does not change any more once it is measured */
+	struct tensor_difference result; /* immutable once measured */
 };
 
 struct diff_measures {
 	atomic_uint refs;
 	struct diff_params params;
-	pthread_mutex_t lock; /* protects the state of all pairs */
+	pthread_mutex_t lock; /* protects the states of all pairs */
 	pthread_cond_t changed;
 	struct diff_measure pairs[];
 };
@@ -145,7 +145,7 @@ void diff_inherit(struct diff *diff, struct diff *old)
 			diff_side_tensor(old->there, organ->name, organ->name_length);
 		const struct tensor_difference *known = NULL;
 
-		/* Of one that is here, the pair has its number. */
+		/* The number of a tensor here is also that of its pair. */
 		if (here && is_same_place(pair->here, here) && is_same_place(pair->there, there))
 			known = diff_result(old, (size_t)(here - old->here->tensors));
 		if (known) {
@@ -155,7 +155,7 @@ void diff_inherit(struct diff *diff, struct diff *old)
 	}
 }
 
-/* With the lock held, which is released meanwhile. */
+/* Measure a pair. Call with the lock held, which is released meanwhile. */
 static int measure_pair(struct diff *diff, size_t i, const struct halt *halt)
 {
 	struct diff_measures *measures = diff->measures;
@@ -174,7 +174,7 @@ static int measure_pair(struct diff *diff, size_t i, const struct halt *halt)
 	return rc;
 }
 
-/* With the lock held: wait for the thread that measures the pair, or measure it. */
+/* Wait for the thread that measures the pair, or measure it. Call with the lock held. */
 static int finish_pair(struct diff *diff, size_t i, const struct halt *halt)
 {
 	struct diff_measures *measures = diff->measures;
@@ -191,7 +191,7 @@ static int finish_pair(struct diff *diff, size_t i, const struct halt *halt)
 	return rc;
 }
 
-/* Pairs that several threads measure for one that asks. */
+/* Pairs that several threads measure for one caller. */
 struct diff_batch {
 	struct diff *diff;
 	size_t first;

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer names of an architecture there are none. */
+/* Limit of the length of an architecture's name. */
 #define ARCHITECTURE_MOST 64u
 
-/* Where the halves of a tensor come from. */
+/* Pair that the halves of a place come from. */
 struct adapter_source {
 	size_t pair;
 	uint32_t rank;
@@ -27,10 +27,10 @@ struct adapter_source {
 };
 
 struct adapter_data {
-	struct diff_factors *factors; /* with a reference of its own */
+	struct diff_factors *factors; /* owns a reference */
 	struct adapter plan;
-	struct adapter_source *sources; /* one a place of the plan */
-	/* Behind what was found last: who reads on from there has further ones found. */
+	struct adapter_source *sources; /* one for each place of the plan */
+	/* End of the last read: a reader that goes on there gets further matrices prepared. */
 	_Atomic uint64_t following;
 };
 
@@ -47,16 +47,16 @@ static void release(void *context)
 	free_data(context);
 }
 
-/* A part of a file: one half of one slice, or what is between two. */
+/* One contiguous part of the adapter file: the A or B half of one slice, or padding. */
 struct adapter_part {
 	struct diff_matrix matrix;
 	unsigned half;
-	uint64_t offset; /* in that half of the slice */
-	uint64_t length; /* bytes up to its end */
-	bool padding;	 /* all of it is zeros */
+	uint64_t offset; /* within that half of the slice */
+	uint64_t length; /* bytes up to the part's end */
+	bool padding;	 /* only zeros */
 };
 
-/* Which place has the offset, or lies before it. */
+/* Place of the offset, or the last one before it. */
 static uint32_t find_place(const struct adapter_data *data, uint64_t offset)
 {
 	uint32_t low = 0, high = data->plan.n;
@@ -91,8 +91,8 @@ static struct adapter_part find_part(const struct adapter_data *data, uint64_t o
 	return part;
 }
 
-/* So many matrices from the one at offset on, one after the other as they lie in the file, into
- * matrices, as long as there is room to keep them. */
+/* List at most most matrices in file order, from the one at offset on, as long as the cache has
+ * room for them. Returns their number. */
 static size_t find_following(const struct adapter_data *data, uint64_t offset,
 			     struct diff_matrix *matrices, size_t most)
 {
@@ -116,9 +116,8 @@ static size_t find_following(const struct adapter_data *data, uint64_t offset,
 	return n;
 }
 
-/* A reader that came from just before the offset, where that matrix begins, will come to what
- * follows. As many as there are threads are found together, and then none before all of them are
- * read. */
+/* Read-ahead: a sequential reader that arrives at a matrix gets it and the following ones computed
+ * together, as many as there are threads, and no more before it has read all of them. */
 static int find_ahead(struct adapter_data *data, const struct diff_matrix *matrix, uint64_t offset,
 		      const atomic_bool *stop)
 {
@@ -138,7 +137,7 @@ static int find_ahead(struct adapter_data *data, const struct diff_matrix *matri
 	return rc;
 }
 
-/* n bytes that lie in one part. */
+/* Read n bytes of one part. */
 static int read_part(struct adapter_data *data, const struct adapter_part *part, uint64_t offset,
 		     void *bytes, size_t n, const atomic_bool *stop)
 {
@@ -149,7 +148,7 @@ static int read_part(struct adapter_data *data, const struct adapter_part *part,
 		memset(bytes, 0, n);
 		return 0;
 	}
-	/* Why one of the others cannot be found is said where it is read. */
+	/* An error of another matrix is reported when that matrix is read. */
 	if (part->offset == 0)
 		rc = find_ahead(data, &part->matrix, offset, stop);
 	if (rc == -EINTR)
@@ -187,7 +186,7 @@ static int read_at(void *context, unsigned flags, void *bytes, size_t n, uint64_
 	return 0;
 }
 
-/* Of the model here, as a text of at most ARCHITECTURE_MOST bytes; empty where it has none. */
+/* Architecture of the model here, at most ARCHITECTURE_MOST bytes; empty if it has none. */
 static int read_architecture(const struct diff_side *side, char *text, uint32_t *length)
 {
 	static const char name[] = "general.architecture";
@@ -201,7 +200,7 @@ static int read_architecture(const struct diff_side *side, char *text, uint32_t 
 	return value->source->read_at(value->source->context, text, *length, value->offset);
 }
 
-/* The pair that stands for all where none differs: the smallest. False: there is none. */
+/* Find the smallest pair, which stands for all if no tensor differs. False: there is none. */
 static bool find_smallest(const struct diff *diff, size_t *smallest)
 {
 	uint64_t least = UINT64_MAX;
@@ -216,7 +215,7 @@ static bool find_smallest(const struct diff *diff, size_t *smallest)
 	return least < UINT64_MAX;
 }
 
-/* Which pairs are in the adapter, into numbers. */
+/* Choose the pairs of the adapter, into numbers. Returns their number. */
 static size_t choose(const struct diff *diff, size_t *numbers)
 {
 	size_t n = 0;
@@ -254,7 +253,7 @@ static int build_plan(struct adapter_data *data, const size_t *numbers, size_t n
 	return rc;
 }
 
-/* Returns 0, or -EINVAL where differences of the weights mean nothing, or as diff_keys_find(). */
+/* Returns 0, -EINVAL if the weights have different bases (basis.h), or as diff_keys_find(). */
 static int check_basis(const struct diff *diff)
 {
 	struct diff_keys keys;
@@ -266,7 +265,7 @@ static int check_basis(const struct diff *diff)
 	return rc;
 }
 
-/* NULL with *rc set. */
+/* Plan the adapter. NULL with *rc set. */
 static struct adapter_data *new_data(struct diff_factors *factors, uint32_t rank, int *rc)
 {
 	const struct diff *diff = diff_factors_diff(factors);
@@ -290,7 +289,7 @@ static struct adapter_data *new_data(struct diff_factors *factors, uint32_t rank
 	return data;
 }
 
-/* A backing as large as the file, of which all but the header can be read. */
+/* A backing of the file's size, of which all but the header can be read. */
 static struct backing *backing_of(struct adapter_data *data)
 {
 	const struct diff *diff = diff_factors_diff(data->factors);

@@ -23,27 +23,27 @@
 /* 1, 2, 4, ... 256. */
 #define RANKS_MOST 9u
 
-/* The width of a number by "%.9g", and by "%.8f" of 0 to 1. */
+/* Widths of a number by "%.9g", and of 0 to 1 by "%.8f". */
 #define NORM_WIDTH 16
 #define KEPT_WIDTH 10
 
 #define CELL_MOST (NORM_WIDTH + RANKS_MOST * (KEPT_WIDTH + 1) + 1 + DIFF_LOW_RANK_WIDTH + 1)
 
-/* What is found of a pair. */
+/* Energy of a pair's difference: the sum of squares, and the part that each rank keeps. */
 struct kept_energy {
 	bool known;
 	bool nonfinite;
-	double energy;		 /* NaN: there are no values */
-	double kept[RANKS_MOST]; /* of it, with each of the ranks */
+	double energy;		 /* NaN: no values */
+	double kept[RANKS_MOST]; /* kept energy for each of the ranks */
 };
 
 struct adapter_table {
 	struct view_generator generator;
-	struct diff_factors *factors; /* with a reference of its own */
+	struct diff_factors *factors; /* owns a reference */
 	uint32_t rank;
 	uint32_t ranks[RANKS_MOST];
 	unsigned n_ranks;
-	pthread_mutex_t lock; /* protects whether they are known; then they do not change */
+	pthread_mutex_t lock; /* protects `known` of all; known pairs are immutable */
 	struct kept_energy pairs[];
 };
 
@@ -62,7 +62,7 @@ static void add_factor(const struct adapter_table *table, const struct diff_fact
 			to->kept[i] += factor->squares[k];
 }
 
-/* Of all slices of a pair of the adapter. */
+/* Energies of all slices of a pair that is in the adapter. */
 static int find_kept(const struct adapter_table *table, size_t i, const atomic_bool *stop,
 		     struct kept_energy *to)
 {
@@ -84,7 +84,7 @@ static int find_kept(const struct adapter_table *table, size_t i, const atomic_b
 	return rc;
 }
 
-/* Of a pair that is in no adapter. */
+/* Energy of a pair that is not in the adapter. */
 static int find_energy(const struct adapter_table *table, size_t i, const atomic_bool *stop,
 		       struct kept_energy *to)
 {
@@ -121,14 +121,14 @@ static int find(const struct adapter_table *table, size_t i, const atomic_bool *
 	return 0;
 }
 
-/* Pairs that several threads look at for one that asks. */
+/* Pairs that several threads examine for one caller. */
 struct table_lines {
 	struct adapter_table *table;
 	size_t first;
 	const atomic_bool *stop;
 };
 
-/* Two threads may find the same, which is the same then. */
+/* Two threads may compute the same pair; the results are equal. */
 static int find_line(void *context, size_t i)
 {
 	const struct table_lines *lines = context;
@@ -159,7 +159,7 @@ static int find_lines(struct adapter_table *table, size_t first, size_t n, const
 			    &lines);
 }
 
-/* The last cell is of all pairs. */
+/* The last cell is the total of all pairs. */
 static int prepare(struct view_generator *generator, size_t first, size_t n,
 		   const atomic_bool *stop)
 {
@@ -188,7 +188,7 @@ static struct kept_energy total(const struct adapter_table *table)
 	return sum;
 }
 
-/* The part that is kept. What does not differ is kept whole, errors of rounding keep no more. */
+/* Kept part of the energy, 1 for equal tensors and at most 1 despite rounding. */
 static double part_of(const struct kept_energy *of, unsigned r)
 {
 	if (isnan(of->energy))
@@ -285,7 +285,7 @@ static void print_pair(const struct adapter_table *table, size_t i, FILE *out)
 	fprintf(out, "%" PRIu32 "\t", is_ok ? diff_low_rank_rank(pair, table->rank) : 0);
 }
 
-/* What stands before each cell: the text, and into ends where each part of it ends. NULL: out of
+/* Text of the table without cells, to free; ends receives the offset of each cell. NULL: out of
  * memory. */
 static char *described(const struct adapter_table *table, size_t *ends)
 {
@@ -313,7 +313,7 @@ static char *described(const struct adapter_table *table, size_t *ends)
 	return NULL;
 }
 
-/* All of them become the view's, also on failure. */
+/* Make the view, which owns table and text, also on failure. */
 static struct view *view_of(struct adapter_table *table, char *text, const size_t *ends, size_t n)
 {
 	struct segment *segments = calloc(2 * n, sizeof(*segments));

@@ -15,20 +15,20 @@
 #include <string.h>
 
 struct kept_factor {
-	struct diff_factor factor; /* does not change any more once it is found */
+	struct diff_factor factor; /* immutable once found */
 	struct kept_factor *next;
 	struct diff_matrix matrix;
 	unsigned readers;
-	bool found; /* else a thread is at it */
+	bool found; /* else a thread computes it */
 };
 
 struct diff_factors {
 	atomic_uint refs;
 	struct diff *diff;
 	size_t room;
-	pthread_mutex_t lock;	  /* protects what follows, and all of them but the factors */
-	pthread_cond_t changed;	  /* one was found, or was not */
-	struct kept_factor *list; /* what was asked for last comes first */
+	pthread_mutex_t lock;	  /* protects the list and its members, except found factors */
+	pthread_cond_t changed;	  /* a computation has ended */
+	struct kept_factor *list; /* most recently used first */
 };
 
 struct diff_factors *diff_factors_new(struct diff *diff, size_t room)
@@ -85,7 +85,7 @@ size_t diff_factors_room(const struct diff_factors *factors)
 	return factors->room;
 }
 
-/* With the lock held: what points to that one, or to the list's end. */
+/* The link to that entry, or to the list's end. Call with the lock held. */
 static struct kept_factor **find_kept(struct diff_factors *factors,
 				      const struct diff_matrix *matrix)
 {
@@ -98,15 +98,15 @@ static struct kept_factor **find_kept(struct diff_factors *factors,
 	return link;
 }
 
-/* Of one that is found, with what malloc() adds to each of its parts. */
+/* Size of a found entry, including malloc()'s overhead. */
 static size_t size_of(const struct kept_factor *kept)
 {
 	return kept->factor.sizes[0] + kept->factor.sizes[1] + kept->matrix.rank * sizeof(double) +
 	       sizeof(*kept) + 4 * 2 * sizeof(void *);
 }
 
-/* With the lock held: forget what was asked for longest ago, but for the last one and for what
- * readers have. */
+/* Evict the least recently used entries until the rest fits, except the newest one and those that
+ * readers hold. Call with the lock held. */
 static void forget(struct diff_factors *factors)
 {
 	struct kept_factor **link = &factors->list;
@@ -126,7 +126,7 @@ static void forget(struct diff_factors *factors)
 	}
 }
 
-/* Rows become columns. NULL: out of memory. */
+/* Transpose a matrix. NULL: out of memory. */
 static float *transposed(const float *values, size_t rows, size_t columns)
 {
 	float *turned = malloc(rows * columns * sizeof(*turned) + 1);
@@ -137,7 +137,7 @@ static float *transposed(const float *values, size_t rows, size_t columns)
 	return turned;
 }
 
-/* Takes over what was found, but for what of it is left in low. Returns 0 or -ENOMEM. */
+/* Move the result from low to the entry. Returns 0 or -ENOMEM. */
 static int take(struct kept_factor *kept, const struct organ *organ, struct low_rank *low)
 {
 	const bool flipped = pair_is_flipped(organ->name, organ->name_length);
@@ -181,7 +181,7 @@ static int find(struct diff_factors *factors, struct kept_factor *kept, const st
 	return rc;
 }
 
-/* With the lock held, which is released meanwhile. NULL with *rc set. */
+/* Compute a new entry. Call with the lock held, which is released meanwhile. NULL with *rc set. */
 static struct kept_factor *add(struct diff_factors *factors, const struct diff_matrix *matrix,
 			       const struct halt *halt, int *rc)
 {
@@ -207,7 +207,7 @@ static struct kept_factor *add(struct diff_factors *factors, const struct diff_m
 	return kept;
 }
 
-/* With the lock held: that one comes first from now on. */
+/* Move an entry to the front and add a reader. Call with the lock held. */
 static struct kept_factor *move_first(struct diff_factors *factors, struct kept_factor **link)
 {
 	struct kept_factor *kept = *link;
@@ -252,7 +252,7 @@ const struct diff_factor *diff_factors_get(struct diff_factors *factors,
 void diff_factors_put(struct diff_factors *factors, const struct diff_factor *factor)
 {
 	pthread_mutex_lock(&factors->lock);
-	/* The first member. */
+	/* The factor is the entry's first member. */
 	((struct kept_factor *)(uintptr_t)factor)->readers--;
 	forget(factors);
 	pthread_mutex_unlock(&factors->lock);

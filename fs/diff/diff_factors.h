@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_factors.h - the low-rank factors of the pairs of a diff, found when they are asked for.
+/* diff_factors.h - the low-rank factors of the pairs of a diff, computed on request.
  *
- * 1. One thread finds those of a matrix; others that ask for it wait for that thread, and can be
- *    interrupted.
- * 2. What was asked for last is kept, and before that as many bytes as there is room for, beside
- *    what readers have. What is asked for again after that is found again, and has the same
- *    bytes. */
+ * 1. One thread computes the factors of a matrix; others that want them wait for that thread, and
+ *    can be interrupted.
+ * 2. An LRU cache bounded in bytes keeps them; the newest entry and those in use are never evicted.
+ *    An evicted result is computed again, with the same bytes. */
 #ifndef FS_DIFF_DIFF_FACTORS_H
 #define FS_DIFF_DIFF_FACTORS_H
 
@@ -16,10 +15,10 @@
 
 struct diff;
 
-/* The room for each other model: factors of rank 8 of about a hundred matrices of 8192 x 8192. */
+/* Size of each other model's cache: factors of rank 8 of about a hundred 8192 x 8192 matrices. */
 #define DIFF_FACTORS_ROOM ((size_t)64 << 20)
 
-/* One matrix of a pair for which diff_low_rank() is OK, or would be if it was not the same. */
+/* One matrix of a pair with DIFF_LOW_RANK_OK, or of an equal pair that would have it. */
 struct diff_matrix {
 	size_t pair;
 	uint32_t slice;
@@ -27,34 +26,33 @@ struct diff_matrix {
 };
 
 struct diff_factor {
-	float *halves[2];   /* lora_a and lora_b, of this slice, as they lie in an adapter */
+	float *halves[2];   /* lora_a and lora_b of this slice, in the adapter's layout */
 	size_t sizes[2];    /* bytes */
-	double *squares;    /* of the singular values: rank of them, the largest first */
-	double energy;	    /* the sum of the squares of all differences that are finite */
-	uint64_t nonfinite; /* that are none: then all other figures are zeros */
+	double *squares;    /* squared singular values: rank of them, the largest first */
+	double energy;	    /* sum of the squares of all finite differences */
+	uint64_t nonfinite; /* number of other differences; if any, all figures are zeros */
 };
 
 struct diff_factors; /* counted; any thread may use it */
 
-/* It takes a reference of diff, and keeps so many bytes. NULL: out of memory. */
+/* An empty cache of room bytes, with a reference to diff. NULL: out of memory. */
 struct diff_factors *diff_factors_new(struct diff *diff, size_t room);
 struct diff_factors *diff_factors_ref(struct diff_factors *factors);
 void diff_factors_unref(struct diff_factors *factors);	      /* NULL is fine */
 struct diff *diff_factors_diff(struct diff_factors *factors); /* borrowed */
 size_t diff_factors_room(const struct diff_factors *factors);
 
-/* The factors, to put. NULL with *rc set: -EINTR where *stop, which may be NULL, became true, or as
- * tensor_factors(). */
+/* Get the factors, to be put back. NULL with *rc set: -EINTR if *stop became true, where stop may
+ * be NULL, or as tensor_factors(). */
 const struct diff_factor *diff_factors_get(struct diff_factors *factors,
 					   const struct diff_matrix *matrix,
 					   const atomic_bool *stop, int *rc);
 void diff_factors_put(struct diff_factors *factors, const struct diff_factor *factor);
 
-/* Are they found, and kept by now? */
+/* Whether the factors are in the cache. */
 bool diff_factors_has(struct diff_factors *factors, const struct diff_matrix *matrix);
 
-/* Find those of n matrices, several at a time, which are kept as long as there is room. Returns 0
- * or as above. */
+/* Compute and cache the factors of n matrices, several at a time. Returns as diff_factors_get(). */
 int diff_factors_prepare(struct diff_factors *factors, const struct diff_matrix *matrices, size_t n,
 			 const atomic_bool *stop);
 

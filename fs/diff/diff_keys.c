@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of values that are compared at once. */
+/* Bytes of values compared at a time. */
 #define CHUNK ((size_t)1 << 16)
 
-/* Bytes of a value that are shown. */
+/* Bytes shown of a value. */
 #define SHOWN 60
 
-/* Bytes of a key that are shown; those that are in use are shorter. */
+/* Bytes shown of a key; keys in use are shorter. */
 #define KEY_SHOWN 200
 
 static int compare_views(struct view *a, struct view *b, bool *same)
@@ -39,7 +39,7 @@ static int compare_views(struct view *a, struct view *b, bool *same)
 	return rc;
 }
 
-/* Arrays of strings lie in files of version 1 in another way than in later ones. */
+/* Compare as text: files of version 1 store arrays of strings in another way. */
 static int compare_texts(struct metadata_entry *a, struct metadata_entry *b, bool *same)
 {
 	int rc = 0;
@@ -119,7 +119,7 @@ void diff_keys_release(struct diff_keys *keys)
 	*keys = (struct diff_keys){ .n = 0 };
 }
 
-/* n bytes, at most so many; what is cut off is said by "...". */
+/* Print n bytes, cut to most bytes and "...". */
 static void print_cut(const char *text, size_t n, size_t most, FILE *out)
 {
 	text_escape_print(text, n < most ? n : most, "", out);
@@ -139,7 +139,7 @@ static int print_value(const struct diff_key *key, FILE *out)
 		return rc;
 	n = view_read(view, text, sizeof(text), 0);
 	if (n > 0) {
-		/* A newline ends the text. */
+		/* Leave out the newline at the end. */
 		print_cut(text, (uint64_t)n == view_size(view) ? (size_t)n - 1 : (size_t)n, SHOWN,
 			  out);
 		if ((uint64_t)n != view_size(view) && value->type.type == KV_ARRAY)
@@ -209,7 +209,7 @@ bool diff_keys_other_basis(const struct diff_keys *keys)
 	return false;
 }
 
-/* The numbers of special tokens, "tokenizer.ggml.bos_token_id" and others. */
+/* Whether ids of special tokens differ, "tokenizer.ggml.bos_token_id" and others. */
 static bool special_differ(const struct diff_keys *keys)
 {
 	static const char before[] = "tokenizer.ggml.", after[] = "_token_id";
@@ -226,7 +226,7 @@ static bool special_differ(const struct diff_keys *keys)
 	return false;
 }
 
-/* The value of a key, "none" without it. */
+/* Print the value of a key, or "none". */
 static int print_named(const struct diff_side *side, const char *name, FILE *out)
 {
 	const struct diff_key *key = find(side, name);

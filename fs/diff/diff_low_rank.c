@@ -11,9 +11,8 @@
 
 #include <string.h>
 
-/* What measure/low_rank.h needs for a column is as much as for so many rows; and the most that both
- * may count together, four times what the largest known vocabulary has: about 1.2 GB at rank 256,
- * and the result. */
+/* A column takes measure/low_rank.h as much memory as this many rows. SIDES_MOST limits both
+ * together to four times the largest known vocabulary: 1.2 GB at rank 256, plus the result. */
 #define COLUMN_ROWS 4u
 #define SIDES_MOST  ((uint64_t)1 << 20)
 
@@ -44,7 +43,7 @@ static bool is_tied(const struct diff *diff, const struct organ *organ)
 	       !diff_side_tensor(diff->here, output, strlen(output));
 }
 
-/* Is it a pair that llama.cpp and this program read? */
+/* Whether llama.cpp and this program accept such a pair. */
 static bool fits(const struct diff *diff, const struct diff_pair *pair)
 {
 	const struct organ *organ = &pair->here->at.organ;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_picture.c - see diff_picture.h. What is measured has its width, so that the length is always
- * the same. */
+/* diff_picture.c - see diff_picture.h. Measured numbers have a fixed width, and so has the
+ * picture. */
 #include "fs/diff/diff_picture.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_side.h"
@@ -19,26 +19,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels: of a cell with its gap, of the line above the cells, of a letter. */
+/* Pixels of a cell with its gap, of the line above the cells, of a letter. */
 #define CELL   18
 #define TOP    48
 #define LETTER 7
 
-/* In names these, and what is no ASCII, are percent-encoded: no byte means anything to XML. */
+/* Characters percent-encoded in names, as are bytes that are not ASCII, so that XML sees plain
+ * text. */
 #define XML_ENCODED "&<>\"'%\x80"
 
 struct diff_grid {
-	struct diff *diff; /* with a reference of its own */
+	struct diff *diff; /* owns a reference */
 	struct arena *arena;
 	struct names *roles;
 	size_t n; /* rows */
 	const char **names;
-	uint32_t *rows;	  /* of each pair its row */
-	uint32_t columns; /* the first one is of tensors without a block */
+	uint32_t *rows;	  /* row of each pair */
+	uint32_t columns; /* the first one is for tensors without a block */
 	int left;	  /* pixels before the first column */
 };
 
-/* The row of a tensor by its role. False: out of memory. */
+/* Set the row of a tensor by its role. False: out of memory. */
 static bool add_to_grid(struct diff_grid *grid, size_t i)
 {
 	const struct diff_tensor *tensor = diff_pair_any(&grid->diff->pairs[i]);
@@ -97,7 +98,7 @@ static struct diff_grid *new_grid(struct diff *diff)
 	return NULL;
 }
 
-/* From pale for a ten-thousandth to dark for 1 and more, on a logarithmic scale. */
+/* From pale for 0.0001 to dark for 1 and more, on a logarithmic scale. */
 static void colour_of(double relative, char colour[8])
 {
 	static const double stops[3][3] = { { 255, 245, 200 }, { 245, 130, 50 }, { 110, 0, 40 } };
@@ -111,7 +112,7 @@ static void colour_of(double relative, char colour[8])
 	snprintf(colour, 8, "#%02x%02x%02x", rgb[0] & 255, rgb[1] & 255, rgb[2] & 255);
 }
 
-/* Grey is what is not known, blue what is the same. */
+/* Grey is unknown, blue is equal. */
 static void fill_of(const struct tensor_difference *d, char colour[8])
 {
 	if (!d || isnan(d->relative))
@@ -151,7 +152,7 @@ static void print_cell(const struct diff_grid *grid, size_t i, bool measured, FI
 	fputs("</title></rect>\n", out);
 }
 
-/* Under the cells what the colours mean. */
+/* Print the legend of the colours below the cells. */
 static void print_legend(const struct diff_grid *grid, FILE *out)
 {
 	static const double steps[] = { 1e-4, 1e-3, 1e-2, 1e-1, 1 };
@@ -167,7 +168,7 @@ static void print_legend(const struct diff_grid *grid, FILE *out)
 	}
 	fprintf(out,
 		"<text x=\"12\" y=\"%zu\">The length of the difference relative to here. Blue: the "
-		"same; outlined: in one only, or of another shape; grey: not known.</text>\n",
+		"same; outlined: in one model only, or of another shape; grey: unknown.</text>\n",
 		y + 34);
 }
 

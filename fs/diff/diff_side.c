@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With room for so many tensors and keys. NULL: out of memory. */
+/* An empty side with room for that many tensors and keys. NULL: out of memory. */
 static struct diff_side *new_side(const char *name, uint32_t tensors, uint32_t keys)
 {
 	struct diff_side *side = calloc(1, sizeof(*side));
@@ -68,7 +68,8 @@ static bool add_tensor(struct diff_side *side, const struct organ_location *at, 
 	return true;
 }
 
-/* The value becomes the side's, also on failure. False: out of memory, which NULL is too. */
+/* Add a key. The value becomes the side's, also on failure; NULL stands for out of memory. False:
+ * out of memory. */
 static bool add_key(struct diff_side *side, const char *text, uint32_t length,
 		    struct metadata_entry *value)
 {

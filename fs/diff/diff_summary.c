@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_summary.c - see diff_summary.h. What is measured has its width, so that the length is always
- * the same. */
+/* diff_summary.c - see diff_summary.h. Measured numbers have a fixed width, and so has the text. */
 #include "fs/diff/diff_summary.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_keys.h"
@@ -20,22 +19,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many tensors are listed of those most apart, and of those that are not compared. */
+/* Number of tensors listed as those most apart, and of each kind that is not compared. */
 #define LISTED 10
 
-/* Bytes of a tensor's name that are shown. */
+/* Bytes shown of a tensor's name. */
 #define NAME_SHOWN 200
 
 struct diff_summary {
-	struct diff *diff; /* with a reference of its own */
+	struct diff *diff; /* owns a reference */
 	char *keys;	   /* the part of the text about metadata */
 };
 
-/* Over some pairs. */
+/* Sums over some pairs. */
 struct diff_mean {
 	size_t tensors, same, other, compared;
 	double cosine, relative, average; /* sums */
-	size_t cosines, relatives;	  /* of so many, those that have one */
+	size_t cosines, relatives;	  /* number of pairs that have one */
 };
 
 static void count(struct diff_mean *mean, const struct diff_pair *pair,
@@ -84,7 +83,7 @@ static void print_means(struct diff *diff, bool measured, FILE *out)
 		count(&classes[tensor->klass], pair, d);
 		count(&kinds[tensor->kind], pair, d);
 	}
-	fputs("\n# unpaired: in one of them only, or of another shape; same: all bytes equal.\n"
+	fputs("\n# unpaired: in one model only, or of another shape; same: all bytes equal.\n"
 	      "# Means over tensors: the cosine; the length of the difference relative to here;\n"
 	      "# the average difference in percent, as `gguf-tools compare` has it.\n"
 	      "#                      tensors   unpaired       same       cosine     relative"
@@ -99,7 +98,7 @@ static void print_means(struct diff *diff, bool measured, FILE *out)
 			print_mean("kind ", kind_name(kind), &kinds[kind], out);
 }
 
-/* The name of a tensor as it is shown. */
+/* Name of a tensor as it is shown. */
 static void show_name(const struct diff_tensor *tensor, char text[3 * NAME_SHOWN + 4])
 {
 	const struct organ *organ = &tensor->at.organ;
@@ -110,14 +109,13 @@ static void show_name(const struct diff_tensor *tensor, char text[3 * NAME_SHOWN
 		strcat(text, "...");
 }
 
-/* A pair that may be listed as one of those most apart. */
+/* A candidate for the list of pairs most apart. */
 struct diff_apart {
 	size_t i; /* its number */
 	const struct tensor_difference *d;
 };
 
-/* 0 of what is the same, and of what is not measured yet. What has no figure stands behind all that
- * has one. */
+/* Sort key: equal and unmeasured tensors are 0; a difference of NaN sorts after all finite ones. */
 static double apartness(const struct diff_apart *apart)
 {
 	if (!apart->d || apart->d->same)
@@ -125,7 +123,7 @@ static double apartness(const struct diff_apart *apart)
 	return isnan(apart->d->relative) ? DBL_MIN : apart->d->relative;
 }
 
-/* The highest relative difference first; then in the order of the pairs. */
+/* Order by falling relative difference, then by pair. */
 static int compare_apart(const void *a, const void *b)
 {
 	const struct diff_apart *x = a, *y = b;
@@ -168,14 +166,14 @@ static void print_apart(const struct diff *diff, const struct diff_apart *apart,
 		type_name(pair->there->at.organ.type, there), names, name);
 }
 
-/* In the place of a line of print_apart(). */
+/* Print a remark as long as a line of print_apart(), in its place. */
 static void print_nothing(int types, int names, FILE *out)
 {
 	fprintf(out, "# %*s\n", 55 + 2 * types + names, "");
 }
 
-/* Which pairs may be listed, into aparts: all but those that are known to be the same. Returns how
- * many, and in *names how wide the widest name is. */
+/* Collect all comparable pairs that are not known to be equal, into aparts. Returns their number,
+ * and in *names the width of the widest name. */
 static size_t find_aparts(struct diff *diff, bool measured, struct diff_apart *aparts, int *names)
 {
 	char name[3 * NAME_SHOWN + 4];
@@ -209,7 +207,7 @@ static int print_most(struct diff *diff, bool measured, FILE *out)
 	qsort(aparts, n, sizeof(*aparts), compare_apart);
 	if (n)
 		fprintf(out,
-			"\n# those most apart, by the relative difference; theta: there less here\n"
+			"\n# tensors most apart, by relative difference; theta: there minus here\n"
 			"#        relative       cosine      largest     theta  %-*s %-*s tensor\n",
 			types, "here", types, "there");
 	for (size_t i = 0; i < n && i < LISTED; i++)
@@ -246,7 +244,7 @@ static void print_unpaired(const struct diff_pair *pair, FILE *out)
 	fputc('\n', out);
 }
 
-/* Those that have no other one to be compared with: the first ones of each status. */
+/* Print the tensors without a counterpart, the first ones of each status. */
 static void print_all_unpaired(const struct diff *diff, FILE *out)
 {
 	size_t listed = 0;
@@ -302,7 +300,7 @@ static void release(void *context)
 	free(summary);
 }
 
-/* The part about metadata, to free. NULL with *rc set. */
+/* Text about the metadata, to free. NULL with *rc set. */
 static char *text_of_keys(const struct diff *diff, int *rc)
 {
 	struct diff_keys keys;

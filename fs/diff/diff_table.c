@@ -18,18 +18,18 @@
 /* "yes", "no" and "-" */
 #define SAME_WIDTH 3
 
-/* The width of a number by "%.8f" of a cosine, by "%.9g", and by "%.4f" of -90 to 90. */
+/* Widths of a cosine by "%.8f", a number by "%.9g", and -90 to 90 by "%.4f". */
 #define COSINE_WIDTH 11
 #define NUMBER_WIDTH 16
 #define THETA_WIDTH  8
 
-/* Bytes of what is measured of a pair, with the newline: 7 fields. */
+/* Bytes of the 7 measured fields of a pair, with tabs and newline. */
 #define CELL \
 	(SAME_WIDTH + COSINE_WIDTH + 3 * NUMBER_WIDTH + THETA_WIDTH + DIFFERENCE_STATUS_WIDTH + 7)
 
 struct diff_cells {
 	struct view_generator generator;
-	struct diff *diff; /* with a reference of its own */
+	struct diff *diff; /* owns a reference */
 };
 
 double diff_table_number(double value)
@@ -105,7 +105,7 @@ static void print_pair(const struct diff_pair *pair, FILE *out)
 	print_type(pair->there, out);
 }
 
-/* What stands before the cell of each pair: the text, and into ends where each part of it ends. */
+/* Text of the table without cells, to free; ends receives the offset of each cell. */
 static char *described(const struct diff *diff, size_t *ends)
 {
 	char *text = NULL;
@@ -129,7 +129,7 @@ static char *described(const struct diff *diff, size_t *ends)
 	return NULL;
 }
 
-/* The text, which becomes the view's, with a cell at each of the ends but the last. */
+/* The text, which becomes the view's, with a cell at each offset but the last. */
 static struct view *with_cells(struct diff *diff, char *text, const size_t *ends)
 {
 	struct segment *segments = calloc(2 * diff->n + 1, sizeof(*segments));
