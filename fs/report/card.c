@@ -55,7 +55,7 @@ static struct metadata_entry *find(const struct metadata_of *from, const char *k
 	return metadata_get_with_edits(from->model->metadata, from->edits, name);
 }
 
-/* A string value, which is released, short and of one line. Empty: there is none. */
+/* Read a string value, cut and on one line, and release it. Empty: none. */
 static void read_text(struct metadata_entry *metadatum, char text[CARD_TEXT_MAX])
 {
 	const struct value *is = metadatum ? metadata_entry_value(metadatum) : NULL;
@@ -68,7 +68,7 @@ static void read_text(struct metadata_entry *metadatum, char text[CARD_TEXT_MAX]
 	metadata_entry_unref(metadatum);
 }
 
-/* An integer, or element i of an array of them. */
+/* Value of an integer, or of element i of an array of integers. */
 static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t *value)
 {
 	const struct value_type type = metadata_entry_value(metadatum)->type;
@@ -78,7 +78,7 @@ static bool element(const struct metadata_entry *metadatum, uint64_t i, uint64_t
 	       kv_unsigned(&one, value);
 }
 
-/* More elements than blocks that any model has are not looked at. */
+/* Limit of array elements; no model has so many blocks. */
 #define ELEMENTS_MAX 4096
 
 static struct card_range read_range(const struct metadata_of *from, const char *key)
@@ -123,7 +123,7 @@ void card_read(struct model *model, struct metadata_edits *edits, struct card *c
 	snprintf(card->name, sizeof(card->name), "%s", model->name);
 	make_printable(card->name);
 	read_text(find(&from, "architecture"), card->architecture);
-	/* Keys without an architecture are looked for all the same. */
+	/* Without an architecture look for keys all the same. */
 	from.architecture = card->architecture[0] ? card->architecture : "unknown";
 	for (enum card_count i = 0; i < CARD_COUNTS; i++)
 		card->counts[i] = read_range(&from, card_count_key(i));
@@ -132,13 +132,13 @@ void card_read(struct model *model, struct metadata_edits *edits, struct card *c
 	read_text(find(&from, CARD_SCALING_KEY), card->scaling);
 }
 
-/* Does the metadata say a count other than 0? */
+/* Whether the metadata has a count other than 0. */
 static bool has(const struct card *card, enum card_count count)
 {
 	return card->counts[count].known && card->counts[count].high > 0;
 }
 
-/* How a line begins, with its key. */
+/* Start of a line, with its key. */
 #define KEY "model %-14s "
 
 static void print_count(const struct card *card, const char *label, enum card_count count,
@@ -181,7 +181,7 @@ static void print_blocks(const struct card *card, const struct figures *figures,
 	fputc('\n', out);
 }
 
-/* The first few types that experts have. */
+/* Print the first few types of experts. */
 static void print_expert_types(const struct figures *figures, FILE *out)
 {
 	const char *seen[4];
@@ -300,7 +300,7 @@ void card_get(const struct figures *figures, struct card *card)
 		snprintf(card->architecture, sizeof(card->architecture), "unknown");
 }
 
-/* Only where something is missing. */
+/* Print the shards if any is missing. */
 static void print_shards(const struct figures *figures, FILE *out)
 {
 	const struct model *model = figures->model;

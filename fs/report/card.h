@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* card.h - what a model is, by its metadata: a few lines at the head of the report. */
+/* card.h - a summary of a model's metadata: the first lines of the report. */
 #ifndef FS_REPORT_CARD_H
 #define FS_REPORT_CARD_H
 
@@ -12,9 +12,9 @@ struct figures;
 struct metadata_edits;
 struct model;
 
-#define CARD_TEXT_MAX 64 /* bytes of a text that is shown, with a NUL */
+#define CARD_TEXT_MAX 64 /* bytes of a text, with a NUL */
 
-/* Counts that the metadata say, by one number for all blocks or by one a block. */
+/* Counts in the metadata, as one number for all blocks or one for each block. */
 enum card_count {
 	CARD_BLOCKS,
 	CARD_EXPERTS,
@@ -36,7 +36,7 @@ enum card_number {
 	CARD_NUMBERS,
 };
 
-/* All of it is plain data. What the metadata do not say is not known, or an empty text. */
+/* Plain data. Missing values are not known, or empty texts. */
 struct card {
 	char name[NAME_MAX + 1]; /* of the file, without ".gguf" */
 	char architecture[CARD_TEXT_MAX], scaling[CARD_TEXT_MAX];
@@ -50,22 +50,21 @@ struct card {
 	} numbers[CARD_NUMBERS];
 };
 
-/* The metadata keys that say them, without the architecture before them: "block_count",
+/* The metadata keys of counts and numbers, without the architecture: "block_count",
  * "rope.freq_base". */
 const char *card_count_key(enum card_count count);
 const char *card_number_key(enum card_number number);
 #define CARD_SCALING_KEY "rope.scaling.type"
 
-/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, of a model
- * that lacks shards what there is, grafts, blocks, experts, embedding, context, attention, rope.
- * What the metadata does not say is "unknown" or "none". Depends on no θ. */
+/* Print lines of "model", a key and its value: name, architecture, parameters, tensors, shards if
+ * some are missing, grafts, blocks, experts, embedding, context, attention, rope. A missing value
+ * is "unknown" or "none". The text does not depend on θ. */
 void card_print(const struct figures *figures, FILE *out);
 
-/* The card of a model, "unknown" for an architecture that is not said. */
+/* The card of a model, with "unknown" for a missing architecture. */
 void card_get(const struct figures *figures, struct card *card);
 
-/* Fill the card of a model with those edits, which may be NULL. What cannot be read is as what is
- * not said. */
+/* Read the card of a model with those edits or NULL. An unreadable value counts as missing. */
 void card_read(struct model *model, struct metadata_edits *edits, struct card *card);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ASCII that JSON has as it is: most names. */
+/* Whether JSON needs no escapes for the bytes, as for most names. */
 static bool is_plain(const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -70,7 +70,7 @@ void json_out_mean(struct json_out *json, const struct theta_mean *mean, uint64_
 		   uint64_t bytes)
 {
 	const double n = (double)mean->measured;
-	/* No more are measured than there are. */
+	/* At most all tensors are measured. */
 	const int width = snprintf(NULL, 0, "%zu", mean->tensors);
 
 	fprintf(json->out, "{\"tensors\":%zu,\"parameters\":%" PRIu64 ",\"bytes\":", mean->tensors,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* models_json.c - see models_json.h. Which model has what place is not known before they are
- * measured, so where one name stands alone it is padded to the longest. */
+/* models_json.c - see models_json.h. The order of the models is unknown before the measurement, so
+ * a single name is padded to the longest. */
 #include "fs/report/models_json.h"
 #include "fs/metadata/json_value.h"
 #include "fs/report/json_out.h"
@@ -47,7 +47,7 @@ static void print_ranks(struct json_out *json, const struct ranked *const *sorte
 	fputs("\n]", json->out);
 }
 
-/* Of n models: no more have a θ. */
+/* Print a law of n models; at most n have a θ. */
 static void print_law(struct json_out *json, const char *name, const struct fitted_line *law,
 		      size_t n)
 {
@@ -80,7 +80,7 @@ static void print_laws(struct json_out *json, const struct ranked *const *sorted
 	fputc('}', json->out);
 }
 
-/* As wide as the widest name can be, in JSON. */
+/* Width of the widest name in JSON. */
 static int widest_name(struct json_out *json, const struct ranked *const *sorted, size_t n)
 {
 	size_t widest = strlen("null");

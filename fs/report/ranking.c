@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ranking.c - see ranking.h. Every number has its width, so that the length is always the same. */
+/* ranking.c - see ranking.h. Every number has a fixed width, for a known length. */
 #include "fs/report/ranking.h"
 #include "fs/util/plural.h"
 
@@ -44,7 +44,7 @@ double ranking_theta(const struct ranked *model)
 	return theta_mean_quotient(model->all.weighted_theta, model->all.weight);
 }
 
-/* The greatest first, those without any last; then by name. */
+/* The highest θ first, models without any last; then by name. */
 static int compare(const void *a, const void *b)
 {
 	const struct ranked *const *x = a, *const *y = b;
@@ -83,7 +83,7 @@ static void print_parts(const struct ranked *const *sorted, size_t n, FILE *out)
 				sorted[i]->name, sorted[i]->all.tensors, sorted[i]->total);
 }
 
-/* As wide as %11.4g can be; NaN never with a sign. */
+/* Print a number in the width of %11.4g; NaN as "-". */
 static void print_number(double value, FILE *out)
 {
 	if (isnan(value))
@@ -104,7 +104,7 @@ static void print_law(const char *what, const struct fitted_line *line, FILE *ou
 		fprintf(out, "  %6.3f  %4zu\n", line->r, line->n);
 }
 
-/* Two points are on a line whatever they are. */
+/* Any two points lie on a line. */
 static struct fitted_line fit_law(const double *x, const double *y, size_t n)
 {
 	if (n < RANKING_LAW_LEAST)
@@ -138,7 +138,7 @@ static int print_laws(const struct ranked *const *sorted, size_t n, FILE *out)
 {
 	struct ranking_laws laws;
 
-	/* It is known before anything is measured that there will be none. */
+	/* The length must not depend on measured values; so few models have no law in any case. */
 	if (n < RANKING_LAW_LEAST)
 		return 0;
 	if (ranking_laws(sorted, n, &laws) < 0)
@@ -181,7 +181,7 @@ static void print_classes(const struct ranked *const *sorted, size_t n, FILE *ou
 	for (size_t i = 0; i < n; i++)
 		if ((int)strlen(sorted[i]->name) > widest)
 			widest = (int)strlen(sorted[i]->name);
-	fputs("\n# the mean theta of each class: least and greatest, and of which model\n", out);
+	fputs("\n# the mean theta of each class: least and greatest, and its model\n", out);
 	for (enum organ_class klass = 0; klass < CLASSES; klass++) {
 		const struct ranking_range range = ranking_range(sorted, n, klass);
 

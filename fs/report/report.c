@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - see report.h. Every number has its width, so that the length is always the same. */
+/* report.c - see report.h. Every number has a fixed width, for a known length. */
 #include "fs/report/report.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/theta_text.h"
@@ -46,7 +46,7 @@ static void print_classes(const struct figures *figures, FILE *out)
 		"token embedding, output head, output norm",
 		"every other norm",
 		"LoRA pairs",
-		"what fits nowhere else",
+		"tensors of no other class",
 	};
 	struct theta_mean tallies[CLASSES] = { 0 };
 
@@ -65,7 +65,7 @@ static void print_classes(const struct figures *figures, FILE *out)
 	}
 }
 
-/* All of the same length in bytes. */
+/* Stars, all of the same length in bytes. */
 static const char *stars(double theta)
 {
 	if (theta >= 89)
@@ -93,7 +93,7 @@ static void print_kinds(const struct figures *figures, FILE *out)
 	}
 }
 
-/* By θ, those without any last; then in the order of the file. */
+/* By rising θ, those without any last; then in file order. */
 static int compare_wells(const void *a, const void *b)
 {
 	const struct figure *const *x = a, *const *y = b;

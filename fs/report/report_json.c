@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What some tensors have together. */
+/* Sums over some tensors. */
 struct json_group {
 	struct theta_mean mean;
 	uint64_t parameters, bytes;
@@ -29,7 +29,7 @@ static void group_add(struct json_group *group, const struct figure *figure)
 {
 	theta_mean_add(&group->mean, figure->z, figure->elements);
 	group->parameters += figure->elements;
-	/* One that is not known makes the sum not known. */
+	/* An unknown size makes the sum unknown. */
 	if (group->bytes != UINT64_MAX && figure->bytes != UINT64_MAX)
 		group->bytes += figure->bytes;
 	else
@@ -54,7 +54,7 @@ static void print_text_member(struct json_out *json, const char *name, const cha
 	json_out_text(json, text);
 }
 
-/* "name":true or false; null where there is no mount that knows. */
+/* Print "name":true or false, or null if no mount knows the value. */
 static void print_flag(struct json_out *json, const char *name, bool known, bool value)
 {
 	print_name(json, name);
@@ -85,7 +85,7 @@ static void count_changes(struct json_out *json, const struct figures *figures)
 		fputs(",\"added\":null,\"removed\":null", json->out);
 }
 
-/* Tensors of the whole model, of which some may not be here. UINT64_MAX: not known. */
+/* Number of tensors of the whole model, including missing shards. UINT64_MAX: unknown. */
 static uint64_t count_whole(const struct figures *figures)
 {
 	const struct model *model = figures->model;
@@ -120,7 +120,7 @@ static void print_model(struct json_out *json, const struct figures *figures)
 
 /* ## classes, kinds, roles */
 
-/* The members of an object begin on lines of their own. */
+/* Print a key of an object, on a line of its own. */
 static void print_key(struct json_out *json, const char *key, bool *first)
 {
 	fputs(*first ? "\n  " : ",\n  ", json->out);
@@ -166,7 +166,7 @@ static int compare_roles(const void *a, const void *b)
 	const struct figure *const *x = a, *const *y = b;
 	const int order = strcmp((*x)->role, (*y)->role);
 
-	/* θ is added up in one order, so that the sum is always the same. */
+	/* A fixed order of summation gives the same sum of θ each time. */
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
@@ -196,7 +196,7 @@ static void print_roles(struct json_out *json, const struct figures *figures)
 
 /* ## tensors */
 
-/* What is known of where a graft came from. */
+/* Print the donor of a graft, as far as known. */
 static void print_donor(struct json_out *json, const struct donor *donor)
 {
 	const char *fingerprint = donor ? donor_fingerprint(donor) : "", *tensor = NULL;
@@ -230,7 +230,7 @@ static void print_graft(struct json_out *json, struct content *content)
 	fputc('}', json->out);
 }
 
-/* ne as an array: the shape is its numbers with an 'x' between them. */
+/* Print the shape, numbers with an 'x' between them, as an array. */
 static void print_shape(struct json_out *json, const char *shape)
 {
 	fputs(",\"shape\":[", json->out);
@@ -239,7 +239,7 @@ static void print_shape(struct json_out *json, const char *shape)
 	fputc(']', json->out);
 }
 
-/* What it is, without what closes the object. */
+/* Print name, place, type and size of a tensor, without the end of the object. */
 static void print_place(struct json_out *json, const struct figure *figure)
 {
 	fputs("{\"tensor\":", json->out);
@@ -258,7 +258,7 @@ static void print_place(struct json_out *json, const struct figure *figure)
 	json_out_unsigned(json, figure->bytes, UINT64_MAX);
 }
 
-/* unknown: the figures of one that is not measured. */
+/* Print a tensor; unknown is the text of the figures of an unmeasured one. */
 static void print_tensor(struct json_out *json, const struct figures *figures, size_t i,
 			 const char *unknown)
 {

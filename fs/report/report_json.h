@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* report_json.h - .report.json of a model: what .theta of its root says and the figures of every
- * tensor, as one JSON object. organfs(5) has its members.
+/* report_json.h - .report.json of a model: the content of .theta of its root and the figures of
+ * every tensor, as one JSON object. organfs(5) describes its members.
  *
- * It is valid JSON whatever bytes the model holds: see json_value.h. Where a number is not known,
- * there is null. Of figures that are a table's, what the table does not tell is null too. */
+ * It is valid JSON for any bytes of a model (json_value.h). Unknown numbers are null, as are values
+ * that a table lacks if the figures come from one. */
 #ifndef FS_REPORT_REPORT_JSON_H
 #define FS_REPORT_REPORT_JSON_H
 
@@ -11,16 +11,15 @@
 
 struct json_out;
 
-/* Of the form of the text: it becomes another one when a member goes or means something else. */
+/* Version of the format: it changes when a member is removed or changes its meaning. */
 #define REPORT_JSON_FORMAT 1
 
 lazy_report_print_fn report_json_print;
 
-/* How the text begins, up to the first member but these. */
+/* Print the start of the text with the members organfs and format. */
 void report_json_begin(struct json_out *json);
 
-/* The members that say what there is to say of the model as a whole: model, theta, classes, kinds,
- * roles; without the last newline. */
+/* Print the members about the whole model: model, theta, classes, kinds, roles; no last newline. */
 void report_json_summary(struct json_out *json, const struct figures *figures);
 
 #endif

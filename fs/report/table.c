@@ -18,10 +18,10 @@ struct table_printing {
 	FILE *out;
 	const char *name;
 	uint32_t tensors;
-	uint64_t total; /* 0: not known */
+	uint64_t total; /* 0: unknown */
 };
 
-/* The file of its model that has a slot, from 1. One that was added stands behind all others. */
+/* Number of the shard that has a slot, from 1; the last shard for an added slot. */
 static uint32_t shard_of(const struct table_printing *p, const struct organ_place *place)
 {
 	const struct shards *shards = p->model->shards;
@@ -42,7 +42,7 @@ static void print_name(const struct table_printing *p)
 
 static void print_head(const struct table_printing *p)
 {
-	fputs("# organfs " ORGANFS_VERSION ", what organfs --report reads\n"
+	fputs("# organfs " ORGANFS_VERSION ", input of organfs --report\n"
 	      "# "
 	      "tensor\tmodel\ttensor\tshard\tclass\tblock\tfile\ttype\tshape\telements"
 	      "\t" THETA_EXACT "\n",

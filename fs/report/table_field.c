@@ -78,7 +78,7 @@ static bool is_within(double value, double least, double most)
 	return isnan(value) || (value >= least && value <= most);
 }
 
-/* What a status promises of the angle, and what cannot be of the values. */
+/* Whether the measure is possible: θ and signal fit the status, and the values are consistent. */
 static bool is_sound(const struct zmeasure *z, bool known)
 {
 	if (z->min > z->max || !is_within(z->deviation, 0, INFINITY) || !is_within(z->zeros, 0, 1))

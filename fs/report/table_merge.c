@@ -16,22 +16,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tensor: its line, and where it stands in the file of the model. */
+/* A tensor: its line, and its place in the model's file. */
 struct table_merge_tensor {
 	const struct table_row *row;
 	uint32_t shard;
-	size_t order; /* in its table */
+	size_t order; /* place in its table */
 };
 
 struct table_merge_model {
 	const char *name;
-	const char *file; /* of the table that told of it first */
+	const char *file; /* file of the model's first table */
 	struct card card;
-	uint64_t total; /* 0: not known */
+	uint64_t total; /* 0: unknown */
 	uint32_t grafts;
 	struct table_merge_tensor *tensors;
 	size_t n, room;
-	struct names *index; /* tensor name to its number */
+	struct names *index; /* tensor names to numbers */
 };
 
 struct table_merge {
@@ -71,7 +71,7 @@ static int out_of_memory(const struct table_merge_input *m)
 	return error_errno(m->err, ENOMEM);
 }
 
-/* What the table says of its model is not what another one says. */
+/* Refuse a table that contradicts an earlier one of the same model. */
 static int differs(const struct table_merge_input *m, const char *what)
 {
 	return error_set(m->err, EBADMSG, ERROR_NO_OFFSET,
@@ -79,7 +79,7 @@ static int differs(const struct table_merge_input *m, const char *what)
 			 m->model->file, what);
 }
 
-/* The model of that name; a new one if there is none. NULL: out of memory. */
+/* The model of that name, made if there is none. NULL: out of memory. */
 static struct table_merge_model *find_model(struct table_merge *merge, const char *name,
 					    const char *file)
 {
@@ -107,7 +107,7 @@ static struct table_merge_model *find_model(struct table_merge *merge, const cha
 	return model;
 }
 
-/* Take over a text that the model does not have. False: it has another one. */
+/* Take over a text if the model has none. False: it has another text. */
 static bool take_text(char *text, const char *told, size_t size)
 {
 	if (text[0] == '\0')
@@ -157,7 +157,7 @@ static bool same_number(double a, double b)
 	return same_bits(a, b) || (isnan(a) && isnan(b));
 }
 
-/* Older tables do not describe the values. */
+/* Whether the numbers agree; older tables lack the description of the values. */
 static bool is_same_or_untold(double a, double b)
 {
 	return same_bits(a, b) || isnan(a) || isnan(b);
@@ -212,8 +212,8 @@ static int take_row(struct table_merge_input *m, const struct table_row *row)
 		return differs(m, "the type or the shape of this tensor");
 	m->changed += !same_measure(known->row, row);
 	known->row = row;
-	/* A tensor stands at the lowest of its places. Where one table is of the model as one file
-	 * and the other of a shard, that is the one in the file, as for all the other tensors. */
+	/* A tensor keeps the lowest of its places. If one table has the model as one file and
+	 * another a shard of it, that is the place in the file, as for all tensors. */
 	if (row->shard < known->shard || (row->shard == known->shard && order < known->order)) {
 		known->shard = row->shard;
 		known->order = order;
@@ -242,7 +242,7 @@ static int take_part(struct table_merge_input *m)
 		return error_set(m->err, EBADMSG, ERROR_NO_OFFSET,
 				 "with this table %s has more than its %" PRIu64 " tensors",
 				 model->name, model->total);
-	/* One that brings nothing new tells of the same grafts again. */
+	/* A table without new tensors repeats known grafts. */
 	if (m->added || !part->n)
 		model->grafts += part->grafts;
 	return 0;
@@ -254,7 +254,7 @@ static int report_changed(struct table_merge_input *m, FILE *said)
 
 	if (asprintf(&line,
 		     "%s:%" PRIu64 ": %s: %zu tensor%s measured otherwise before; "
-		     "what is told here counts",
+		     "the measures of this table are used",
 		     m->file, m->part->line, m->model->name, m->changed,
 		     m->changed == 1 ? " was" : "s were") < 0)
 		return out_of_memory(m);
@@ -293,7 +293,7 @@ const char *table_merge_name(const struct table_merge *merge, size_t i)
 	return merge->models[i]->name;
 }
 
-/* Tensors of the whole model, where they are not all here; else 0. */
+/* Number of tensors of the whole model if some are missing, else 0. */
 static uint64_t missing_of(const struct table_merge_model *model)
 {
 	return model->n < model->total ? model->total : 0;
@@ -327,7 +327,7 @@ static const struct zmeasure *measure_of(const struct table_row *row)
 	return row->known ? &row->z : NULL;
 }
 
-/* The bytes that values of a type take. UINT64_MAX: not known. */
+/* Bytes of that many values of a type. UINT64_MAX: unknown. */
 static uint64_t bytes_of(const char *type, uint64_t elements)
 {
 	const uint64_t ne[GGML_AXES] = { elements, 1, 1, 1 };

@@ -13,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No line has as many. */
+/* One more than any line has. */
 #define FIELDS_MAX (TABLE_TENSOR_FIELDS + THETA_EXACT_COLUMNS + 1)
 
-/* More tensors than any model has, so that nothing overflows. */
+/* Limit of tensors, more than any model has, to exclude overflows. */
 #define TENSORS_MAX UINT32_MAX
 
 struct parsing {
 	struct table *table;
-	struct table_part *part; /* that has begun and not ended; NULL: none */
-	const char *raw_model;	 /* its name as it stands in the text */
+	struct table_part *part; /* the current table; NULL: none */
+	const char *raw_model;	 /* its name, still encoded */
 	uint64_t line;
 	char *fields[FIELDS_MAX];
-	size_t n; /* fields of the line */
+	size_t n; /* number of fields in the line */
 	struct error *err;
 };
 
@@ -59,7 +59,7 @@ static int begin_part(struct parsing *p)
 	if (p->part)
 		return bad(p, "a table begins before the one above it has ended");
 	if (p->n < 2 || !table_unsigned(p->fields[1], UINT64_MAX, &format))
-		return bad(p, "this is no beginning of a table");
+		return bad(p, "invalid first line of a table");
 	if (format != TABLE_FORMAT)
 		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
 				 "this table has format %" PRIu64
@@ -69,7 +69,7 @@ static int begin_part(struct parsing *p)
 	    (strcmp(p->fields[4], "-") != 0 &&
 	     !table_unsigned(p->fields[4], TENSORS_MAX, &part.total)) ||
 	    !table_unsigned(p->fields[5], UINT32_MAX, &grafts))
-		return bad(p, "this is no beginning of a table");
+		return bad(p, "invalid first line of a table");
 	part.grafts = (uint32_t)grafts;
 	p->raw_model = strdup(p->fields[2]);
 	parts = array_grown(table->parts, table->n, &table->room, sizeof(part));
@@ -77,7 +77,7 @@ static int begin_part(struct parsing *p)
 	if (!p->raw_model || !parts)
 		return out_of_memory(p);
 	if (!table_get(p->fields[2], &n) || n == 0 || strlen(p->fields[2]) != n)
-		return bad(p, "this is no name of a model");
+		return bad(p, "invalid model name");
 	make_printable(p->fields[2]);
 	part.model = p->fields[2];
 	p->part = &table->parts[table->n++];
@@ -94,7 +94,7 @@ static int end_part(struct parsing *p)
 		return bad(p, "an end of a table that has not begun");
 	if (tensors != p->part->n || p->part->tensors != p->part->n)
 		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
-				 "this table has %zu tensors, and tells of %" PRIu64, p->part->n,
+				 "this table has %zu tensors, but announces %" PRIu64, p->part->n,
 				 p->part->tensors);
 	free((char *)p->raw_model);
 	p->raw_model = NULL;
@@ -145,11 +145,11 @@ static int take_fact(struct parsing *p)
 			return bad(p, "this fact is no number");
 		card->numbers[i].known = true;
 	}
-	/* A later version may tell more. */
+	/* Ignore the facts of later versions. */
 	return 0;
 }
 
-/* The fields before those of the measure, but for the first two. */
+/* Parse the fields between the first two and the measure. */
 static int take_place(struct parsing *p, struct table_row *row)
 {
 	char **fields = p->fields;
@@ -157,25 +157,25 @@ static int take_place(struct parsing *p, struct table_row *row)
 	size_t n;
 
 	if (!table_get(fields[2], &n) || n > UINT32_MAX)
-		return bad(p, "this is no name of a tensor");
+		return bad(p, "invalid tensor name");
 	row->tensor = fields[2];
 	row->tensor_length = (uint32_t)n;
 	if (!table_unsigned(fields[3], UINT16_MAX, &shard) || shard == 0)
-		return bad(p, "this is no number of a shard");
+		return bad(p, "invalid shard number");
 	row->shard = (uint32_t)shard;
 	if (!class_find(fields[4], strlen(fields[4]), &row->klass))
-		return bad(p, "this is no class");
+		return bad(p, "unknown class");
 	row->block = -1;
 	if (strcmp(fields[5], "-") != 0) {
 		if (!table_unsigned(fields[5], INT32_MAX, &block))
-			return bad(p, "this is no block");
+			return bad(p, "invalid block number");
 		row->block = (int32_t)block;
 	}
 	if (!is_printable(fields[6], ORGAN_PATH_MAX) || !is_printable(fields[7], TYPE_NAME_MAX))
-		return bad(p, "this is no name of a file or of a type");
+		return bad(p, "invalid file or type name");
 	if (!table_shape(fields[8], &elements) ||
 	    !table_unsigned(fields[9], UINT64_MAX, &row->elements) || row->elements != elements)
-		return bad(p, "this is no shape, or has other elements");
+		return bad(p, "invalid shape, or another number of elements");
 	row->file = fields[6];
 	row->type = fields[7];
 	row->shape = fields[8];
@@ -200,7 +200,7 @@ static int take_tensor(struct parsing *p)
 		return -EBADMSG;
 	if (!table_measure(p->fields + TABLE_TENSOR_FIELDS, p->n - TABLE_TENSOR_FIELDS, &row.z,
 			   &row.known))
-		return bad(p, "these are no measures of a tensor");
+		return bad(p, "invalid measures of a tensor");
 	rows = array_grown(part->rows, part->n, &part->room, sizeof(row));
 	if (!rows)
 		return out_of_memory(p);
@@ -220,7 +220,7 @@ static int take_line(struct parsing *p, char *line, size_t n)
 		      { "end", end_part } };
 
 	if (strlen(line) != n)
-		return bad(p, "a NUL, which no table has");
+		return bad(p, "a NUL in the line, which no table has");
 	if (n == 0 || line[0] == '#')
 		return 0;
 	p->n = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table_parse.h - a file of tables (table.h), read. Knows no mount and opens no file; nothing in
- * the text is trusted. */
+/* table_parse.h - parser for a file of tables (table.h). Opens no file, and trusts no text. */
 #ifndef FS_REPORT_TABLE_PARSE_H
 #define FS_REPORT_TABLE_PARSE_H
 
@@ -10,38 +9,38 @@
 
 struct error;
 
-/* A line of a tensor. */
+/* A "tensor" line. */
 struct table_row {
-	uint64_t line;	    /* of the file, from 1 on */
-	const char *tensor; /* its exact name; may hold NULs */
+	uint64_t line;	    /* line number in the file, from 1 */
+	const char *tensor; /* exact name; may contain NULs */
 	uint32_t tensor_length, shard;
 	enum organ_class klass;
 	int32_t block;
-	const char *file, *type, *shape; /* printable, and as short as they can be */
+	const char *file, *type, *shape; /* printable, of valid length */
 	uint64_t elements;
-	bool known; /* else its type holds no values */
+	bool known; /* else its type has no values */
 	struct zmeasure z;
 };
 
-/* One table. */
+/* A table. */
 struct table_part {
 	uint64_t line;
-	const char *model;	 /* of one line */
-	uint64_t tensors, total; /* total: 0 where it is not known */
+	const char *model;	 /* one line */
+	uint64_t tensors, total; /* total: 0 if unknown */
 	uint32_t grafts;
 	struct card card;
-	struct table_row *rows; /* as many as tensors */
+	struct table_row *rows; /* one for each tensor */
 	size_t n, room;
 };
 
 struct table {
-	char *text; /* in which all texts lie */
+	char *text; /* all texts point into it */
 	struct table_part *parts;
 	size_t n, room;
 };
 
-/* Parse size bytes of text, after which there is a NUL to write on; allocated, they become the
- * table's, also on failure. Returns 0, or -EBADMSG or -ENOMEM with err set, and in *line where.
+/* Parse size bytes of text, which are followed by a writable NUL. The allocated text becomes the
+ * table's, also on failure. Returns 0, or -EBADMSG or -ENOMEM with err set, and in *line the line.
  * table_release() is due either way. */
 int table_parse(struct table *table, char *text, size_t size, uint64_t *line, struct error *err);
 void table_release(struct table *table);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* theta_mean.h - sums of θ over tensors, and what reports show of them. */
+/* theta_mean.h - sums of θ over tensors, and their means, for reports. */
 #ifndef FS_REPORT_THETA_MEAN_H
 #define FS_REPORT_THETA_MEAN_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Over some tensors: those that have a θ. */
+/* Sums over some tensors; all but tensors are over those with a θ. */
 struct theta_mean {
 	size_t tensors, measured;
 	double least, most, theta, signal; /* the last two are sums */
 	double weight, weighted_theta, weighted_signal;
 };
 
-/* One more tensor of so many elements; z is NULL where it is not known. */
+/* Add a tensor of that many elements; z is NULL if unknown. */
 static inline void theta_mean_add(struct theta_mean *tally, const struct zmeasure *z,
 				  uint64_t elements)
 {
@@ -37,7 +37,7 @@ static inline void theta_mean_add(struct theta_mean *tally, const struct zmeasur
 	tally->weighted_signal += weight * z->signal;
 }
 
-/* sum / n; NaN for none, and never with a sign, which would take a byte. */
+/* sum / n; NaN for n = 0, without a sign, which would take a byte. */
 static inline double theta_mean_quotient(double sum, double n)
 {
 	return n > 0 ? sum / n : NAN;

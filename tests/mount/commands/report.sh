@@ -147,19 +147,19 @@ refused ':1' 'no table' "$bad"
 cat "$MODELS/types.gguf" >"$bad"
 refused '' 'mount it and read .theta or .report.json' "$bad"
 spoil '20d'
-refused ":$((end - 1))" 'has 47 tensors, and tells of 48' "$bad"
+refused ":$((end - 1))" 'has 47 tensors, but announces 48' "$bad"
 spoil '20s/\t[^\t]*$//'
 refused ':20' 'has 25 fields, and this line 24' "$bad"
 spoil '20s/$/\tx/'
 refused ':20' 'has 25 fields, and this line 26' "$bad"
 spoil '20s/\tok\t/\tgood\t/'
-refused ':20' 'no measures' "$bad"
+refused ':20' 'invalid measures' "$bad"
 spoil '20s/\t *[0-9.]*\( *\t *[^\t]*\)\{14\}$/\t90.5\1/'
 refused ':20' '' "$bad"
 spoil '20s/F32/F 32/'
-refused ':20' 'no name' "$bad"
+refused ':20' 'invalid file or type name' "$bad"
 spoil '20s/\t64x[0-9]*\t/\t18446744073709551615x18446744073709551615\t/'
-refused ':20' 'no shape' "$bad"
+refused ':20' 'invalid shape' "$bad"
 spoil '20s/^tensor\tstories260K/tensor\tother/'
 refused ':20' 'another model' "$bad"
 spoil '20s/^tensor/tensors/'

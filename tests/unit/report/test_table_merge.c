@@ -142,8 +142,8 @@ static void what_was_measured_otherwise_is_said_and_the_later_counts(void **stat
 	table_merge_finish(s.merge);
 	ranked = table_merge_ranked(s.merge, 0);
 	assert_true(same_double(ranked.all.theta, 31));
-	assert_string_equal(s.said, "file:3: m: 1 tensor was measured otherwise before; what is "
-				    "told here counts\n");
+	assert_string_equal(s.said, "file:3: m: 1 tensor was measured otherwise before; the "
+				    "measures of this table are used\n");
 	end(&s);
 }
 
