@@ -2,14 +2,10 @@
 /* asking.h - from a mount to the status of its daemon (fs/mount/unmount_status.h), to which the
  * attribute user.organfs.daemon of the mount's root leads.
  *
- * The mount's owner may have it answer anything, late or never, and root asks too. So:
- *
- * 1. The mount point is opened with O_PATH, which asks the daemon nothing, and has to lie in the
- *    superblock that mountinfo calls one of organfs.
- * 2. A child asks, which for root has become the mount's user for good and so opens nothing that
- *    this user could not open himself. It is given ten seconds, and opens without waiting.
- * 3. What it hands over counts only if it is a file in memory of that user by the name in the
- *    answer: reading it never waits. What stands in it is the user's all the same (outcome.h). */
+ * The mount's owner may have it answer anything, late or never, so a child asks (mount_child.h). It
+ * is given ten seconds, and opens without waiting. What it hands over counts only if it is a file
+ * in memory of that user by the name in the answer: reading it never waits. What stands in it is
+ * the user's all the same (outcome.h). */
 #ifndef MOUNT_HELPERS_ASKING_H
 #define MOUNT_HELPERS_ASKING_H
 
@@ -21,8 +17,8 @@ struct mountinfo;
 #define ASKING_NAME_MAX 64
 
 struct asked {
-	int status; /* of the daemon; -1: it cannot be asked */
-	int events; /* readable when the superblock is gone; -1: that is not told */
+	int status;   /* of the daemon; -1: it cannot be asked */
+	int events;   /* readable when the superblock is gone; -1: that is not told */
 	bool is_dead; /* without a status: the daemon has ended, as its user could find out */
 };
 
