@@ -80,6 +80,22 @@ bool written_files_exist(const struct written_files *written)
 	return there;
 }
 
+struct written_files written_files_copy(const struct written_files *written)
+{
+	struct written_files copy = { .unknown = written->unknown,
+				      .files = calloc(written->n, sizeof(*written->files)) };
+
+	for (size_t i = 0; copy.files && i < written->n; i++) {
+		copy.files[i] = written->files[i];
+		copy.files[i].path = strdup(written->files[i].path);
+		copy.n += copy.files[i].path != NULL;
+		if (copy.n != i + 1)
+			break;
+	}
+	copy.unknown |= copy.n != written->n;
+	return copy;
+}
+
 void written_files_release(struct written_files *written)
 {
 	for (size_t i = 0; i < written->n; i++)

@@ -51,6 +51,9 @@ void written_files_add(struct written_files *written, int directory, const char 
 /* Whether there are files, and all are unchanged under their names, by inode, size and times. */
 bool written_files_exist(const struct written_files *written);
 
+/* A copy of its own, in which written_files_exist() is false if there is no memory. */
+struct written_files written_files_copy(const struct written_files *written);
+
 /* Free the record. */
 void written_files_release(struct written_files *written);
 

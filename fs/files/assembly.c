@@ -223,7 +223,20 @@ static int write_to_given(struct assembly *assembly, struct view *view, char pat
 	return rc;
 }
 
-/* Write to STEM.grafted.gguf beside the base, or to the first numbered name that is free. */
+/* STEM.grafted.gguf beside the base, or its i-th successor. Returns 0 or -ENAMETOOLONG. */
+static int default_name(const struct assembly *assembly, int i, char path[PATH_MAX])
+{
+	char number[16] = "";
+
+	if (i > 1)
+		snprintf(number, sizeof(number), "-%d", i);
+	return snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->directory,
+			assembly->model->name, number) < PATH_MAX
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+/* The first of these that is free, or output. */
 static int write_to_default(struct assembly *assembly, struct view *view, char path[PATH_MAX],
 			    struct results *results, struct error *err)
 {
@@ -236,12 +249,7 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	}
 	/* A name is also taken if another mount is writing that file now. */
 	for (int i = 1; (rc == -EEXIST || rc == -EBUSY) && i <= DEFAULT_NAMES; i++) {
-		char number[16] = "";
-
-		if (i > 1)
-			snprintf(number, sizeof(number), "-%d", i);
-		if (snprintf(path, PATH_MAX, "%s/%s.grafted%s.gguf", assembly->directory,
-			     assembly->model->name, number) >= PATH_MAX)
+		if (default_name(assembly, i, path) < 0)
 			return error_set(err, ENAMETOOLONG, ERROR_NO_OFFSET,
 					 "the default name is too long");
 		rc = atomic_write_view(view, &target, &assembly->progress, err);
@@ -477,6 +485,22 @@ static void print_written(struct assembly *assembly)
 	conclude(assembly, text, sizeof(text), assembly->warning);
 }
 
+/* Does a file hold that snapshot of the model, so that the unmount need not write it? The disk is
+ * asked without the lock: it may hang. */
+static bool is_written(struct assembly *assembly, const struct snapshot *snapshot)
+{
+	struct written_files written = { 0 };
+	bool is;
+
+	pthread_mutex_lock(&assembly->lock);
+	if (assembly->generation == snapshot->generation)
+		written = written_files_copy(&assembly->written);
+	pthread_mutex_unlock(&assembly->lock);
+	is = written_files_exist(&written);
+	written_files_release(&written);
+	return is;
+}
+
 int assembly_run_at_unmount(struct assembly *assembly)
 {
 	struct snapshot snapshot;
@@ -487,8 +511,7 @@ int assembly_run_at_unmount(struct assembly *assembly)
 		return rc;
 	/* No target can lie in the mount, which has ended. */
 	assembly->mount = 0;
-	if (snapshot.grafts && assembly->generation == snapshot.generation &&
-	    written_files_exist(&assembly->written)) {
+	if (snapshot.grafts && is_written(assembly, &snapshot)) {
 		print_written(assembly);
 	} else if (snapshot.grafts) {
 		rc = run(assembly, &snapshot, "", REPLACE_NONE, 0, &stop);
@@ -497,6 +520,26 @@ int assembly_run_at_unmount(struct assembly *assembly)
 		rc = 1;
 	snapshot_release(&snapshot);
 	return rc;
+}
+
+bool assembly_forecast(struct assembly *assembly, const struct snapshot *snapshot, uint64_t *size,
+		       char path[PATH_MAX])
+{
+	struct error err = { 0 };
+	struct view *view;
+	int i = 1;
+
+	if (!snapshot->grafts || is_written(assembly, snapshot))
+		return false;
+	view = model_view(assembly->model, snapshot, true, &err);
+	*size = view ? view_size(view) : 0;
+	view_unref(view);
+	if (assembly->output)
+		snprintf(path, PATH_MAX, "%s", assembly->output);
+	while (!assembly->output && i <= DEFAULT_NAMES && default_name(assembly, i, path) == 0 &&
+	       faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		i++;
+	return true;
 }
 
 char *assembly_impossible(struct assembly *assembly)

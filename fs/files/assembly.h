@@ -5,6 +5,7 @@
 
 #include "fs/assemble/atomic_write.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <sys/types.h>
 
 struct model;
+struct snapshot;
 struct view;
 
 struct assembly; /* any thread may use it, except where noted */
@@ -42,6 +44,11 @@ int assembly_run(struct assembly *assembly, const char *path, enum write_replace
  * Returns as assembly_run(): 0 also if there was nothing to write, and 1 if the model is written,
  * but .check calls it impossible. */
 int assembly_run_at_unmount(struct assembly *assembly);
+
+/* Would assembly_run_at_unmount() write that snapshot of the model now? Then *size is the bytes of
+ * the new model, 0: it cannot be assembled, and path the file or shards. Waits for disks. */
+bool assembly_forecast(struct assembly *assembly, const struct snapshot *snapshot, uint64_t *size,
+		       char path[PATH_MAX]);
 
 /* The file and the first reason, one line to free, after the result 1. NULL: out of memory. */
 char *assembly_impossible(struct assembly *assembly);

@@ -16,6 +16,7 @@
 #include "fs/mount/reply_buffers.h"
 #include "fs/model/adapters.h"
 #include "fs/model/slots.h"
+#include "fs/mount/unmount_forecast.h"
 #include "fs/mount/unmount_status.h"
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tree/family.h"
@@ -30,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 
 #define PREFIX "user.organfs."
 
@@ -37,6 +39,9 @@
 #define FIGURE_MAX 64
 
 #define DIGEST_NAME "xxh128"
+
+/* Of the mount's root: set, the unmount assembles nothing, as with the option of that name. */
+#define NO_ASSEMBLY "noassemble"
 
 /* Answer with a value of n bytes, its length if size is 0, or the error -n. */
 static void reply(fuse_req_t req, const char *value, int n, size_t size)
@@ -108,6 +113,10 @@ static int find_value(struct mount *fs, const struct inode *inode, const char *n
 
 	if (strcmp(name, "measured") == 0 || strcmp(name, "hashed") == 0)
 		return count_value(fs, inode, strcmp(name, "hashed") == 0, text, n);
+	if (strcmp(name, NO_ASSEMBLY) == 0)
+		return inode->ino == FUSE_ROOT_ID && atomic_load(&fs->no_assembly)
+			       ? snprintf(text, n, "1")
+			       : -ENODATA;
 	if (strcmp(name, "daemon") == 0)
 		return family->root ? unmount_status_text(fs->status, text, n) : -ENODATA;
 	if (strcmp(name, "error") == 0)
@@ -158,6 +167,12 @@ static ssize_t weigh(struct async_request *async)
 	return isnan(mean) ? -ENODATA : snprintf(async->text, FIGURE_MAX, "%.9g", mean);
 }
 
+static ssize_t forecast(struct async_request *async)
+{
+	return unmount_forecast_print(async->fs, async->inode->model, async->text,
+				      UNMOUNT_FORECAST_MAX);
+}
+
 /* The way in which the file is read; asks the disk if that is undecided. */
 static ssize_t find_way(struct async_request *async)
 {
@@ -179,6 +194,8 @@ static ssize_t (*figure_of(const struct inode *inode, const char *name))(struct 
 {
 	const struct family *family = family_of(inode);
 
+	if (family->root && strcmp(name, "unmount") == 0)
+		return forecast;
 	if ((family->is_organ || family->is_copy) && strcmp(name, "read") == 0)
 		return find_way;
 	if (family->is_organ && strcmp(name, DIGEST_NAME) == 0)
@@ -190,15 +207,17 @@ static ssize_t (*figure_of(const struct inode *inode, const char *name))(struct 
 
 static void get_figure(fuse_req_t req, struct inode *inode, const char *name, size_t size)
 {
-	struct async_request *async =
-		async_new(req, inode, figure_of(inode, name), NULL, FIGURE_MAX);
+	const bool is_root = family_of(inode)->root;
+	struct async_request *async = async_new(req, inode, figure_of(inode, name), NULL,
+						is_root ? UNMOUNT_FORECAST_MAX : FIGURE_MAX);
 
 	if (!async)
 		return;
 	async->reply = reply_figure;
 	async->size = size;
 	snprintf(async->text, FIGURE_MAX, "%s", name);
-	async_submit(async, mount_computed_reads(mount_of(req), inode));
+	/* The forecast asks disks alone, and is not to wait for those who measure. */
+	async_submit(async, is_root ? async->fs->opens : mount_computed_reads(async->fs, inode));
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
@@ -339,6 +358,40 @@ static void set_organ_type(fuse_req_t req, struct inode *inode, const char *valu
 	fuse_reply_err(req, EINVAL);
 }
 
+/* Set the attribute of the mount, or without a value remove it. Returns 0 or -errno as
+ * setxattr(2). */
+static int set_no_assembly(struct mount *fs, const struct inode *inode, const char *value, size_t n,
+			   int flags)
+{
+	const bool is_set = atomic_load(&fs->no_assembly);
+
+	if (inode->ino != FUSE_ROOT_ID || (value && (n != 1 || *value != '1'))) {
+		log_add(fs->log, PREFIX NO_ASSEMBLY ": refused: it is 1 or removed, of the root of "
+						    "the whole mount");
+		return inode->ino == FUSE_ROOT_ID ? -EINVAL : -EPERM;
+	}
+	if (is_set ? flags & XATTR_CREATE : !value || flags & XATTR_REPLACE)
+		return is_set ? -EEXIST : -ENODATA;
+	atomic_store(&fs->no_assembly, value != NULL);
+	return 0;
+}
+
+/* Is the attribute that of a mount's or a model's root? Then answer the request, and release the
+ * inode. */
+static bool answer_no_assembly(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,
+			       size_t n, int flags)
+{
+	struct mount *fs = mount_of(req);
+	struct inode *inode =
+		strcmp(name, PREFIX NO_ASSEMBLY) == 0 ? inodes_get(fs->inodes, ino) : NULL;
+	const bool is = inode && family_of(inode)->root;
+
+	if (is)
+		fuse_reply_err(req, -set_no_assembly(fs, inode, value, n, flags));
+	inodes_put(fs->inodes, inode);
+	return is;
+}
+
 /* Attributes copied from another organ are accepted and ignored, since the organ's header describes
  * it. A key's bytes do not tell its type, so the attribute sets the type. */
 void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
@@ -347,7 +400,8 @@ void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *v
 	struct mount *fs = mount_of(req);
 	struct inode *inode;
 
-	(void)flags;
+	if (answer_no_assembly(req, ino, name, value, size, flags))
+		return;
 	if (strcmp(name, PREFIX "type") == 0) {
 		inode = inodes_get(fs->inodes, ino);
 		if (inode && family_of(inode)->type) {
@@ -368,6 +422,8 @@ void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	struct mount *fs = mount_of(req);
 	struct inode *inode = NULL;
 
+	if (answer_no_assembly(req, ino, name, NULL, 0, 0))
+		return;
 	if (strcmp(name, PREFIX "type") == 0)
 		inode = inodes_get(fs->inodes, ino);
 	if (inode && family_of(inode)->slot) {

@@ -428,14 +428,13 @@ int session_run(struct models *models, struct unmount_status *status)
 		rc = start(&mount);
 	}
 	if (rc == 0) {
-		const bool write = !options->read_only && !options->no_assembly;
 		int finished;
 
 		rc = serve(&mount);
 		if (rc < 0)
 			unmount_status_add(status, "failed",
 					   "the mount broke off: nothing was written");
-		finished = unmount_finish(mount.fs, rc == 0 && write, status);
+		finished = unmount_finish(mount.fs, rc == 0 && mount_assembles(mount.fs), status);
 		if (rc == 0)
 			rc = finished;
 		unmount_status_add(status, "end", rc == 0 ? "0" : rc < 0 ? "1" : "2");

@@ -138,6 +138,7 @@ struct mount *mount_new(struct models *models)
 	fs->options = options;
 	fs->log = models->log;
 	fs->models = models;
+	atomic_init(&fs->no_assembly, options->no_assembly);
 	pthread_mutex_init(&fs->shards_lock, NULL);
 	pthread_mutex_init(&fs->pollers.lock, NULL);
 	pthread_rwlock_init(&fs->answering, NULL);

@@ -4,6 +4,7 @@
 #define FS_MOUNT_MOUNT_H
 
 #include "fs/mount/models.h"
+#include "fs/mount/options.h"
 #include "fs/storage/backing.h"
 #include "fs/tree/model_files.h"
 #include "fs/tree/tree.h"
@@ -53,6 +54,7 @@ struct mount {
 	struct pool *first_writes;	/* first writes to a stage, that are traced */
 	struct write_sources *tracer;
 	const struct unmount_status *status; /* the session's; NULL: there is none */
+	atomic_bool no_assembly; /* as the options say, until user.organfs.noassemble is set */
 	int connection;	    /* to the kernel: the session's descriptor, set before requests come */
 	bool kernel_passes; /* while INIT is answered: passthrough.c asks the kernel for it there */
 	/* A job holds it to read while it answers, the session to write while it closes the
@@ -87,6 +89,12 @@ static inline bool mount_is_complete(const struct mount *fs)
 		if (!model_latest(fs->models->models[i])->whole)
 			return false;
 	return true;
+}
+
+/* Does the unmount write the models that were changed? */
+static inline bool mount_assembles(const struct mount *fs)
+{
+	return !fs->options->read_only && !atomic_load(&fs->no_assembly);
 }
 
 /* The model that an inode is of; not for inodes of the mount. */

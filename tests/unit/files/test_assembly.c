@@ -444,6 +444,50 @@ static void without_a_graft_the_unmount_writes_nothing(void **state)
 	close_scene(&scene, 1);
 }
 
+/* Has the unmount nothing to write, or else a file of that name and size? */
+static void assert_forecast(struct scene *scene, const char *path)
+{
+	struct snapshot snapshot;
+	char expected[PATH_MAX];
+	uint64_t size = 0;
+	struct stat stat;
+
+	assert_int_equal(model_snapshot(scene->o.model, &snapshot), 0);
+	assert_int_equal(assembly_forecast(scene->assembly, &snapshot, &size, expected), !!path);
+	snapshot_release(&snapshot);
+	if (!path)
+		return;
+	assert_string_equal(expected, path);
+	assert_int_equal(assembly_run_at_unmount(scene->assembly), 0);
+	must(lstat(path, &stat) == 0);
+	assert_int_equal(size, stat.st_size);
+}
+
+static void the_forecast_is_what_the_unmount_writes(void **state)
+{
+	struct scene scene = open_scene(state, NULL);
+
+	write_text(path_in(scene.dir, "base.grafted.gguf").text, "taken");
+	must(symlink("nowhere", path_in(scene.dir, "base.grafted-2.gguf").text) == 0);
+	assert_forecast(&scene, path_in(scene.dir, "base.grafted-3.gguf").text);
+	assert_forecast(&scene, NULL);
+	assert_int_equal(fill_up(scene.o.model, 51), 0);
+	assert_forecast(&scene, path_in(scene.dir, "base.grafted-4.gguf").text);
+	slots_set(scene.o.model->slots, SMALL_UP, NULL);
+	assert_forecast(&scene, NULL);
+	close_scene(&scene, 4);
+}
+
+static void the_forecast_is_the_output_that_is_given(void **state)
+{
+	const struct path output = in_temp(state, "out.gguf");
+	struct scene scene = open_scene(state, output.text);
+
+	write_text(output.text, "to be replaced");
+	assert_forecast(&scene, output.text);
+	close_scene(&scene, 0);
+}
+
 static void a_failed_unmount_says_so(void **state)
 {
 	const struct path output = in_temp(state, "missing/output.gguf");
