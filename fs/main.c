@@ -182,6 +182,8 @@ int main(int argc, char **argv)
 	users_file = config_users_path();
 	parsed = options_parse(&options, argc, argv, CONFIG_SYSTEM, users_file);
 	hide_credentials(argc, argv);
+	/* Or no child could be waited for, where the process that started this one ignores it. */
+	signal(SIGCHLD, SIG_DFL);
 	if (parsed < 0)
 		rc = 2;
 	else if (options.help)

@@ -2,6 +2,7 @@
 /* unmounting.c - see unmounting.h. */
 #include "fs/util/io.h"
 #include "fs/util/mountinfo.h"
+#include "fs/util/paths.h"
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/asking.h"
 #include "mount-helpers/outcome.h"
@@ -363,19 +364,6 @@ static int wait_and_report(struct work *work)
 	return status;
 }
 
-/* As /proc/self/mountinfo has it, to free; NULL: there is no such place. The directory itself,
- * whose daemon may be gone, is asked for nothing; it would be where a slash follows its name. */
-static char *resolve(const char *given)
-{
-	char *copy = strdup(given), *path;
-
-	for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
-		copy[n - 1] = '\0';
-	path = copy ? realpath(copy, NULL) : NULL;
-	free(copy);
-	return path;
-}
-
 static int unmount_found(struct work *work)
 {
 	const bool lazy = work->arguments->lazy;
@@ -409,7 +397,7 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 			     .arguments = arguments,
 			     .daemon = { .status = -1, .events = -1 },
 			     .at_terminal = isatty(STDOUT_FILENO) };
-	char *path = arguments->space ? NULL : resolve(point);
+	char *path = arguments->space ? NULL : paths_mount_point(point);
 	const struct mountinfo wanted = { .point = path };
 	int status;
 

@@ -58,6 +58,18 @@ struct mount_session {
 	bool has_pidfile;
 };
 
+/* The absolute path of what was given. Returns 0 or -errno. */
+static int resolve_mountpoint(struct mount_session *mount)
+{
+	char *point = paths_mount_point(mount->options->mountpoint);
+	int rc = point ? 0 : -errno;
+
+	if (point && snprintf(mount->point, sizeof(mount->point), "%s", point) >= PATH_MAX)
+		rc = -ENAMETOOLONG;
+	free(point);
+	return rc;
+}
+
 static int find_mountpoint(struct mount_session *mount)
 {
 	const char *given = mount->options->mountpoint;
@@ -69,15 +81,19 @@ static int find_mountpoint(struct mount_session *mount)
 		mount->unmounter.made = true;
 	else if (errno != EEXIST)
 		rc = -errno;
-	if (rc == 0 && (!realpath(given, mount->point) || lstat(mount->point, &stat) < 0))
-		rc = -errno;
-	if (rc == 0 && !S_ISDIR(stat.st_mode))
-		rc = -ENOTDIR;
+	if (rc == 0)
+		rc = resolve_mountpoint(mount);
+	if (rc == 0 && !mount->unmounter.made && mountpoint_remove_dead(mount->point))
+		log_error("%s: removed the mount that a dead daemon had left", given);
 	if (rc == 0 && !mount->unmounter.made &&
 	    mountpoint_check(mount->point, mount->options->nonempty, &err) < 0) {
 		fprintf(stderr, "organfs: %s: %s\n", given, err.text);
 		return -err.code;
 	}
+	if (rc == 0 && lstat(mount->point, &stat) < 0)
+		rc = -errno;
+	if (rc == 0 && !S_ISDIR(stat.st_mode))
+		rc = -ENOTDIR;
 	if (rc == -ENOTCONN)
 		log_error("%s: the daemon of an earlier mount is gone; "
 			  "end that mount first: fusermount3 -u %s",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* unmounter.c - see unmounter.h. */
 #include "fs/fuse/unmounter.h"
+#include "fs/mount/mountpoint.h"
 #include "fs/mount/utab.h"
 #include "fs/util/helper_process.h"
 #include "fs/util/mountinfo.h"
@@ -11,11 +12,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,18 +58,6 @@ static enum place find(const struct unmounter *unmounter, struct mountinfo *foun
 	return strcmp(found->point, unmounter->point) == 0 ? AS_IT_WAS : MOVED;
 }
 
-/* Unmount as libfuse does, but at the current path: libfuse knows only the old one. */
-static void unmount_at(const char *point)
-{
-	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", point, NULL };
-	pid_t pid;
-
-	if (geteuid() == 0)
-		umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW);
-	else if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) == 0)
-		waitpid(pid, NULL, 0);
-}
-
 /* In the child the descriptor of the connection is closed, which fuse_session_unmount() accepts. */
 static void unmount(void *context)
 {
@@ -83,7 +69,7 @@ static void unmount(void *context)
 	if (place == AS_IT_WAS)
 		fuse_session_unmount(unmounter->session);
 	else if (place == MOVED)
-		unmount_at(mount.point);
+		mountpoint_detach(mount.point);
 	mountinfo_release(&mount);
 }
 

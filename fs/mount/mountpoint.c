@@ -1,46 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 /* mountpoint.c - see mountpoint.h. */
 #include "fs/mount/mountpoint.h"
+#include "fs/mount/utab.h"
+#include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
 #include "gguf/error.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#define PATIENCE_MS 1000 /* for a daemon that may be dead */
 
 #ifndef AUTOFS_SUPER_MAGIC
 #define AUTOFS_SUPER_MAGIC 0x0187
 #endif
 
-/* Is the mount with that number one of organfs? */
-static bool is_organfs(uint64_t number)
+/* The mount of organfs there, to release. The filesystem that is mounted there is asked nothing:
+ * its daemon may be gone, or the automounter may wait for this mount. */
+static bool find_mount(const char *point, struct mountinfo *mount)
 {
-	const struct mountinfo wanted = { .id = (int)number };
-	struct mountinfo mount;
-	bool is;
-
-	if (!mountinfo_find(mountinfo_has_id, &wanted, &mount))
-		return false;
-	is = mount.is_organfs;
-	mountinfo_release(&mount);
-	return is;
-}
-
-/* The filesystem that is mounted there is asked nothing: its daemon may be gone, or the automounter
- * may wait for this mount. */
-static bool is_taken(const char *point)
-{
+	struct mountinfo wanted = { .id = -1 };
 	struct statx stat;
 
-	return statx(AT_FDCWD, point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stat) ==
-		       0 &&
-	       (stat.stx_mask & STATX_MNT_ID) && (stat.stx_attributes & STATX_ATTR_MOUNT_ROOT) &&
-	       is_organfs(stat.stx_mnt_id);
+	*mount = wanted;
+	if (statx(AT_FDCWD, point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_MNT_ID, &stat) < 0 ||
+	    !(stat.stx_mask & STATX_MNT_ID) || !(stat.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return false;
+	wanted.id = (int)stat.stx_mnt_id;
+	return mountinfo_find(mountinfo_has_id, &wanted, mount) && mount->is_organfs;
+}
+
+/* Any attribute, of which the kernel keeps none. */
+static int ask(int socket, const void *context)
+{
+	(void)socket;
+	(void)context;
+	return getxattr(".", "user.organfs.daemon", NULL, 0) < 0 ? errno : 0;
+}
+
+bool mountpoint_remove_dead(const char *point)
+{
+	struct mountinfo mount;
+	struct mount_child child;
+	bool removed = false;
+
+	if (find_mount(point, &mount) && mountinfo_is_of(&mount, geteuid())) {
+		mount_child_begin(&child, &mount, PATIENCE_MS, ask, NULL);
+		removed = mount_child_is_dead(mount_child_end(&child)) && mountpoint_detach(point);
+	}
+	mountinfo_release(&mount);
+	if (removed && geteuid() == 0)
+		utab_leave(point);
+	return removed;
+}
+
+bool mountpoint_detach(const char *point)
+{
+	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", point, NULL };
+	int status = -1;
+	pid_t pid;
+
+	if (geteuid() == 0)
+		return umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
+	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) != 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
 }
 
 /* A descriptor with O_PATH and without O_DIRECTORY does not set off an automount. */
@@ -71,7 +107,11 @@ static bool holds_something(const char *point)
 
 int mountpoint_check(const char *point, bool nonempty, struct error *err)
 {
-	if (is_taken(point))
+	struct mountinfo mount;
+	const bool is_taken = find_mount(point, &mount);
+
+	mountinfo_release(&mount);
+	if (is_taken)
 		return error_set(err, EBUSY, ERROR_NO_OFFSET,
 				 "a model is mounted there already; unmount it first");
 	if (!nonempty && !is_automount(point) && holds_something(point))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mountpoint.h - whether a directory can become the mount point. */
+/* mountpoint.h - whether a directory can become the mount point, and how one is freed. */
 #ifndef FS_MOUNT_MOUNTPOINT_H
 #define FS_MOUNT_MOUNTPOINT_H
 
@@ -12,5 +12,13 @@ struct error;
  * not looked at with nonempty, nor where the directory cannot be listed or is an automount point,
  * for it is the automounter that waits for this mount. */
 int mountpoint_check(const char *point, bool nonempty, struct error *err);
+
+/* If a mount of this user's is there whose daemon has died, detach it. A daemon that does not
+ * answer within a second counts as alive. Returns whether the mount is gone. */
+bool mountpoint_remove_dead(const char *point);
+
+/* Detach the mount that is uppermost there, by fusermount3 if this process is not root's. Returns
+ * whether that succeeded. */
+bool mountpoint_detach(const char *point);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mountinfo.c - see mountinfo.h. */
 #include "fs/util/mountinfo.h"
+#include "fs/util/array_grown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,28 +67,74 @@ bool mountinfo_parse(char *line, struct mountinfo *mount)
 	return true;
 }
 
+/* The next line that is one, which becomes the mount's, to release. False: there is none. */
+static bool read_next(FILE *file, struct mountinfo *mount)
+{
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	while (!found && getline(&line, &room, file) > 0)
+		found = mountinfo_parse(line, mount);
+	mount->line = line;
+	return found;
+}
+
 bool mountinfo_find(bool (*is_like)(const struct mountinfo *mount, const struct mountinfo *wanted),
 		    const struct mountinfo *wanted, struct mountinfo *found)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
-	struct mountinfo mount;
-	char *line = NULL;
-	size_t room = 0;
+	struct mountinfo mount = { .id = -1 };
 
 	*found = (struct mountinfo){ .id = -1 };
-	while (file && getline(&line, &room, file) > 0) {
-		if (!mountinfo_parse(line, &mount) || !is_like(&mount, wanted))
-			continue;
-		free(found->line);
-		*found = mount;
-		found->line = line;
-		line = NULL;
-		room = 0;
+	while (file && read_next(file, &mount)) {
+		if (is_like(&mount, wanted)) {
+			mountinfo_release(found);
+			*found = mount;
+			mount.line = NULL;
+		}
+		mountinfo_release(&mount);
 	}
-	free(line);
+	mountinfo_release(&mount);
 	if (file)
 		fclose(file);
 	return found->line != NULL;
+}
+
+struct mountinfo *mountinfo_list(size_t *n)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	struct mountinfo mount = { .id = -1 }, *list = NULL, *longer;
+	size_t room = 0;
+
+	*n = 0;
+	while (file && read_next(file, &mount)) {
+		longer = mount.is_organfs ? array_grown(list, *n, &room, sizeof(*list)) : NULL;
+		if (longer) {
+			list = longer;
+			list[(*n)++] = mount;
+			mount.line = NULL;
+		}
+		mountinfo_release(&mount);
+	}
+	mountinfo_release(&mount);
+	if (file)
+		fclose(file);
+	return list;
+}
+
+void mountinfo_list_free(struct mountinfo *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mountinfo_release(&list[i]);
+	free(list);
+}
+
+bool mountinfo_is_of(const struct mountinfo *mount, uid_t user)
+{
+	unsigned owner;
+
+	return mount->is_organfs && mountinfo_option(mount, "user_id", &owner) && owner == user;
 }
 
 void mountinfo_release(struct mountinfo *mount)

@@ -5,6 +5,7 @@
 #define FS_UTIL_MOUNTINFO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct mountinfo {
@@ -27,6 +28,14 @@ bool mountinfo_parse(char *line, struct mountinfo *mount);
 bool mountinfo_find(bool (*is_like)(const struct mountinfo *mount, const struct mountinfo *wanted),
 		    const struct mountinfo *wanted, struct mountinfo *found);
 void mountinfo_release(struct mountinfo *mount);
+
+/* All mounts of organfs, in the order in which they were mounted; one without memory is left out.
+ * mountinfo_list_free() is due. */
+struct mountinfo *mountinfo_list(size_t *n);
+void mountinfo_list_free(struct mountinfo *list, size_t n);
+
+/* Is it a mount of organfs that this user has made? */
+bool mountinfo_is_of(const struct mountinfo *mount, uid_t user);
 
 /* Predicates for is_like. */
 bool mountinfo_has_id(const struct mountinfo *mount, const struct mountinfo *wanted);

@@ -114,6 +114,18 @@ static char *stem_of_name(const char *path)
 	return strdup(file);
 }
 
+char *paths_mount_point(const char *given)
+{
+	char *copy = strdup(given), *path;
+
+	/* A slash behind its name would have realpath(3) look into the directory. */
+	for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
+		copy[n - 1] = '\0';
+	path = copy ? realpath(copy, NULL) : NULL;
+	free(copy);
+	return path;
+}
+
 char *paths_stem(const char *path)
 {
 	char *name = url_is_remote(path) ? url_file_name(path) : NULL, *stem;

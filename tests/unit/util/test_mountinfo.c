@@ -107,6 +107,22 @@ static void numbers_are_found_by_their_whole_names(void **state)
 	assert_int_equal(number, 7);
 }
 
+static void a_mount_is_of_the_user_in_its_options(void **state)
+{
+	struct mountinfo mount;
+	char text[256];
+
+	(void)state;
+	assert_true(parse(text, LINE("/a", "fuse.organfs", "x"), &mount));
+	assert_true(mountinfo_is_of(&mount, 1000));
+	assert_false(mountinfo_is_of(&mount, 7));
+	assert_false(mountinfo_is_of(&mount, 0));
+	assert_true(parse(text, LINE("/a", "fuse.sshfs", "x"), &mount));
+	assert_false(mountinfo_is_of(&mount, 1000));
+	assert_true(parse(text, "1 1 0:1 / /a rw - fuse.organfs x rw", &mount));
+	assert_false(mountinfo_is_of(&mount, 0));
+}
+
 static void the_mount_of_the_root_is_found(void **state)
 {
 	struct mountinfo wanted = { .point = "/" }, mount;

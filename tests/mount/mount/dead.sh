@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A mount that a dead daemon of the user's left is removed by the next mount there, which has its
+# grafts. Another user's, another filesystem's and one whose daemon lives stay.
+. "${0%/*}/../lib.sh"
+
+with_mount_helper
+with_ordinary_user
+unset XDG_STATE_HOME
+cd "$TMP"
+base=$(use stories260K)
+"$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight organ.bin
+cp "$base" "$TMP/home/m.gguf"
+chown "$ORDINARY:$ORDINARY" "$TMP/home/m.gguf"
+
+# left MODEL MOUNTPOINT [COMMAND...]: with a graft.
+left() {
+	local pid
+	"${@:3}" organfs "$1" "$2"
+	"${@:3}" cp organ.bin "$2/organs/blk_1_ffn_up.bin"
+	pid=$(daemon_of "$2" "${@:3}")
+	kill -9 "$pid"
+	until_true 60 is_gone "$pid" || late 'it does not die'
+}
+# taken_up MODEL MOUNTPOINT [COMMAND...]
+taken_up() {
+	"${@:3}" organfs "$1" "$2" >said 2>&1 || fail "$(cat said)"
+	equal "$(head -n 1 said)" "organfs: $2: removed the mount that a dead daemon had left"
+	grep -q 'took up 1 graft' said || fail "$(cat said)"
+	equal "$("${@:3}" cut -f 1 "$2/.grafts")" organs/blk_1_ffn_up.bin
+	equal "$(grep -c " ${2%/} " /proc/self/mountinfo)" 1 'mounts'
+	[ $# -gt 2 ] || equal "$(grep -c "TARGET=${2%/} " /run/mount/utab)" 1 'lines of utab'
+	umount "$2"
+	rm "${1%.gguf}.grafted.gguf"
+}
+# refused PATTERN MOUNTPOINT [COMMAND...]
+refused() {
+	expect_fail "$1" "${@:3}" organfs -o ro "$MODELS/stories260K-q8_0.gguf" "$2"
+}
+
+left "$base" "$MNT"
+taken_up "$base" "$MNT"
+left "$base" "$MNT"
+taken_up "$base" "$MNT/"
+left "$TMP/home/m.gguf" "$TMP/home/mnt" as_user
+refused 'Permission denied' "$TMP/home/mnt"
+taken_up "$TMP/home/m.gguf" "$TMP/home/mnt" as_user
+
+# One that does not answer is not dead.
+organfs -o ro "$base" "$MNT"
+pid=$(daemon_of "$MNT")
+stop "$pid"
+refused 'mounted there already' "$MNT"
+kill -CONT "$pid"
+mountpoint -q "$MNT" || fail 'the mount is gone'
+umount "$MNT"
+
+# Another FUSE filesystem, whose daemon is gone.
+exec 6<>/dev/fuse
+mount -i -t fuse.other -o fd=6,rootmode=040000,user_id=0,group_id=0 other "$MNT"
+exec 6<&-
+refused 'daemon of an earlier mount is gone' "$MNT"
+umount "$MNT"
