@@ -43,6 +43,7 @@
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				rights, escapes */
 #include "fs/commands/diff_command.h"
+#include "fs/commands/list_command.h"
 #include "fs/commands/pack_command.h"
 #include "fs/commands/recipe_command.h"
 #include "fs/commands/report_command.h"
@@ -195,6 +196,8 @@ int main(int argc, char **argv)
 	else if (options.report || options.picture || options.print_recipe || options.show ||
 		 options.why || options.diff)
 		rc = print_what_is_asked(&options);
+	else if (options.list)
+		rc = list_command(options.json);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

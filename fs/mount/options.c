@@ -94,6 +94,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--report", report, 1),
 	OPTION("--report=%s", report_model, 0),
 	OPTION("--json", json, 1),
+	OPTION("--list", list, 1),
 	OPTION("--picture", picture, 1),
 	OPTION("--diff", diff, 1),
 	OPTION("--diff=%s", diff_form, 0),
@@ -412,8 +413,12 @@ static int check(struct parsed *parsed)
 		return check_report(parsed);
 	if (options->why)
 		return check_picture(parsed);
+	if (options->list)
+		return options->n_models ? complain(parsed, "--list takes no MODEL and no "
+							    "MOUNTPOINT; see organfs --help")
+					 : 0;
 	if (options->json)
-		return complain(parsed, "--json goes with --report; see organfs --help");
+		return complain(parsed, "--json goes with --report or --list; see organfs --help");
 	if (check_operands(parsed) < 0)
 		return -1;
 	if (parsed->complaint) {

@@ -17,6 +17,7 @@ struct options {
 	int report;	    /* print that of the tables that models names; nothing is mounted */
 	char *report_model; /* of that model; NULL: of all */
 	int json;	    /* as JSON */
+	int list;	    /* print the mounts that there are; nothing is mounted */
 	int picture;	    /* print that of the one model, or of two; nothing is mounted */
 	int diff;	    /* print what differs between two models; nothing is mounted */
 	char *diff_form;    /* "tsv", as a table; NULL: for people */

@@ -177,7 +177,11 @@ static void a_report_needs_tables_alone(void **state)
 	options = good("--report a.tsv --json");
 	assert_true(options.report && options.json);
 	options_release(&options);
-	assert_bad(state, "--json m mnt", "--json goes with --report");
+	options = good("--list --json");
+	assert_true(options.list && options.json);
+	options_release(&options);
+	assert_bad(state, "--list mnt", "--list takes no MODEL and no MOUNTPOINT");
+	assert_bad(state, "--json m mnt", "--json goes with --report or --list");
 }
 
 static void a_picture_is_of_one_model_and_leaves_nothing(void **state)

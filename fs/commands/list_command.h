@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* list_command.h - organfs --list: the mounts of the user, or of root all mounts, that this
+ * namespace has. */
+#ifndef FS_COMMANDS_LIST_COMMAND_H
+#define FS_COMMANDS_LIST_COMMAND_H
+
+#include <stdbool.h>
+
+/* Print a line for each mount, as a table or as one JSON array. All daemons are asked at once, for
+ * a second and a half. Returns the exit status. */
+int list_command(bool json);
+
+#endif
