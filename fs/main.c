@@ -48,6 +48,7 @@
 #include "fs/commands/recipe_command.h"
 #include "fs/commands/report_command.h"
 #include "fs/commands/show_command.h"
+#include "fs/commands/stop_command.h"
 #include "fs/commands/why_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
@@ -172,10 +173,13 @@ int main(int argc, char **argv)
 {
 	struct options options;
 	char *users_file;
-	int rc = 0, parsed;
+	int rc, parsed;
 
 	if (fill_standard_descriptors() < 0)
 		return 1;
+	rc = stop_command(argc, argv);
+	if (rc >= 0)
+		return rc;
 	/* A write beyond RLIMIT_FSIZE is answered with EFBIG, which is said. */
 	signal(SIGXFSZ, SIG_IGN);
 	limit_arenas();
@@ -183,8 +187,7 @@ int main(int argc, char **argv)
 	users_file = config_users_path();
 	parsed = options_parse(&options, argc, argv, CONFIG_SYSTEM, users_file);
 	hide_credentials(argc, argv);
-	/* Or no child could be waited for, where the process that started this one ignores it. */
-	signal(SIGCHLD, SIG_DFL);
+	rc = 0;
 	if (parsed < 0)
 		rc = 2;
 	else if (options.help)

@@ -119,11 +119,16 @@ void mount_arguments_release(struct mount_arguments *arguments)
 	free(arguments->user);
 }
 
+/* Options without a letter. */
+enum { ALL = 256, KEEP };
+
 enum action arguments_of_unmount(int argc, char **argv, struct unmount_arguments *arguments)
 {
 	static const struct option names[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
+		{ "all", no_argument, NULL, ALL },
+		{ "keep", no_argument, NULL, KEEP },
 		{ NULL, 0, NULL, 0 },
 	};
 	size_t n = 0;
@@ -139,6 +144,10 @@ enum action arguments_of_unmount(int argc, char **argv, struct unmount_arguments
 			arguments->space = optarg;
 		else if (flag == 't')
 			continue;
+		else if (flag == ALL)
+			arguments->all = true;
+		else if (flag == KEEP)
+			arguments->keep = true;
 		else if (!strchr("flnrv", flag))
 			return ACTION_BAD;
 		else if (!strchr(arguments->flags, flag))
@@ -148,5 +157,8 @@ enum action arguments_of_unmount(int argc, char **argv, struct unmount_arguments
 	arguments->verbose = strchr(arguments->flags, 'v') != NULL;
 	arguments->points = argv + optind;
 	arguments->n = argc - optind;
-	return arguments->n ? ACTION_RUN : ACTION_BAD;
+	/* Of another namespace nothing can be seen or asked here. */
+	if (arguments->space && (arguments->all || arguments->keep))
+		return ACTION_BAD;
+	return arguments->all == (arguments->n == 0) ? ACTION_RUN : ACTION_BAD;
 }

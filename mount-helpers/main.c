@@ -6,10 +6,11 @@
  *	mounting	mount.organfs
  *	asking		from a mount to the status of its daemon, without trust
  *	outcome		what that says, for people
+ *	keeping		the grafts stay in the layer
  *	unmounting	the others
  *
- * Of fs/ they have how mountinfo is read (mountinfo), how files are (io), and what can be shown
- * (utf8). They load no library beside libc. */
+ * Of fs/ they have how mountinfo is read (mountinfo) and mounts are asked (mount_child), how files
+ * are read (io), and what can be shown (utf8). They load no library beside libc. */
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"
@@ -32,10 +33,12 @@ static void print_mount_usage(const char *name, FILE *out)
 static void print_unmount_usage(const char *name, FILE *out)
 {
 	fprintf(out,
-		"usage: %s [-flnrv] [-N NAMESPACE] [-t TYPE] MOUNTPOINT...\n"
+		"usage: %s [-flnrv] [--keep] [-N NAMESPACE] [-t TYPE] MOUNTPOINT...|--all\n"
 		"       %s --help | --version\n"
 		"Unmounts each MOUNTPOINT and waits until the grafts are assembled; -l does not "
 		"wait.\n"
+		"--all: your mounts of organfs. --keep: write no model; the next mount has the "
+		"grafts.\n"
 		"Exit status: 0; 1 something could not be written; 2 bad usage; 32 it stays "
 		"mounted.\n",
 		name, name);

@@ -5,6 +5,7 @@
 #include "fs/util/paths.h"
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/asking.h"
+#include "mount-helpers/keeping.h"
 #include "mount-helpers/outcome.h"
 #include "mount-helpers/taking_away.h"
 #include "mount-helpers/unmounting.h"
@@ -368,16 +369,26 @@ static int unmount_found(struct work *work)
 {
 	const bool lazy = work->arguments->lazy;
 	unsigned user;
+	int keeps;
 
 	if (geteuid() != 0 && mountinfo_option(&work->mount, "user_id", &user) && user == 0) {
 		say(work, "%s: root has mounted it; unmount it as root: sudo umount %s",
 		    work->mount.point, work->mount.point);
 		return STAYS_MOUNTED;
 	}
+	keeps = work->arguments->keep ? keeping_begin(&work->mount) : 0;
+	if (keeps < 0) {
+		say(work, "%s: --keep: its daemon does not take that: %s; it stays mounted",
+		    work->mount.point, strerror(-keeps));
+		return STAYS_MOUNTED;
+	}
 	if (!lazy)
 		asking_ask(&work->mount, &work->daemon);
-	if (!is_taken_away(work))
+	if (!is_taken_away(work)) {
+		if (keeps)
+			keeping_end(&work->mount);
 		return STAYS_MOUNTED;
+	}
 	if (work->daemon.status >= 0)
 		return wait_and_report(work);
 	if (work->daemon.is_dead)
@@ -417,15 +428,37 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 	return status;
 }
 
+/* Returns whether the next mount may follow. */
+static bool add_status(int *status, int one)
+{
+	*status = one == INTERRUPTED ? one : *status | one;
+	return one != INTERRUPTED;
+}
+
+/* All mounts of this user. Those that were mounted last come first: a model may lie in an earlier
+ * one. */
+static int unmount_all(const char *name, const struct unmount_arguments *arguments)
+{
+	size_t n, left;
+	struct mountinfo *mounts = mountinfo_list(&n);
+	int status = 0;
+
+	for (left = n; left > 0; left--)
+		if (mountinfo_is_of(&mounts[left - 1], geteuid()) &&
+		    !add_status(&status, unmount(name, arguments, mounts[left - 1].point)))
+			break;
+	mountinfo_list_free(mounts, n);
+	return status;
+}
+
 int unmounting_run(const char *name, const struct unmount_arguments *arguments)
 {
-	int status = 0, one;
+	int status = 0;
 
-	for (int i = 0; i < arguments->n; i++) {
-		one = unmount(name, arguments, arguments->points[i]);
-		if (one == INTERRUPTED)
-			return one;
-		status |= one;
-	}
+	if (arguments->all)
+		return unmount_all(name, arguments);
+	for (int i = 0; i < arguments->n; i++)
+		if (!add_status(&status, unmount(name, arguments, arguments->points[i])))
+			break;
 	return status;
 }

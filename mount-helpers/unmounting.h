@@ -18,8 +18,8 @@
 
 struct unmount_arguments;
 
-/* Unmount all mount points, one after another. name is this program's, and begins what is said on
- * stderr. Returns the exit status, of several the bits of each. */
+/* Unmount all mount points, or all mounts of this user, one after another. name is this program's,
+ * and begins each line on stderr. Returns the exit status, of several the bits of each. */
 int unmounting_run(const char *name, const struct unmount_arguments *arguments);
 
 #endif

@@ -174,11 +174,30 @@ static void a_line_of_umount_is_parsed(void **state)
 	assert_string_equal(arguments.flags, "-flnrv");
 }
 
+static void all_mounts_stand_for_points(void **state)
+{
+	struct unmount_arguments arguments;
+
+	(void)state;
+	assert_int_equal(unmount_line(&arguments, ARGV("--keep", "a", "-v")), ACTION_RUN);
+	assert_true(arguments.keep && !arguments.all);
+	assert_string_equal(arguments.flags, "-v");
+	assert_int_equal(unmount_line(&arguments, ARGV("--all", "--keep", "-l")), ACTION_RUN);
+	assert_true(arguments.keep && arguments.all && arguments.lazy);
+	assert_int_equal(arguments.n, 0);
+	assert_int_equal(unmount_line(&arguments, ARGV("a")), ACTION_RUN);
+	assert_false(arguments.keep || arguments.all);
+}
+
 static void a_wrong_line_of_umount_is_refused(void **state)
 {
 	struct unmount_arguments arguments;
 
 	(void)state;
+	assert_int_equal(unmount_line(&arguments, ARGV("--all", "a")), ACTION_BAD);
+	assert_int_equal(unmount_line(&arguments, ARGV("--keep")), ACTION_BAD);
+	assert_int_equal(unmount_line(&arguments, ARGV("--keep", "a", "-N", "/ns")), ACTION_BAD);
+	assert_int_equal(unmount_line(&arguments, ARGV("--all", "-N", "/ns")), ACTION_BAD);
 	assert_int_equal(unmount_line(&arguments, ARGV()), ACTION_BAD);
 	assert_int_equal(unmount_line(&arguments, ARGV("-l")), ACTION_BAD);
 	assert_int_equal(unmount_line(&arguments, ARGV("-x", "a")), ACTION_BAD);
