@@ -4,8 +4,8 @@
  *	12	fs/		main.c: the command line, and the command that it asks for
  *	11	fuse/		FUSE requests: dispatched to a family of files, answered;
  *				the loop; the session
- *	11	commands/	the commands that need no mount: --report, --picture,
- *				--show, --diff, --recipe, --pack, --quantise, --why
+ *	11	commands/	the commands beside the mount, one file each: --show, --pack,
+ *				--list and the like
  *	10	mount/		one mount: options, models, threads, shards that come and
  *				go, unmount
  *	9	tree/		the name space: inodes, the table of families of files, open
@@ -182,6 +182,8 @@ int main(int argc, char **argv)
 		return rc;
 	/* A write beyond RLIMIT_FSIZE is answered with EFBIG, which is said. */
 	signal(SIGXFSZ, SIG_IGN);
+	/* Or no child could be waited for, where the process that started this one ignores it. */
+	signal(SIGCHLD, SIG_DFL);
 	limit_arenas();
 	remote_http_global_init();
 	users_file = config_users_path();
@@ -194,13 +196,13 @@ int main(int argc, char **argv)
 		fputs(options_help(), stdout);
 	else if (options.version)
 		puts("organfs " ORGANFS_VERSION);
+	else if (options.list)
+		rc = list_command(options.json);
 	else if (options.pack)
 		rc = pack_command(&options);
 	else if (options.report || options.picture || options.print_recipe || options.show ||
 		 options.why || options.diff)
 		rc = print_what_is_asked(&options);
-	else if (options.list)
-		rc = list_command(options.json);
 	else
 		rc = mount_models(&options);
 	options_release(&options);

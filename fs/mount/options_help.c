@@ -6,7 +6,7 @@
 const char *options_help(void)
 {
 	return "Usage: organfs [-dfs] [-o OPTION[,OPTION...]] MODEL... MOUNTPOINT\n"
-	       "       organfs --report[=NAME] [--json] TABLE...|--recipe FILE\n"
+	       "       organfs --report[=NAME] [--json] TABLE...|--recipe FILE|--list [--json]\n"
 	       "       organfs --picture|--show|--diff[=tsv] [-o OPTION[,OPTION...]] MODEL...\n"
 	       "       organfs --pack|--quantise [-f] [-o OPTION[,OPTION...]] [TYPES] MODEL FILE\n"
 	       "Mounts GGUF models, files or directories of some, as directories of tensors.\n"
@@ -20,6 +20,7 @@ const char *options_help(void)
 	       "  --show           show it in the terminal, of a MODEL or of a MOUNTPOINT\n"
 	       "  --pack; --recipe  write a MODEL or organ files as a GGUF; print its recipe\n"
 	       "  --quantise [--imatrix=FILE]  write it in types by lines of a file TYPES, or -\n"
+	       "  --list, --stop   your mounts; unmount as organfs-umount does (--all, --keep)\n"
 	       "  -o ro            no graft, no assembly\n"
 	       "  -o output=FILE   what the unmount writes; with several models a directory\n"
 	       "  -o noassemble    write nothing at unmount; the next mount has the grafts again\n"
@@ -39,9 +40,8 @@ const char *options_help(void)
 	       "  -o threads=N, -s  N threads answer requests, 1 (one per processor, at least 4)\n"
 	       "  -o uid=N,gid=N,umask=N  owner (the mounting user), mode mask (022)\n"
 	       "  -o allow_other,allow_root  let other users in, or only root\n"
-	       "  -o auto_unmount  end the mount also where the daemon is killed\n"
 	       "  -o confine       write nowhere but in the layer and the output directory\n"
-	       "  -o nonempty      mount also over a directory that is not empty\n"
+	       "  -o auto_unmount,nonempty  go with a killed daemon; hide a directory's files\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
 	       "  -o rw,assemble,noallow_other,noauto_unmount,noconfine,nofresh,nolineage  undo\n"
 	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"

@@ -84,13 +84,17 @@ _organfs_break_at_equals() {
 
 _organfs_program() {
 	local any=
+	if [[ " ${words[*]} " == *' --stop '* ]]; then
+		_organfs_umount
+		return
+	fi
 	[[ " ${words[*]} " != *' --'@(quantise|report|why)[\ =]* ]] || any=yes
 	case $prev,$cur,$any in
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
 	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break_at_equals "--imatrix=" ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --quantise --imatrix= --recipe -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --quantise --imatrix= --recipe --list --stop -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF yml yaml ;;
 	esac
@@ -136,7 +140,7 @@ _organfs_mounts() {
 _organfs_umount() {
 	case $prev,$cur in
 	-N,* | -t,*) ;;
-	*,-*) _organfs_words '-f -l -n -r -v -N -t -h --help -V --version' ;;
+	*,-*) _organfs_words '-f -l -n -r -v --keep --all -N -t -h --help -V --version' ;;
 	*) _organfs_mounts ;;
 	esac
 }

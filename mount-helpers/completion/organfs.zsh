@@ -80,16 +80,31 @@ _organfs_program() {
 		'--why[print why a file in a mount was refused]:path:_files' \
 		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \
-		'--json[with --report, as JSON]' \
+		'--json[with --report or --list, as JSON]' \
+		'--list[print your mounts]' \
+		'--stop[unmount, as organfs-umount]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \
 		"*:model or mount point:$files"
+}
+
+_organfs_umount() {
+	_arguments -S $_organfs_help_option "$@" '-f[by force]' '-l[now, without waiting]' \
+		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
+		'--all[all of your mounts]' '--keep[write no model, keep the grafts]' \
+		'-N+[namespace]:namespace:' '-t+[type]:type:' '*:mount point:_organfs_mounts'
 }
 
 _organfs_version_option=('(-)'{-V,--version}'[print the version]')
 _organfs_help_option=('(-)'{-h,--help}'[print a summary]' $_organfs_version_option)
 
 case $service in
-organfs) _organfs_program ;;
+organfs)
+	if ((${words[(I)--stop]})); then
+		_organfs_umount '--stop[unmount, as organfs-umount]'
+	else
+		_organfs_program
+	fi
+	;;
 organ-stream)
 	_arguments -S $_organfs_help_option \
 		'*-o+[options of the mounts]:options:_organfs_option_list' \
@@ -108,11 +123,7 @@ organfs-open)
 		'(-u --unmount)'{-u,--unmount}'[unmount, and wait for the new models]' \
 		'*:model:_organfs_models'
 	;;
-organfs-umount)
-	_arguments -S $_organfs_help_option '-f[by force]' '-l[now, without waiting]' \
-		'-n[write no mtab]' '-r[read-only where that fails]' '-v[say what was written]' \
-		'-N+[namespace]:namespace:' '-t+[type]:type:' '*:mount point:_organfs_mounts'
-	;;
+organfs-umount) _organfs_umount ;;
 organ-serve)
 	_arguments -S $_organfs_help_option \
 		'--listen=[address]:address:(127.0.0.1 \:\:1 0.0.0.0 \:\:)' \

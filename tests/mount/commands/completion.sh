@@ -120,8 +120,12 @@ try_shell() {
 	offers 'organ-serve --' --listen --socket --password --token --no-token --cert --key \
 		--output --models --read-only
 	offers 'organfs-umount ' 'n'
-	offers 'organfs-umount /' 'n'
-	grep -Eq "$TMP/m(\\\\)? n" "$TMP/answer" || fail "$shell: $(cat "$TMP/answer")"
+	for name in 'organfs-umount /' 'organfs --stop /'; do
+		offers "$name" 'n'
+		grep -Eq "$TMP/m(\\\\)? n" "$TMP/answer" || fail "$shell: $(cat "$TMP/answer")"
+	done
+	offers 'organfs-umount --' --all --keep
+	offers 'organfs --stop --' --all --keep
 }
 
 # .base, .views and metadata, by whatever path, and what is in them; no name with a dot where none
