@@ -5,6 +5,7 @@
 #include "fs/metadata/metadata.h"
 #include "fs/model/block_names.h"
 #include "fs/model/inode.h"
+#include "fs/model/merge_force.h"
 #include "fs/storage/backing.h"
 #include "gguf/bytes.h"
 #include "gguf/error.h"
@@ -184,46 +185,75 @@ static uint32_t count_predicting(const struct model *model, const struct snapsho
 	return n;
 }
 
-/* Make the key of multi-token prediction follow the blocks, if the base's key is right, or if the
- * base has neither the key nor such blocks. There is room for one more value. */
-static int follow_predicting(struct model *model, const struct snapshot *snapshot,
-			     const struct kv *count_kv, size_t prefix, struct layout_values *follow)
+/* Add a value for that key, which the base may lack, unless a user has edited the key. follow owns
+ * the value's bytes then, and has room for it. */
+static int add_value(struct model *model, const struct snapshot *snapshot, const char *key,
+		     const struct layout_value *value, struct layout_values *follow)
 {
 	struct layout_value *values = (struct layout_value *)follow->values;
-	const uint32_t base = count_predicting(model, NULL);
-	const uint32_t now = count_predicting(model, snapshot);
-	const struct kv *kv;
-	uint32_t place = follow->n, i;
-	uint64_t told = 0;
-	char *key;
-	int rc;
+	const struct kv *kv = gguf_find(model->gguf, key);
+	uint32_t place = follow->n, i = kv ? (uint32_t)(kv - model->gguf->kv) : 0;
+	int rc = kv ? 0 : metadata_add(model->metadata, key, strlen(key), &i);
 
-	if (asprintf(&key, "%.*s" PREDICTING, (int)prefix, count_kv->key) < 0)
-		return -ENOMEM;
-	kv = gguf_find(model->gguf, key);
-	if (now == base || (kv && !kv_unsigned(kv, &told)) || told != base) {
-		free(key);
-		return 0;
-	}
-	rc = kv ? 0 : metadata_add(model->metadata, key, strlen(key), &i);
-	if (kv)
-		i = (uint32_t)(kv - model->gguf->kv);
-	free(key);
 	if (rc == -EEXIST)
 		rc = 0;
-	if (rc < 0 || metadata_edits_find(snapshot->edits, i))
+	if (rc < 0 || metadata_edits_find(snapshot->edits, i)) {
+		free((uint8_t *)value->bytes);
 		return rc;
+	}
 	while (place > 0 && values[place - 1].kv > i)
 		place--;
 	memmove(&values[place + 1], &values[place], (follow->n++ - place) * sizeof(*values));
-	values[place] = (struct layout_value){ .kv = i };
+	values[place] = *value;
+	values[place].kv = i;
 	if (!kv) {
 		const struct metadata_key added = metadata_key(model->metadata, i);
 
 		values[place].key = added.key;
 		values[place].key_length = added.length;
 	}
-	return replace_count(now, kv ? kv->type : KV_U32, &values[place]);
+	return 0;
+}
+
+/* Make the key of multi-token prediction follow the blocks, if the base's key is right, or if the
+ * base has neither the key nor such blocks. */
+static int follow_predicting(struct model *model, const struct snapshot *snapshot,
+			     const struct kv *count_kv, size_t prefix, struct layout_values *follow)
+{
+	const uint32_t base = count_predicting(model, NULL);
+	const uint32_t now = count_predicting(model, snapshot);
+	struct layout_value value = { 0 };
+	const struct kv *kv;
+	uint64_t told = 0;
+	char *key;
+	int rc = 0;
+
+	if (asprintf(&key, "%.*s" PREDICTING, (int)prefix, count_kv->key) < 0)
+		return -ENOMEM;
+	kv = gguf_find(model->gguf, key);
+	if (now != base && (!kv || kv_unsigned(kv, &told)) && told == base) {
+		rc = replace_count(now, kv ? kv->type : KV_U32, &value);
+		if (rc == 0)
+			rc = add_value(model, snapshot, key, &value, follow);
+	}
+	free(key);
+	return rc;
+}
+
+#define CHAT_TEMPLATE "tokenizer.chat_template"
+
+/* The template that a merge in force has for its result, whatever the base's type of the key. */
+static int follow_template(struct model *model, const struct snapshot *snapshot,
+			   struct layout_values *follow)
+{
+	const char *text = merge_state_template(snapshot->merge);
+	struct layout_value value = { .type = KV_STRING };
+
+	if (!text)
+		return 0;
+	value.length = strlen(text);
+	value.bytes = (const uint8_t *)strdup(text);
+	return value.bytes ? add_value(model, snapshot, CHAT_TEMPLATE, &value, follow) : -ENOMEM;
 }
 
 /* Replace an array of numbers: no model has an array of strings with an entry for each block. */
@@ -253,12 +283,9 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 		       size_t prefix, struct layout_values *follow)
 {
 	const struct gguf *gguf = model->gguf;
-	struct layout_value *values = calloc(gguf->n_kv + 1u, sizeof(*values));
+	struct layout_value *values = (struct layout_value *)follow->values;
 	int rc = 0;
 
-	follow->values = values;
-	if (!values)
-		return -ENOMEM;
 	for (uint32_t i = 0; rc == 0 && i < gguf->n_kv; i++) {
 		const struct kv *kv = &gguf->kv[i];
 		struct layout_value *value = &values[follow->n];
@@ -279,8 +306,8 @@ static int find_values(struct model *model, const struct metadata_edits *edits,
 	return rc;
 }
 
-int block_metadata_find(struct model *model, const struct snapshot *snapshot,
-			struct layout_values *follow, struct error *err)
+static int follow_blocks(struct model *model, const struct snapshot *snapshot,
+			 struct layout_values *follow, struct error *err)
 {
 	struct blocks blocks = { 0 };
 	const struct kv *kv;
@@ -288,9 +315,6 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 	size_t prefix;
 	int rc = 0;
 
-	*follow = (struct layout_values){ 0 };
-	if (!snapshot->grafts)
-		return 0;
 	kv = find_count(model->gguf, &count, &prefix);
 	if (kv && count > 0 && base_agrees(model, count)) {
 		rc = find_blocks(model, snapshot, &blocks);
@@ -305,6 +329,27 @@ int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 	if (rc == 0)
 		rc = model_types_follow(model, snapshot, follow);
 	free(blocks.source);
+	return rc;
+}
+
+int block_metadata_find(struct model *model, const struct snapshot *snapshot,
+			struct layout_values *follow, struct error *err)
+{
+	int rc = 0, of_template = 0;
+
+	*follow = (struct layout_values){ 0 };
+	if (!snapshot->grafts)
+		return 0;
+	/* Room for the two keys that may be added. */
+	follow->values = calloc(model->gguf->n_kv + 2u, sizeof(*follow->values));
+	if (!follow->values)
+		rc = -ENOMEM;
+	if (rc == 0 && model->follow)
+		rc = follow_blocks(model, snapshot, follow, err);
+	if (rc == 0 || rc == -EINVAL)
+		of_template = follow_template(model, snapshot, follow);
+	if (of_template < 0)
+		rc = of_template;
 	if (rc < 0 && rc != -EINVAL)
 		error_set(err, -rc, ERROR_NO_OFFSET, "%s",
 			  rc == -EIO ? "the base cannot be read" : "out of memory");
@@ -328,12 +373,14 @@ void block_metadata_show(struct model *model)
 {
 	struct snapshot snapshot;
 	struct layout_values follow;
+	int rc;
 
-	if (!model->follow || !model->whole ||
+	if (!model->whole ||
 	    model_generation(model) == metadata_defaults_generation(model->metadata) ||
 	    model_snapshot(model, &snapshot) < 0)
 		return;
-	if (block_metadata_find(model, &snapshot, &follow, NULL) < 0)
+	rc = block_metadata_find(model, &snapshot, &follow, NULL);
+	if (rc < 0 && rc != -EINVAL)
 		block_metadata_release(&follow);
 	metadata_set_defaults(model->metadata, snapshot.generation, &follow, new_ino, model);
 	block_metadata_release(&follow);

@@ -2,7 +2,9 @@
 /* block_metadata.h - metadata that follows the blocks: ARCH.block_count, and every array of ARCH.*
  * with an entry for each block. llama.cpp refuses a model in which they disagree.
  * ARCH.nextn_predict_layers follows the blocks with tensors for multi-token prediction, even if the
- * base has no such key. general.file_type follows the types of the matrices (model_types.h). */
+ * base has no such key. general.file_type follows the types of the matrices (model_types.h). With
+ * -o blocks=keep none of these follows. tokenizer.chat_template is that of the merge in force, if
+ * its configuration sets one. */
 #ifndef FS_ASSEMBLE_BLOCK_METADATA_H
 #define FS_ASSEMBLE_BLOCK_METADATA_H
 
@@ -15,7 +17,8 @@ struct snapshot;
  * base's, or if the base disagrees with its own metadata. A block that was moved or added whole has
  * the entries of its original block. Edited keys are left alone. Release with
  * block_metadata_release() either way. Returns 0, or -errno with err set: EINVAL with the numbers
- * of missing blocks if there is a gap, EIO, ENOMEM. */
+ * of missing blocks if there is a gap, and the values are then those that do not depend on blocks;
+ * EIO, ENOMEM. */
 int block_metadata_find(struct model *model, const struct snapshot *snapshot,
 			struct layout_values *follow, struct error *err);
 void block_metadata_release(struct layout_values *follow);

@@ -74,8 +74,6 @@ int model_types_follow(const struct model *model, const struct snapshot *snapsho
 	    !kv || !kv_unsigned(kv, &value) ||
 	    metadata_edits_find(snapshot->edits, (uint32_t)(kv - gguf->kv)))
 		return 0;
-	if (!values && !(follow->values = values = calloc(gguf->n_kv + 1u, sizeof(*values))))
-		return -ENOMEM;
 	bytes = malloc(8);
 	if (!bytes)
 		return -ENOMEM;

@@ -21,8 +21,8 @@ struct model_types {
 struct model_types model_types_find(const struct model *model, const struct snapshot *snapshot);
 
 /* Add the value of general.file_type to follow, if the base has the key, no user has edited it, and
- * most matrices have one type that is not the base's. follow->values has room for each entry of the
- * base, or is NULL. Returns 0 or -ENOMEM. */
+ * most matrices have one type that is not the base's. follow->values has room for it. Returns 0 or
+ * -ENOMEM. */
 int model_types_follow(const struct model *model, const struct snapshot *snapshot,
 		       struct layout_values *follow);
 

@@ -331,11 +331,12 @@ static int plan(struct model *model, const struct snapshot *snapshot, unsigned w
 	if (!model->whole)
 		return refuse_lacking(model, err);
 	fill_slots(model, snapshot, slots, organs);
-	rc = model->follow ? block_metadata_find(model, snapshot, &follow, err) : 0;
+	rc = block_metadata_find(model, snapshot, &follow, err);
 	if (rc == 0 && (wanted & WANTED_STRICT))
 		rc = check_whole(model, snapshot, err);
 	if (rc == 0 || !(wanted & WANTED_STRICT)) {
-		rc = merge_values(rc == 0 ? &follow : &none, snapshot->edits, &values, &owned);
+		rc = merge_values(rc == 0 || rc == -EINVAL ? &follow : &none, snapshot->edits,
+				  &values, &owned);
 		if (rc < 0)
 			error_errno(err, ENOMEM);
 		else if (wanted & WANTED_LINEAGE)

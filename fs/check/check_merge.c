@@ -23,9 +23,10 @@ void check_merge_models(const struct merge_state *state, struct finding *finding
 	else
 		finding_set(finding, VERDICT_OK,
 			    "%s of %zu model%s: %" PRIu32 " tensor%s computed when read, %" PRIu32
-			    " of one model, %" PRIu32 " removed",
+			    " of one model, %" PRIu32 " removed%s",
 			    state->method, state->n_models, plural(state->n_models), state->made,
-			    plural(state->made), state->passed, state->gone);
+			    plural(state->made), state->passed, state->gone,
+			    state->chat_template ? "; with its own chat template" : "");
 }
 
 void check_merge_tokenizer(const struct merge_state *state, struct finding *finding)

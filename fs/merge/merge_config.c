@@ -144,6 +144,7 @@ void merge_config_release(struct merge_config *config)
 	free(config->slices);
 	release_base(&config->base_model);
 	release_parameters(&config->parameters);
+	free(config->chat_template);
 	*config = (struct merge_config){ 0 };
 }
 

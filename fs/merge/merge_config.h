@@ -25,6 +25,7 @@
  *	dtype: float16
  *	out_dtype: q4_k			goes before dtype; either may be a type of ggml
  *	tokenizer_source: base
+ *	chat_template: auto		the most frequent one of the models, or the text of one
  *	random_seed: 42			here or among the parameters of all
  *
  * A key or a parameter that is not known here, or that the method has no use for, is refused by its
@@ -47,6 +48,8 @@ struct error;
 #define MERGE_CONFIG_BLOCKS	  ((uint64_t)1 << 20)
 
 #define MERGE_CONFIG_SEED 42
+
+#define MERGE_TEMPLATE_AUTO "auto"
 
 enum merge_parameter {
 	MERGE_WEIGHT,
@@ -124,6 +127,9 @@ struct merge_config {
 	struct merge_parameters parameters;
 	uint32_t dtype; /* a type of ggml, or MERGE_TYPE_AS_IS (merge_tensor.h) */
 	bool tokenizer_of_base;
+	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result has that of its form. */
+	char *chat_template;
+	size_t line, column; /* of chat_template, from 1 on */
 	uint64_t seed;
 };
 

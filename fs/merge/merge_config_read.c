@@ -436,11 +436,26 @@ static int read_tokenizer(struct config_reader *reader, void *into)
 	return rc;
 }
 
-static int refuse_template(struct config_reader *reader, void *into)
+/* mergekit (merge.py, _set_chat_template()) takes "auto", the name of a file of its own, or a text
+ * with a "{". */
+static int read_template(struct config_reader *reader, void *into)
 {
+	struct merge_config *config = reader->config;
+	int rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "a chat template");
+	const char *text;
+	size_t n;
+
 	(void)into;
-	return yaml_reader_refuse_key(&reader->yaml, "is no part of a merge; write the template to "
-						     "metadata/tokenizer.chat_template");
+	if (rc < 0)
+		return rc;
+	text = yaml_reader_value(&reader->yaml, &n);
+	if (memchr(text, '\0', n) || (strcmp(text, MERGE_TEMPLATE_AUTO) != 0 && !strchr(text, '{')))
+		return refuse(reader, "here has to be \"" MERGE_TEMPLATE_AUTO "\" or a template in "
+				      "Jinja, with a \"{\"; the templates that mergekit has by "
+				      "name are not here: write the template itself");
+	merge_set_place(reader, &config->line, &config->column);
+	config->chat_template = strdup(text);
+	return config->chat_template ? 0 : yaml_reader_out_of_memory(&reader->yaml);
 }
 
 static int refuse_name(struct config_reader *reader, void *into)
@@ -463,7 +478,7 @@ static const struct config_key config_keys[] = {
 	{ "out_dtype", read_out_dtype },
 	{ "tokenizer_source", read_tokenizer },
 	{ "random_seed", merge_read_seed },
-	{ "chat_template", refuse_template },
+	{ "chat_template", read_template },
 	{ "name", refuse_name },
 };
 

@@ -77,6 +77,11 @@ char *merge_note_print(const struct merge_note *note)
 			fprintf(out, " %s", model->fingerprint);
 		fputc('\n', out);
 	}
+	if (note->chat_template) {
+		fputs("template", out);
+		print_word(out, note->chat_template, strlen(note->chat_template));
+		fputc('\n', out);
+	}
 	for (size_t i = 0; i < note->n; i++)
 		print_tensor(out, &note->tensors[i]);
 	fprintf(out, "config %zu\n", note->size);
@@ -178,6 +183,16 @@ static int read_model(struct note_reader *reader, char *line)
 	return 0;
 }
 
+static int read_template(struct merge_note *note, char *line)
+{
+	size_t length;
+
+	if (note->chat_template)
+		return -EBADMSG;
+	note->chat_template = take_word(&line, &length);
+	return note->chat_template && !line && strlen(note->chat_template) == length ? 0 : -EBADMSG;
+}
+
 static bool parse_tensor(char *line, struct merge_note_tensor *tensor)
 {
 	struct organ organ = { .dims = 0 };
@@ -236,6 +251,8 @@ static int read_line(struct note_reader *reader, char *line, const char *rest)
 {
 	if (strncmp(line, "model ", 6) == 0)
 		return read_model(reader, line + 6);
+	if (strncmp(line, "template ", 9) == 0)
+		return read_template(reader->note, line + 9);
 	if (strncmp(line, "tensor ", 7) == 0)
 		return read_tensor(reader, line + 7, false);
 	if (strncmp(line, "gone ", 5) == 0)

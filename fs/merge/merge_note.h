@@ -5,12 +5,14 @@
  *	organfs merge 1
  *	model NAME PATH FINGERPRINT	as written, and where it was found; "-": it is the base, of
  *					which the fingerprint is not there, nor is it in older notes
+ *	template TEXT			the chat template of the result, if the merge has one
  *	tensor TYPE N0xN1 NAME		ggml's number of the type, the axes, fastest first
  *	gone NAME			the result has not what the base has
  *	config BYTES
  *	...				the configuration, that many bytes, to the end
  *
- * Names and paths are percent-encoded as paths_print() has them; "-" is an empty one. */
+ * Names, paths and the template are percent-encoded as paths_print() has them; "-" is an empty
+ * one. */
 #ifndef FS_MERGE_MERGE_NOTE_H
 #define FS_MERGE_MERGE_NOTE_H
 
@@ -34,7 +36,8 @@ struct merge_note {
 	size_t n_models, n;
 	struct merge_note_model *models;
 	struct merge_note_tensor *tensors;
-	const char *text; /* the configuration, size bytes and a NUL */
+	const char *chat_template; /* NULL: the base's */
+	const char *text;	   /* the configuration, size bytes and a NUL */
 	size_t size;
 	char *bytes;
 };

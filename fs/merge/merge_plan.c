@@ -220,7 +220,9 @@ static int make(struct planner *planner)
 		rc = plan_blocks(planner);
 	if (rc == 0)
 		rc = plan_outside(planner, MERGE_BEHIND_BLOCKS);
-	return rc == 0 ? compare_tokenizers(planner) : rc;
+	if (rc == 0)
+		rc = compare_tokenizers(planner);
+	return rc == 0 ? plan_chat_template(planner) : rc;
 }
 
 struct merge_plan *merge_plan_new(const struct merge_config *config,

@@ -67,6 +67,8 @@ struct merge_plan {
 	size_t n_models;
 	struct merge_model *models;
 	uint64_t blocks; /* of the result */
+	/* The chat template of the result; NULL: that of the form, or none. In the arena. */
+	const char *chat_template;
 	/* The first model whose tokenizer is another than the form's; or SIZE_MAX. */
 	size_t other_tokenizer;
 	struct arena *arena;

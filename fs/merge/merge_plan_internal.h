@@ -96,6 +96,10 @@ int plan_adapt(struct planner *planner, const struct plan_model *adapter,
 int plan_same_key(const struct plan_model *a, const struct plan_model *b, const char *key);
 int plan_same_tokenizer(const struct plan_model *a, const struct plan_model *b);
 
+/* merge_plan_template.c: set the plan's chat template. */
+
+int plan_chat_template(struct planner *planner);
+
 /* merge_plan_names.c */
 
 /* The bytes of "blk.N." at the start of a tensor's name, and N. 0: it is of no block. */

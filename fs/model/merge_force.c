@@ -55,8 +55,14 @@ void merge_state_unref(struct merge_state *state)
 	free(state->note);
 	free(state->text);
 	free(state->tokenizer);
+	free(state->chat_template);
 	free(state->broken);
 	free(state);
+}
+
+const char *merge_state_template(const struct merge_state *state)
+{
+	return state ? state->chat_template : NULL;
 }
 
 bool merge_force_broken(struct model *model)
@@ -347,7 +353,9 @@ static int add_planned(struct merge_preparation *preparing, const struct merge_p
 static int add_plan(struct merge_preparation *preparing, const struct merge_plan *plan)
 {
 	struct merge_state *state = preparing->ready->state;
-	struct merge_note note = { .text = state->text, .size = state->size };
+	struct merge_note note = { .text = state->text,
+				   .size = state->size,
+				   .chat_template = state->chat_template };
 	int rc = 0;
 
 	note.tensors = calloc(plan->n + 1, sizeof(*note.tensors));
@@ -378,6 +386,10 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	if (well && plan->other_tokenizer != SIZE_MAX) {
 		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
 		well = state->tokenizer;
+	}
+	if (well && plan->chat_template) {
+		state->chat_template = strdup(plan->chat_template);
+		well = state->chat_template;
 	}
 	if (well) {
 		state->method = merge_method_names[method];
@@ -459,6 +471,8 @@ static int add_note(struct merge_preparation *preparing, struct merge_note *note
 	struct merge_state *state = preparing->ready->state;
 	int rc = 0;
 
+	if (note->chat_template && !(state->chat_template = strdup(note->chat_template)))
+		rc = error_errno(preparing->err, ENOMEM);
 	for (size_t i = 0; rc == 0 && i < note->n_models; i++)
 		if (!add_model(state, note->models[i].written, note->models[i].path,
 			       note->models[i].fingerprint))

@@ -40,13 +40,15 @@ struct merge_state {
 	struct timespec mtime;
 	uid_t uid; /* user whose rights open the models */
 	gid_t gid;
-	char *tokenizer; /* path of a model with another tokenizer, or NULL */
-	char *broken;	 /* reason why models cannot be opened, or NULL */
+	char *tokenizer;     /* path of a model with another tokenizer, or NULL */
+	char *chat_template; /* of the result; NULL: the base's */
+	char *broken;	     /* reason why models cannot be opened, or NULL */
 };
 
 /* Merge in force, to release; NULL: none. Any thread may call it. */
 struct merge_state *merge_force_get(struct model *model);
-void merge_state_unref(struct merge_state *state); /* NULL is fine */
+void merge_state_unref(struct merge_state *state);		   /* NULL is fine */
+const char *merge_state_template(const struct merge_state *state); /* likewise */
 
 /* Is the merge in force broken, so that another attempt is worth while? */
 bool merge_force_broken(struct model *model);

@@ -566,7 +566,10 @@ int model_snapshot(struct model *model, struct snapshot *snapshot)
 	}
 	snapshot->edits = edits;
 	snapshot->adapters = adapters;
+	snapshot->merge = merge_force_get(model);
 	snapshot->grafts += adapters->n;
+	/* A merge may change the template alone. */
+	snapshot->grafts += merge_state_template(snapshot->merge) != NULL;
 	snapshot->generation = model->generation_before + generation + edits->generation;
 	snapshot->grafts += edits->n;
 	return 0;

@@ -4,6 +4,7 @@
 #include "fs/base/donor.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
+#include "fs/model/merge_force.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/lora_merge.h"
 #include "fs/util/array_grown.h"
@@ -569,6 +570,7 @@ void snapshot_release(struct snapshot *snapshot)
 		content_unref(snapshot->content[i]);
 	metadata_edits_unref(snapshot->edits);
 	adapter_list_free(snapshot->adapters);
+	merge_state_unref(snapshot->merge);
 	free(snapshot->content);
 	free(snapshot->types);
 	*snapshot = (struct snapshot){ 0 };

@@ -286,6 +286,7 @@ struct snapshot {
 	uint32_t n, grafts;	       /* slots; changed ones, by graft, adapter or merge */
 	struct metadata_edits *edits;  /* of the metadata; NULL: snapshot of slots alone */
 	struct adapter_list *adapters; /* in force (adapters.h); NULL: snapshot of slots alone */
+	struct merge_state *merge;     /* in force (merge_force.h); NULL: none, or slots alone */
 	struct content **content;      /* n contents as shown; NULL for the base's */
 	struct slot_type *types;       /* n of them */
 };

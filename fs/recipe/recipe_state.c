@@ -388,36 +388,19 @@ static int add_base(struct maker *maker)
 		       : rc;
 }
 
-/* The merge's content for the first slot that shows it, whose number goes to *i. A slot that was
- * added shows nothing also when the merge that added it has ended. NULL: the snapshot shows no
- * merge. */
-static const struct content *find_merged(const struct model *model, const struct snapshot *snapshot,
-					 uint32_t *i)
+/* The merge in force, if it changes anything. NULL: none does. Borrowed. */
+static const struct merge_state *merge_shown(const struct model *model,
+					     const struct snapshot *snapshot)
 {
-	for (*i = 0; *i < snapshot->n; ++*i) {
-		const struct content *own = content_own(snapshot->content[*i]);
+	bool changes = merge_state_template(snapshot->merge);
 
-		if (own && own->beneath &&
-		    (*i < model->gguf->n_tensors || !content_is_whiteout(own)))
-			return own;
+	for (uint32_t i = 0; !changes && i < snapshot->n; i++) {
+		const struct content *own = content_own(snapshot->content[i]);
+
+		changes = own && own->beneath &&
+			  (i < model->gguf->n_tensors || !content_is_whiteout(own));
 	}
-	return NULL;
-}
-
-/* The merge that the snapshot shows, to release. NULL: another one is in force by now. */
-static struct merge_state *merge_shown(struct model *model, const struct content *merged,
-				       uint32_t i)
-{
-	struct merge_state *state = NULL;
-	struct content *beneath;
-
-	journal_begin(model);
-	beneath = slots_beneath(model->slots, i);
-	if (beneath == merged)
-		state = merge_force_get(model);
-	content_unref(beneath);
-	journal_end(model);
-	return state;
+	return changes ? snapshot->merge : NULL;
 }
 
 static int add_model(struct maker *maker, const struct merge_state *state, size_t i)
@@ -454,20 +437,17 @@ static const char *why_untold(const struct merge_state *state)
 
 static int add_merge(struct maker *maker, struct error *err)
 {
-	uint32_t slot;
-	const struct content *merged = find_merged(maker->model, maker->snapshot, &slot);
-	struct merge_state *state = merged ? merge_shown(maker->model, merged, slot) : NULL;
+	const struct merge_state *state = merge_shown(maker->model, maker->snapshot);
 	const char *why;
 	int rc;
 
-	if (!merged)
+	if (!state)
 		return 0;
-	why = state ? why_untold(state) : "the merge was changed meanwhile";
+	why = why_untold(state);
 	rc = why ? error_set(err, EINVAL, ERROR_NO_OFFSET, "%s", why)
 		 : recipe_text_set(&maker->recipe->merge.config, state->text, state->size);
 	for (size_t i = 0; rc == 0 && i < state->n_models; i++)
 		rc = add_model(maker, state, i);
-	merge_state_unref(state);
 	return rc < 0 && !err->code
 		       ? error_set(err, -rc, ERROR_NO_OFFSET, "the merge: %s", strerror(-rc))
 		       : rc;
@@ -554,11 +534,9 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 
 bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
 {
-	uint32_t merged;
-
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (changed(model, snapshot, i) || snapshot->types[i].is_set)
 			return true;
-	return find_merged(model, snapshot, &merged) || (snapshot->edits && snapshot->edits->n) ||
+	return merge_shown(model, snapshot) || (snapshot->edits && snapshot->edits->n) ||
 	       (snapshot->adapters && snapshot->adapters->n);
 }

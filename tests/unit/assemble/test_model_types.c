@@ -41,7 +41,8 @@ static void choose(struct model *model, uint32_t slot, uint32_t type)
 /* The number that follows; -1: none does. */
 static int64_t following(struct model *model)
 {
-	struct layout_values follow = { 0 };
+	struct layout_value value;
+	struct layout_values follow = { .values = &value };
 	struct snapshot snapshot;
 	int64_t number = -1;
 
@@ -53,7 +54,6 @@ static int64_t following(struct model *model)
 		number = load_u32(follow.values[0].bytes);
 		free((void *)follow.values[0].bytes);
 	}
-	free((void *)follow.values);
 	snapshot_release(&snapshot);
 	return number;
 }

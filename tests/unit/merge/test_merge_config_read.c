@@ -104,6 +104,20 @@ static void every_key_is_read(void **state)
 	merge_config_release(&config);
 }
 
+static void chat_template_is_auto_or_text(void **state)
+{
+	struct merge_config config = read_config("merge_method: passthrough\nmodels: [{model: x}]\n"
+						 "chat_template: |\n  {% if a %}\n  b\n");
+
+	(void)state;
+	assert_string_equal(config.chat_template, "{% if a %}\nb\n");
+	merge_config_release(&config);
+	config = read_config("merge_method: passthrough\nmodels: [{model: x}]\n"
+			     "chat_template: auto\n");
+	assert_string_equal(config.chat_template, MERGE_TEMPLATE_AUTO);
+	merge_config_release(&config);
+}
+
 static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **state)
 {
 	struct merge_config config =
@@ -273,9 +287,11 @@ static const struct {
 	{ "merge_method: [ties]\n" TWO, "1:15", "here has to be a method" },
 	{ "merge_method: linear\nmerge_method: linear\n", "2:1", "\"merge_method\"" },
 	{ LINEAR TWO "modules: {}\n", "5:1", "\"modules\"" },
-	{ LINEAR TWO "chat_template: x\n", "5:1",
-	  "\"chat_template\" is no part of a merge; write the template to "
-	  "metadata/tokenizer.chat_template" },
+	{ LINEAR TWO "chat_template: chatml\n", "5:16",
+	  "here has to be \"auto\" or a template in Jinja, with a \"{\"; the templates that "
+	  "mergekit has by name are not here: write the template itself" },
+	{ LINEAR TWO "chat_template: \"{\\0}\"\n", "5:16", "here has to be \"auto\"" },
+	{ LINEAR TWO "chat_template: [a]\n", "5:16", "here has to be a chat template" },
 	{ "name: a\n" LINEAR TWO, "1:1", "\"name\" is of configurations in several documents" },
 	{ LINEAR TWO "dtype: int8\n", "5:8",
 	  "here has to be float32, float16, bfloat16 or a type" },

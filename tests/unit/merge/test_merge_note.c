@@ -15,6 +15,7 @@ static void what_is_printed_is_read(void **state)
 				   .n = 2,
 				   .models = models,
 				   .tensors = tensors,
+				   .chat_template = "{{ a }}\n100 %",
 				   .text = "merge_method: linear\n",
 				   .size = 21 };
 	struct merge_note again;
@@ -35,6 +36,7 @@ static void what_is_printed_is_read(void **state)
 	assert_string_equal(again.models[1].written, c);
 	assert_string_equal(again.models[1].path, "");
 	assert_string_equal(again.models[1].fingerprint, "");
+	assert_string_equal(again.chat_template, note.chat_template);
 	assert_int_equal(again.n, 2);
 	assert_false(again.tensors[0].gone);
 	assert_int_equal(again.tensors[0].organ.name_length, 3);

@@ -20,6 +20,7 @@ struct spec {
 	uint32_t type;
 	const char *token; /* each of the tokenizer's */
 	uint32_t table;	   /* the type of token_types */
+	const char *chat;  /* its chat template; NULL: none */
 };
 
 /* For the type of a spec, in which 0 is Q8_0. */
@@ -70,6 +71,8 @@ static void save_model(void **state, const struct spec *spec)
 			 spec->architecture ? spec->architecture : "llama");
 	if (spec->token)
 		add_tokenizer(m, spec);
+	if (spec->chat)
+		mkgguf_kv_string(m, "tokenizer.chat_template", spec->chat);
 	add(m, spec, &of, "token_embd.weight", type, tokens);
 	add(m, spec, &of, "token_types", spec->table ? spec->table : GGML_I32, 0);
 	for (uint64_t b = 0; b < spec->blocks; b++) {
@@ -1008,6 +1011,42 @@ static void without_memory_nothing_is_planned(void **state)
 	}
 	assert_non_null(p.plan);
 	release(&p);
+}
+
+static void assert_template(void **state, const char *wanted, const char *template)
+{
+	char text[200];
+	struct planned planned;
+
+	snprintf(text, sizeof(text),
+		 "merge_method: linear\nparameters: {weight: 1}\nchat_template: %s\n"
+		 "models: [{model: one}, {model: form}, {model: same}, {model: none}]\n",
+		 wanted);
+	planned = plan(state, text);
+	if (template)
+		assert_string_equal(planned.plan->chat_template, template);
+	else
+		assert_null(planned.plan->chat_template);
+	release(&planned);
+}
+
+static void chat_template_is_that_of_most_models(void **state)
+{
+	const struct spec specs[] = { { .file = "form.gguf", .chat = " {a}\n" },
+				      { .file = "one.gguf", .chat = "{b}" },
+				      { .file = "same.gguf", .chat = "{a}" },
+				      { .file = "none.gguf", .chat = " \n" } };
+
+	for (size_t i = 0; i < 4; i++)
+		save_model(state, &specs[i]);
+	assert_template(state, "auto", "{a}");
+	assert_template(state, "'{c} '", "{c} ");
+	/* Of templates that are as frequent the first one counts, of no template none does. */
+	save_model(state, &(struct spec){ .file = "same.gguf", .chat = "{c}" });
+	assert_template(state, "auto", "{b}");
+	for (size_t i = 0; i < 4; i++)
+		save_model(state, &(struct spec){ .file = specs[i].file });
+	assert_template(state, "auto", NULL);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
