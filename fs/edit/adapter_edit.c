@@ -9,7 +9,6 @@
 #include "fs/edit/symlinks.h"
 #include "fs/edit/type_edit.h"
 #include "fs/layer/layer_records.h"
-#include "fs/metadata/value_parse.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
 #include "fs/model/model.h"
@@ -19,7 +18,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,10 +121,12 @@ static void report_broken(struct model *model, const char *file, const struct co
 /* Write the link to the layer and put it in force, with the commit lock held. Uses up link and
  * gguf. */
 static int put_link(struct model *model, const char *file, size_t length, struct content *link,
-		    struct gguf *gguf)
+		    struct gguf *gguf, struct error *err)
 {
 	int rc = journal_check(model);
 
+	if (rc == 0)
+		rc = adapters_check_scale(model, file, length, NULL, gguf, err);
 	if (rc == 0)
 		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
 	if (rc == 0)
@@ -171,7 +171,7 @@ int adapter_edit_link(struct model *model, const char *file, const char *target,
 	if (rc == 0) {
 		err.code = 0;
 		journal_begin(model);
-		rc = put_link(model, file, length, link, gguf);
+		rc = put_link(model, file, length, link, gguf, &err);
 		journal_end(model);
 	}
 	return rc < 0 ? refuse(model, file, &err, hint(target), rc) : 0;
@@ -209,33 +209,45 @@ struct writing {
 	const char *file;
 	enum adapter_file kind;
 	size_t length; /* of the adapter's name in file */
-	float value;
+	struct adapter_scale value;
 	struct timespec mtime;
 	struct error err;
 };
 
-static int check_number(struct writing *writing, const struct source *source)
+static int parse_value(const char *text, size_t n, enum adapter_file kind,
+		       struct adapter_scale *value, struct error *err)
 {
-	const struct value_type number = { KV_F32, 0 };
-	struct value_bytes bytes = { .bytes = NULL };
-	int rc = not_for_this(writing->model, &writing->err);
+	const int rc = adapter_scale_parse(text, n, value, err);
 
-	if (rc == 0)
-		rc = value_parse(source, number, 8, &bytes, &writing->err);
-	if (rc == 0)
-		memcpy(&writing->value, bytes.bytes, sizeof(writing->value));
-	free(bytes.bytes);
-	if (rc == 0 && !isfinite(writing->value))
-		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "the number is not finite");
+	if (rc == 0 && kind == ADAPTER_ALPHA && (value->n > 1 || value->keeps_norm))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "an alpha is one number");
 	return rc;
 }
 
+static int check_value(struct writing *writing, const struct source *source)
+{
+	char text[4 * ADAPTER_TEXT_MAX];
+	int rc = not_for_this(writing->model, &writing->err);
+
+	if (rc == 0 && source->size > sizeof(text))
+		rc = error_set(&writing->err, EINVAL, ERROR_NO_OFFSET, "it has more than %zu bytes",
+			       sizeof(text));
+	if (rc == 0)
+		rc = source->read_at(source->context, text, (size_t)source->size, 0);
+	return rc < 0 ? rc
+		      : parse_value(text, (size_t)source->size, writing->kind, &writing->value,
+				    &writing->err);
+}
+
 /* The caller holds the commit lock. */
-static int put_number(struct writing *writing, const char *text)
+static int put_value(struct writing *writing, const char *text)
 {
 	struct model *model = writing->model;
 	int rc = journal_check(model);
 
+	if (rc == 0)
+		rc = adapters_check_scale(model, writing->file, writing->length, &writing->value,
+					  NULL, &writing->err);
 	if (rc == 0)
 		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
 	if (rc == 0)
@@ -256,8 +268,10 @@ int adapter_edit_judge(struct model *model, const char *file, const char *text, 
 	struct memory_bytes memory = { (const uint8_t *)text, n };
 	const struct source source = source_of_memory(&memory);
 	struct writing writing = { .model = model };
-	const int rc = check_number(&writing, &source);
+	int rc;
 
+	adapters_parse(file, &writing.kind, &writing.length);
+	rc = check_value(&writing, &source);
 	return rc < 0 ? refuse(model, file, &writing.err, "", rc) : 0;
 }
 
@@ -277,12 +291,12 @@ int adapter_edit_write(struct model *model, const char *file, struct stage *stag
 		return refuse(model, file, &writing.err, "", rc);
 	rc = stage_commit_begin(stage, &staged);
 	if (rc == 0)
-		rc = check_number(&writing, &staged);
-	/* The layer gets the number as it is shown; the writer keeps the bytes that it wrote. */
+		rc = check_value(&writing, &staged);
+	/* The layer gets the text as it is shown; the writer keeps the bytes that it wrote. */
 	if (rc == 0) {
-		adapters_print_number(writing.value, text);
+		adapter_scale_print(&writing.value, text);
 		journal_begin(model);
-		rc = put_number(&writing, text);
+		rc = put_value(&writing, text);
 		journal_end(model);
 	}
 	rc = stage_commit_keep(stage, rc);
@@ -365,12 +379,13 @@ static float donors_alpha(const struct donor *donor)
 static void set_alpha(struct model *model, float alpha)
 {
 	const size_t length = strlen(ADAPTERS_COPIED);
+	const struct adapter_scale value = { .n = 1, .numbers = { (double)alpha } };
 	char text[ADAPTER_TEXT_MAX];
 	struct timespec now;
 	int rc;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	adapters_print_number(alpha, text);
+	adapter_scale_print(&value, text);
 	rc = layer_write_adapter(model->layer,
 				 &(struct layer_adapter){ .file = ADAPTERS_COPIED ".alpha",
 							  .text = text,
@@ -382,19 +397,21 @@ static void set_alpha(struct model *model, float alpha)
 			(int)strcspn(text, "\n"), text, strerror(-rc));
 		return;
 	}
-	adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &alpha, &now);
+	adapters_set_value(model, ADAPTERS_COPIED, length, ADAPTER_ALPHA, &value, &now);
 	adapters_refresh(model);
 }
 
 /* Log that the donor of a half states another alpha than is set; once for halves in a row. */
 static void say_other_alpha(struct model *model, const char *name, float donors, float is)
 {
+	const struct adapter_scale of_donor = { .n = 1, .numbers = { (double)donors } };
+	const struct adapter_scale in_force = { .n = 1, .numbers = { (double)is } };
 	char says[ADAPTER_TEXT_MAX], has[ADAPTER_TEXT_MAX];
 
 	if (donors == is || !adapters_note_alpha(model, donors))
 		return;
-	adapters_print_number(donors, says);
-	adapters_print_number(is, has);
+	adapter_scale_print(&of_donor, says);
+	adapter_scale_print(&in_force, has);
 	log_add(model->log,
 		DIRECTORY
 		"%s.bin: its donor states alpha %.*s, but copied pairs have %.*s; to change "
@@ -449,26 +466,16 @@ void adapter_edit_forget_copied(struct model *model)
 	content_unref(link);
 }
 
-static int recover_number(struct model *model, const struct layer_adapter *row,
-			  enum adapter_file kind, size_t length)
+static int recover_value(struct model *model, const struct layer_adapter *row,
+			 enum adapter_file kind, size_t length)
 {
-	const char *text = row->text;
-	size_t n = text ? strlen(text) : 0;
+	struct adapter_scale value;
 	struct error err;
-	uint64_t bits;
-	uint32_t low;
-	float value;
-	int rc;
+	int rc =
+		row->text ? parse_value(row->text, strlen(row->text), kind, &value, &err) : -EINVAL;
 
-	if (n && text[n - 1] == '\n')
-		n--;
-	if (!text || value_scalar_parse(KV_F32, text, n, 0, &bits, &err) < 0)
-		return -EINVAL;
-	low = (uint32_t)bits;
-	memcpy(&value, &low, sizeof(value));
-	if (!isfinite(value))
-		return -EINVAL;
-	rc = adapters_reserve(model, row->file, length, kind);
+	if (rc == 0)
+		rc = adapters_reserve(model, row->file, length, kind);
 	if (rc == 0)
 		adapters_set_value(model, row->file, length, kind, &value, &row->mtime);
 	return rc;
@@ -499,7 +506,7 @@ static int recover_one(void *context, const struct layer_adapter *row, struct er
 	    adapters_parse(row->file, &kind, &length) &&
 	    (kind == ADAPTER_GGUF) == (row->target != NULL))
 		rc = row->target ? recover_link(model, row, length)
-				 : recover_number(model, row, kind, length);
+				 : recover_value(model, row, kind, length);
 	if (rc == -ENOMEM)
 		return layer_unread(model->layer, ENOMEM, err);
 	if (rc == 0)

@@ -100,11 +100,9 @@ static void write_edit(FILE *out, const struct model *model, const struct metada
 
 static void write_adapter(FILE *out, const struct adapter_line *line)
 {
-	char text[VALUE_SCALAR_TEXT];
-	uint32_t bits;
+	char text[ADAPTER_TEXT_MAX];
 
-	memcpy(&bits, &line->scale, sizeof(bits));
-	value_scalar_text(KV_F32, bits, text);
+	text[adapter_scale_print(&line->scale, text) - 1] = '\0';
 	if (adapters_is_importance(line->name)) {
 		fprintf(out, "%s\t%simportance\t-\t-\t%" PRIu64 "\t-\t", line->name,
 			line->broken ? "broken " : "", line->bytes);

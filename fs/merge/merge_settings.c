@@ -114,21 +114,21 @@ struct lookup {
 	const char *name, *other;
 };
 
-static double at_place(const struct merge_condition *condition, const struct merge_place *place)
+double merge_gradient(const double *numbers, size_t n, uint64_t block, uint64_t blocks)
 {
-	const double last = (double)(condition->n - 1);
+	const double last = (double)(n - 1);
 	double at = 0.0;
 	size_t below;
 
-	if (place->blocks == 1)
+	if (blocks == 1 || (blocks && block >= blocks))
 		at = last;
-	else if (place->blocks > 1)
-		at = (double)place->block / (double)(place->blocks - 1) * last;
+	else if (blocks > 1)
+		at = (double)block / (double)(blocks - 1) * last;
 	below = (size_t)at;
-	if (below + 1 >= condition->n)
-		return condition->numbers[condition->n - 1];
+	if (below + 1 >= n)
+		return numbers[n - 1];
 	at -= (double)below;
-	return (1.0 - at) * condition->numbers[below] + at * condition->numbers[below + 1];
+	return (1.0 - at) * numbers[below] + at * numbers[below + 1];
 }
 
 static bool fits(const struct lookup *lookup, const char *filter)
@@ -141,7 +141,9 @@ static bool get_setting(const struct lookup *lookup, const struct merge_setting 
 {
 	for (size_t i = 0; i < setting->n; i++)
 		if (fits(lookup, setting->conditions[i].filter)) {
-			*value = at_place(&setting->conditions[i], lookup->place);
+			*value = merge_gradient(setting->conditions[i].numbers,
+						setting->conditions[i].n, lookup->place->block,
+						lookup->place->blocks);
 			return true;
 		}
 	return false;

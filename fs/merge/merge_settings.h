@@ -40,6 +40,10 @@ uint64_t merge_slice_blocks(const struct merge_config *config, size_t slice, uin
 uint64_t merge_source_block(const struct merge_config *config, const struct merge_place *place,
 			    size_t source);
 
+/* The value of a gradient of n numbers, at least one, at a block of so many; of 0 blocks at its
+ * beginning, and behind the last block at its end. */
+double merge_gradient(const double *numbers, size_t n, uint64_t block, uint64_t blocks);
+
 /* What Hugging Face calls a tensor of that name in GGUF, of a model of llama's form. False: nothing
  * that is known, and other is empty. */
 bool merge_other_name(const char *name, char other[MERGE_NAME_MAX]);

@@ -9,6 +9,7 @@
 #include "fs/tensor/importance_matrix.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/control_vector.h"
+#include "gguf/error.h"
 #include "gguf/pair.h"
 
 #include <errno.h>
@@ -122,6 +123,13 @@ struct adapters *adapters_new(struct model *model)
 		return NULL;
 	pthread_mutex_init(&adapters->lock, NULL);
 	adapters->apply = model->whole && !has_pairs_in_base(model);
+	for (uint32_t i = 0; i < model->gguf->n_tensors; i++) {
+		const struct organ_place *place = &model->places[i];
+		const int32_t block = adapters_block(place->tensor, place->tensor_length);
+
+		if (block >= 0 && (uint64_t)block >= adapters->blocks)
+			adapters->blocks = (uint64_t)block + 1;
+	}
 	adapters->matrix_cache = matrix_cache_new();
 	if (!adapters->matrix_cache ||
 	    add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
@@ -223,16 +231,34 @@ struct content *adapters_link(struct model *model, const char *name, size_t leng
 }
 
 void adapters_set_value(struct model *model, const char *name, size_t length,
-			enum adapter_file kind, const float *value, const struct timespec *mtime)
+			enum adapter_file kind, const struct adapter_scale *value,
+			const struct timespec *mtime)
 {
 	struct adapters *adapters = model->adapters;
 	struct adapter_setting *setting = &find(adapters, name, length)->settings[kind];
 
 	pthread_mutex_lock(&adapters->lock);
 	setting->set = value != NULL;
-	setting->value = value ? *value : 0.0f;
+	setting->value = value ? *value : (struct adapter_scale){ .n = 1 };
 	setting->mtime = *mtime;
 	pthread_mutex_unlock(&adapters->lock);
+}
+
+int adapters_check_scale(struct model *model, const char *name, size_t length,
+			 const struct adapter_scale *scale, const struct gguf *gguf,
+			 struct error *err)
+{
+	const struct adapter_entry *entry = find(model->adapters, name, length);
+	const bool keeps_norm =
+		scale ? scale->keeps_norm : entry && adapter_entry_scale(entry).keeps_norm;
+
+	if (!gguf && entry)
+		gguf = entry->gguf;
+	if (!keeps_norm || (!gguf && entry && entry->link) || (gguf && control_vector_is(gguf)))
+		return 0;
+	return error_set(err, EINVAL, ERROR_NO_OFFSET,
+			 "norm=keep is for control vectors, and %.*s.gguf is %s", (int)length, name,
+			 gguf ? "none" : "not linked yet");
 }
 
 bool adapters_has_copied(struct model *model)
@@ -251,7 +277,7 @@ bool adapters_copied_alpha(struct model *model, float *alpha)
 
 	pthread_mutex_lock(&adapters->lock);
 	known = adapters->entries[0]->settings[ADAPTER_ALPHA].set;
-	*alpha = adapters->entries[0]->settings[ADAPTER_ALPHA].value;
+	*alpha = (float)adapters->entries[0]->settings[ADAPTER_ALPHA].value.numbers[0];
 	pthread_mutex_unlock(&adapters->lock);
 	return known;
 }
@@ -292,26 +318,16 @@ static bool own_alpha(struct model *model, float *alpha)
 /* Does the file of an entry exist, and with which value? copied: copied halves exist. The caller
  * holds the lock. */
 static bool value_of(const struct adapter_entry *entry, enum adapter_file kind, bool copied,
-		     float *value)
+		     struct adapter_scale *value)
 {
 	const struct adapter_setting *setting = &entry->settings[kind];
 
-	*value = setting->set ? setting->value : kind == ADAPTER_SCALE ? 1.0f : 0.0f;
+	*value = setting->set
+			 ? setting->value
+			 : (struct adapter_scale){ .n = 1, .numbers = { kind == ADAPTER_SCALE } };
 	if (kind == ADAPTER_ALPHA)
 		return entry->number == 0 && (setting->set || copied);
 	return setting->set || entry->link || (entry->number == 0 && copied);
-}
-
-size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX])
-{
-	uint32_t bits;
-	size_t n;
-
-	memcpy(&bits, &value, sizeof(bits));
-	n = value_scalar_text(KV_F32, bits, text);
-	text[n++] = '\n';
-	text[n] = '\0';
-	return n;
 }
 
 /* State of the model that entries do not have. */
@@ -336,7 +352,7 @@ static bool show(struct model *model, struct adapter_entry *entry, enum adapter_
 {
 	struct adapter_setting *setting = &entry->settings[kind];
 	char text[ADAPTER_TEXT_MAX];
-	float value;
+	struct adapter_scale value;
 	bool there;
 
 	if (adapters_is_importance(entry->name) && kind != ADAPTER_GGUF)
@@ -355,11 +371,11 @@ static bool show(struct model *model, struct adapter_entry *entry, enum adapter_
 	there = value_of(entry, kind, seen->copied, &value);
 	if (seen->has_alpha && entry->number == 0 && kind == ADAPTER_ALPHA) {
 		there = true;
-		value = seen->alpha;
+		value.numbers[0] = (double)seen->alpha;
 	}
 	if (!there)
 		return false;
-	adapters_print_number(value, text);
+	adapter_scale_print(&value, text);
 	if (!setting->ino || strcmp(setting->text, text) != 0) {
 		memcpy(setting->text, text, sizeof(text));
 		setting->ino = inode_new(model);
@@ -458,16 +474,25 @@ bool adapters_broken(struct model *model)
 	return broken;
 }
 
-static uint32_t count_touched(const struct model *model, const struct gguf *gguf)
+/* Number of the tensors of the base that the adapter in a file changes. */
+static uint32_t count_touched(const struct model *model, const struct adapter_entry *entry)
 {
+	const struct gguf *gguf = entry->gguf;
+	const bool directed = control_vector_is(gguf);
+	const uint32_t tensors = directed ? model->gguf->n_tensors : gguf->n_tensors;
 	uint32_t n = 0;
 	bool by_row;
 
-	if (!control_vector_is(gguf))
-		return gguf->n_tensors / 2;
-	for (uint32_t i = 0; i < model->gguf->n_tensors; i++)
-		n += control_vector_direction(gguf, model->places[i].tensor,
-					      model->places[i].tensor_length, &by_row) != NULL;
+	for (uint32_t i = 0; i < tensors; i++) {
+		const struct gguf_tensor *tensor =
+			directed ? &model->gguf->tensors[i] : &gguf->tensors[i];
+		size_t length = tensor->name_length;
+		const bool counts = directed ? control_vector_direction(gguf, tensor->name, length,
+									&by_row) != NULL
+					     : pair_half(tensor->name, length, &length) == PAIR_A;
+
+		n += counts && adapter_entry_scale_at(model, entry, tensor->name, length) != 0.0f;
+	}
 	return n;
 }
 
@@ -481,8 +506,8 @@ static bool list_link(const struct model *model, const struct adapter_entry *ent
 		line->bytes += entry->gguf->tensors[i].size;
 	if (adapters_is_importance(entry->name))
 		line->bytes = backing_size(link->file);
-	if (entry->gguf && line->scale != 0.0f)
-		line->touched = count_touched(model, entry->gguf);
+	if (entry->gguf)
+		line->touched = count_touched(model, entry);
 	line->file = strdup(backing_path(link->file));
 	if (link->broken)
 		line->broken = strdup(link->broken);
@@ -499,7 +524,7 @@ static bool list_copied(struct model *model, const struct adapter_entry *entry,
 							? entry->settings[ADAPTER_SCALE].mtime
 							: backing_stat(model->base)->st_mtim };
 	adapters_count(model, &line->touched, &line->halves, &line->bytes);
-	if (line->scale == 0.0f)
+	if (!adapter_scale_applies(&line->scale))
 		line->touched = 0;
 	line->name = strdup(entry->name);
 	return line->name != NULL;

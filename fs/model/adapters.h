@@ -3,7 +3,7 @@
  * its slots show.
  *
  *	adapters/NAME.gguf	a link to an adapter's file
- *	adapters/NAME.scale	its factor, 1 unless the user wrote another
+ *	adapters/NAME.scale	its factor (adapter_scale.h), 1 unless the user wrote another
  *	adapters/PAIR.bin	copied halves, which are slots of the model; together they are
  *				the adapter "lora"
  *	adapters/lora.alpha	alpha of the copied pairs; their scale is lora.scale
@@ -19,6 +19,8 @@
  *    before it in the order. */
 #ifndef FS_MODEL_ADAPTERS_H
 #define FS_MODEL_ADAPTERS_H
+
+#include "fs/model/adapter_scale.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -85,7 +87,6 @@ enum adapter_file { ADAPTER_GGUF, ADAPTER_SCALE, ADAPTER_ALPHA, ADAPTER_FILES };
 bool adapters_parse(const char *file, enum adapter_file *kind, size_t *length);
 
 /* Attributes and content of such a file. */
-#define ADAPTER_TEXT_MAX 48
 struct adapter_attr {
 	uint32_t number; /* of the file, constant during the mount */
 	enum adapter_file kind;
@@ -95,9 +96,6 @@ struct adapter_attr {
 	struct content *link;	     /* ADAPTER_GGUF: to be released */
 	char text[ADAPTER_TEXT_MAX]; /* other kinds: the file's text */
 };
-
-/* Print a number as it is stored and shown. Returns the length of the text. */
-size_t adapters_print_number(float value, char text[ADAPTER_TEXT_MAX]);
 
 /* Look a file up by name. False: it does not exist now. */
 bool adapters_lookup(struct model *model, const char *file, struct adapter_attr *shown);
@@ -128,9 +126,18 @@ void adapters_set_link(struct model *model, const char *name, size_t length, str
 /* Link of an adapter, to release. NULL: none. */
 struct content *adapters_link(struct model *model, const char *name, size_t length);
 
-/* Set the scale or alpha of an adapter and the setting's time. value NULL restores the default. */
+/* Set the scale or alpha of an adapter, an alpha as a scale of one number, and the setting's time.
+ * value NULL restores the default. */
 void adapters_set_value(struct model *model, const char *name, size_t length,
-			enum adapter_file kind, const float *value, const struct timespec *mtime);
+			enum adapter_file kind, const struct adapter_scale *value,
+			const struct timespec *mtime);
+
+/* Does what the adapter's file has, or is to have, allow the scale that it has, or is to have?
+ * norm=keep is of control vectors. scale or gguf NULL: what is in force. Returns 0, or -EINVAL with
+ * err set. */
+int adapters_check_scale(struct model *model, const char *name, size_t length,
+			 const struct adapter_scale *scale, const struct gguf *gguf,
+			 struct error *err);
 
 /* Compute anew the contents that slots show with the adapters. */
 void adapters_refresh(struct model *model);
@@ -145,11 +152,11 @@ bool adapters_copied_alpha(struct model *model, float *alpha);
 bool adapters_note_alpha(struct model *model, float alpha);
 
 struct adapter_line {
-	char *name;	  /* "NAME.gguf", its file in adapters/, or "lora" for copied pairs */
-	float scale;	  /* factor of the product */
-	uint32_t touched; /* tensors changed by it */
-	uint32_t halves;  /* copied halves whose other half is missing */
-	uint64_t bytes;	  /* size of its tensors */
+	char *name; /* "NAME.gguf", its file in adapters/, or "lora" for copied pairs */
+	struct adapter_scale scale; /* factor of the product */
+	uint32_t touched;	    /* tensors changed by it */
+	uint32_t halves;	    /* copied halves whose other half is missing */
+	uint64_t bytes;		    /* size of its tensors */
 	struct timespec mtime;
 	char *file;   /* path of the adapter's file; NULL: copied pairs */
 	char *broken; /* reason why it cannot be read, or NULL */

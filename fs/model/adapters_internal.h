@@ -14,7 +14,7 @@
 
 struct adapter_setting {
 	bool set; /* false: the default */
-	float value;
+	struct adapter_scale value;
 	struct timespec mtime;
 	/* Text and inode of its file when it was last shown. */
 	char text[ADAPTER_TEXT_MAX];
@@ -35,9 +35,10 @@ struct adapter_entry {
 struct adapters {
 	bool apply;
 	bool alpha_reported; /* the missing alpha of copied pairs is logged */
+	uint64_t blocks;     /* of the base */
 	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock;		      /* protects the fields below */
-	float noted_alpha;		      /* by adapters_note_alpha(); 0: none yet */
+	float noted_alpha;		      /* adapters_note_alpha(); 0: none yet */
 	struct importance_matrix *importance; /* NULL: none */
 	atomic_uint importance_changes;
 	uint32_t n;
@@ -46,7 +47,14 @@ struct adapters {
 };
 
 /* The scale of an adapter. */
-float adapter_entry_scale(const struct adapter_entry *entry);
+struct adapter_scale adapter_entry_scale(const struct adapter_entry *entry);
+
+/* The number of it for the model's tensor of that name. */
+float adapter_entry_scale_at(const struct model *model, const struct adapter_entry *entry,
+			     const char *tensor, size_t length);
+
+/* The block that gradients go by; -1: they have their first number there. */
+int32_t adapters_block(const char *tensor, size_t length);
 
 /* Copied half of that tensor, to release. NULL: none, or its slot was removed. */
 struct content *adapters_half(struct model *model, const char *tensor, size_t length,

@@ -2,6 +2,7 @@
 /* adapters_merge.c - see adapters.h: the contents that slots show with adapters, and in the types
  * that the user chose. */
 #include "fs/base/donor.h"
+#include "fs/merge/merge_settings.h"
 #include "fs/model/adapters_internal.h"
 #include "fs/model/inode.h"
 #include "fs/model/merge_force.h"
@@ -41,11 +42,34 @@ static void note_time(struct adapter_plan *planning, const struct timespec *mtim
 		planning->mtime = *mtime;
 }
 
-float adapter_entry_scale(const struct adapter_entry *entry)
+struct adapter_scale adapter_entry_scale(const struct adapter_entry *entry)
 {
 	const struct adapter_setting *scale = &entry->settings[ADAPTER_SCALE];
 
-	return scale->set ? scale->value : 1.0f;
+	return scale->set ? scale->value : (struct adapter_scale){ .n = 1, .numbers = { 1.0 } };
+}
+
+int32_t adapters_block(const char *tensor, size_t length)
+{
+	return length > 4 && memcmp(tensor, "blk.", 4) == 0 ? anatomy_block(tensor, length) : -1;
+}
+
+float adapter_entry_scale_at(const struct model *model, const struct adapter_entry *entry,
+			     const char *tensor, size_t length)
+{
+	const struct adapter_scale scale = adapter_entry_scale(entry);
+	const int32_t block = adapters_block(tensor, length);
+
+	return (float)merge_gradient(scale.numbers, scale.n, block < 0 ? 0 : (uint64_t)block,
+				     block < 0 ? 0 : model->adapters->blocks);
+}
+
+/* For the slot. */
+static float scale_here(const struct adapter_plan *planning, const struct adapter_entry *entry)
+{
+	const struct organ_place *place = &planning->model->places[planning->slot];
+
+	return adapter_entry_scale_at(planning->model, entry, place->tensor, place->tensor_length);
 }
 
 static bool find_slot(struct model *model, const char *name, size_t length, uint32_t *slot)
@@ -117,7 +141,14 @@ static void add_pair(struct adapter_plan *planning, const struct adapter_entry *
 		return;
 	pair->flipped = pair_is_flipped(planning->target.name, planning->target.name_length);
 	pair->rank = pair_rank(a, pair->flipped);
-	pair->factor = lora_factor(adapter_entry_scale(entry), alpha, (size_t)pair->rank);
+	pair->factor = lora_factor(scale_here(planning, entry), alpha, (size_t)pair->rank);
+	if (adapter_entry_scale(entry).keeps_norm) {
+		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET,
+			  "the scale of the adapter %.100s has norm=keep, which is for control "
+			  "vectors",
+			  entry->name);
+		return;
+	}
 	if (!isfinite(pair->factor)) {
 		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET,
 			  "the scale and alpha of the adapter %s come to no finite number",
@@ -160,7 +191,8 @@ static void add_direction(struct adapter_plan *planning, const struct adapter_en
 {
 	const struct organ *organ = &planning->target;
 	struct lora_merge *merge = &planning->merge;
-	struct lora_merge_pair pair = { .factor = -adapter_entry_scale(entry) };
+	struct lora_merge_pair pair = { .factor = -scale_here(planning, entry),
+					.keeps_norm = adapter_entry_scale(entry).keeps_norm };
 	const struct gguf_tensor *direction =
 		control_vector_direction(entry->gguf, organ->name, organ->name_length,
 					 &pair.flipped);
@@ -209,8 +241,8 @@ static void add_copied(struct adapter_plan *planning, struct adapter_entry *entr
 		note_time(planning, &a->mtime);
 		note_time(planning, &b->mtime);
 		note_time(planning, &alpha->mtime);
-		add_pair(planning, entry, alpha->set ? alpha->value : 0.0f, &a->organ, &b->organ,
-			 &pair);
+		add_pair(planning, entry, alpha->set ? (float)alpha->value.numbers[0] : 0.0f,
+			 &a->organ, &b->organ, &pair);
 		if (!alpha->set && !planning->model->adapters->alpha_reported)
 			log_add(planning->model->log,
 				"adapters: copied pairs: no alpha is known; merged with the scale "
@@ -329,11 +361,13 @@ static struct content *plan(struct model *model, uint32_t slot, struct content *
 	for (uint32_t i = 0; adapters->apply && i < adapters->n; i++) {
 		struct adapter_entry *entry = adapters->order[i];
 
-		if (adapter_entry_scale(entry) != 0.0f && entry->gguf) {
+		if (scale_here(&planning, entry) == 0.0f)
+			continue;
+		if (entry->gguf) {
 			add_linked(&planning, entry);
 			add_direction(&planning, entry);
 		}
-		if (adapter_entry_scale(entry) != 0.0f && entry->number == 0)
+		if (entry->number == 0)
 			add_copied(&planning, entry);
 	}
 	planning.merge.type = type_of(&planning, &chosen);

@@ -12,6 +12,7 @@
 #include "measure/orthonormal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,8 @@ bool lora_merge_same(const struct lora_merge *a, const struct lora_merge *b)
 		const struct lora_merge_pair *p = &a->pairs[i], *q = &b->pairs[i];
 
 		same = same_data(&p->a, &q->a) && same_data(&p->b, &q->b) && p->rank == q->rank &&
-		       p->flipped == q->flipped && p->factor == q->factor;
+		       p->flipped == q->flipped && p->factor == q->factor &&
+		       p->keeps_norm == q->keeps_norm;
 	}
 	return same;
 }
@@ -149,6 +151,7 @@ struct directions {
 	size_t channels;
 	const struct matrix *vectors;
 	float *products; /* V W, during its computation */
+	double *squares; /* of the columns of W, the sums; NULL: they are not needed */
 };
 
 static int compute_vectors(void *context, float *values)
@@ -191,7 +194,44 @@ static int add_products(struct lora_merge_read *work)
 	for (size_t r = 0; r < of->pair->rank; r++)
 		lora_add(of->products + r * length, length, work->rows,
 			 vectors + r * of->channels + work->first, work->n, 1.0f);
+	for (size_t i = 0; of->squares && i < work->n; i++)
+		for (size_t j = 0; j < length; j++)
+			of->squares[j] += (double)work->rows[i * length + j] *
+					  (double)work->rows[i * length + j];
 	return 0;
+}
+
+/* The least part of a vector's squared length that is stretched to the whole. */
+#define LEAST_LEFT 1e-6
+
+/* By what a vector is multiplied to have its length again, after w + factor * V' (V w): square and
+ * along are the squares of the lengths of w and V w. */
+static float gain(double square, double along, float factor)
+{
+	const double left = square + ((double)factor + 2.0) * (double)factor * along;
+
+	return left > LEAST_LEFT * square ? (float)sqrt(square / left) : 1.0f;
+}
+
+/* The gain of each column, behind the products. */
+static void add_gains(const struct directions *of, size_t length)
+{
+	const size_t rank = (size_t)of->pair->rank;
+
+	for (size_t j = 0; j < length; j++) {
+		double along = 0.0;
+
+		for (size_t r = 0; r < rank; r++)
+			along += (double)of->products[r * length + j] *
+				 (double)of->products[r * length + j];
+		of->products[rank * length + j] = gain(of->squares[j], along, of->pair->factor);
+	}
+}
+
+/* V W, and the gains behind it. */
+static uint64_t product_rows(const struct lora_merge_pair *pair)
+{
+	return pair->rank + pair->keeps_norm;
 }
 
 static int walk(struct lora_merge_read *work, uint64_t first, uint64_t n);
@@ -206,16 +246,26 @@ static int compute_products(void *context, float *values)
 					.use = add_products,
 					.to = of };
 
+	int rc = 0;
+
 	of->products = values;
-	memset(values, 0, (size_t)(of->pair->rank * merge->ne[0]) * sizeof(*values));
-	return walk(&pass, of->work->expert * merge->ne[1], merge->ne[1]);
+	memset(values, 0, (size_t)(product_rows(of->pair) * merge->ne[0]) * sizeof(*values));
+	if (of->pair->keeps_norm && !(of->squares = calloc(merge->ne[0], sizeof(*of->squares))))
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = walk(&pass, of->work->expert * merge->ne[1], merge->ne[1]);
+	if (rc == 0 && of->squares)
+		add_gains(of, (size_t)merge->ne[0]);
+	free(of->squares);
+	of->squares = NULL;
+	return rc;
 }
 
 static const struct matrix *get_products(struct directions *of, int *rc)
 {
 	const struct matrix_key at = { .file = of->pair->b.file,
 				       .offset = of->work->expert,
-				       .rows = of->pair->rank,
+				       .rows = product_rows(of->pair),
 				       .length = of->work->merged->merge.ne[0],
 				       .computed = &of->pair->a };
 
@@ -223,13 +273,13 @@ static const struct matrix *get_products(struct directions *of, int *rc)
 				    of->work->stop, rc);
 }
 
-static float dot(const float *a, const float *b, size_t n)
+static double dot(const float *a, const float *b, size_t n)
 {
 	double sum = 0.0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += (double)a[i] * (double)b[i];
-	return (float)sum;
+	return sum;
 }
 
 /* Add to each row its part of V' (V W). */
@@ -237,16 +287,23 @@ static void add_projection(const struct lora_merge_read *work, const struct dire
 			   const float *vectors, const float *matrix)
 {
 	const size_t length = (size_t)work->merged->merge.ne[0], rank = (size_t)of->pair->rank;
+	const float *gains = matrix + rank * length;
 	float factors[CONTROL_VECTOR_ROWS_MAX];
 
 	for (size_t i = 0; i < work->n; i++) {
 		float *row = work->rows + i * length;
+		float stretch = 1.0f;
 
 		for (size_t r = 0; r < rank; r++)
 			factors[r] = of->pair->flipped
-					     ? dot(vectors + r * length, row, length)
+					     ? (float)dot(vectors + r * length, row, length)
 					     : vectors[r * of->channels + work->first + i];
+		if (of->pair->keeps_norm && of->pair->flipped)
+			stretch = gain(dot(row, row, length), dot(factors, factors, rank),
+				       of->pair->factor);
 		lora_add(row, length, matrix, factors, rank, of->pair->factor);
+		for (size_t j = 0; of->pair->keeps_norm && j < length; j++)
+			row[j] *= of->pair->flipped ? stretch : gains[j];
 	}
 }
 

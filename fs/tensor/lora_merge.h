@@ -6,12 +6,20 @@
  * A pair without A is a control vector (gguf/control_vector.h). Its B contains the directions, rows
  * with a value for each channel of the residual stream; V are these rows, orthonormalised. W
  * becomes W + factor * V' (V W), or W + factor * (W V') V if each row of W contains all channels. V
- * W needs a pass over W, as changed by the pairs before; the first read of a matrix makes this
- * pass. */
+ * W takes a pass over W, as the pairs before leave it; the first read of a matrix makes that pass.
+ *
+ * A pair that keeps norms stretches each vector of channels in W, a column or such a row, to its
+ * former Euclidean norm, as grimjim's norm-preserving abliteration does (jim-plus/llm-abliteration,
+ * sharded_ablate.py, modify_tensor_norm_preserved()): a stretched vector stays orthogonal to the
+ * directions. heretic (src/heretic/model.py, row_normalization) keeps the norms along the other
+ * axis, which brings some of a direction back. A vector of which a thousandth or less is left is
+ * not stretched. */
 #ifndef FS_TENSOR_LORA_MERGE_H
 #define FS_TENSOR_LORA_MERGE_H
 
 #include "gguf/types.h"
+
+#include <stdbool.h>
 
 struct importance_matrix;
 struct matrix_cache;
@@ -28,6 +36,7 @@ struct lora_merge_pair {
 	uint64_t rank;
 	bool flipped; /* pair_is_flipped(); for directions: each row of W contains all channels */
 	float factor;
+	bool keeps_norm; /* of directions */
 };
 
 #define LORA_MERGE_PAIRS_MAX 32

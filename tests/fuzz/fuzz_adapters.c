@@ -154,7 +154,12 @@ static void check_slots(const struct fuzz *f, const struct gguf *adapter)
 static void set(const struct fuzz *f, struct content *link, struct gguf *gguf)
 {
 	static const float scales[] = { 1.0f, -2.5f, 0.0f, 1e-30f, 1e30f, FLT_MAX, FLT_MIN, 0.5f };
-	const float scale = scales[f->choices[0] % ARRAY_LENGTH(scales)];
+	const float number = scales[f->choices[0] % ARRAY_LENGTH(scales)];
+	const struct adapter_scale scale = {
+		.n = 1,
+		.numbers = { (double)number },
+		.keeps_norm = f->choices[0] > 127 && gguf && control_vector_is(gguf),
+	};
 	const struct timespec now = { 1, 0 };
 	struct model *model = f->o.model;
 

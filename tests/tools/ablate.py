@@ -4,7 +4,9 @@
 
 A direction d of unit length is taken out of a matrix W whose rows are channels of the residual
 stream by W - scale * d (d' W), of rows e that have all channels by e - scale * (e d) d'. Several rows
-of a direction are made orthonormal by a QR decomposition first. All of it is double precision.
+of a direction are made orthonormal by a QR decomposition first. A scale is a number, or several with
+commas between them, a gradient over the blocks; with ",keep" behind them each column, or row, has
+its norm of before again. All of it is double precision.
 """
 import argparse
 import struct
@@ -40,8 +42,28 @@ def direction_for(vectors, name):
     return (np.linalg.qr(values_of(vectors, found[0])[0].T)[0], by_row) if found else None
 
 
-def take_out(w, v, by_row, scale):
-    return w - scale * (w @ v @ v.T if by_row else v @ (v.T @ w))
+def take_out(w, v, by_row, scale, keep=False):
+    result = w - scale * (w @ v @ v.T if by_row else v @ (v.T @ w))
+    if not keep:
+        return result
+    axis = -1 if by_row else -2
+    return result * (np.linalg.norm(w, axis=axis, keepdims=True) /
+                     np.linalg.norm(result, axis=axis, keepdims=True))
+
+
+def block_of(name):
+    parts = name.decode().split(".", 2)
+    return int(parts[1]) if parts[0] == "blk" else None
+
+
+def scale_at(text, name, blocks):
+    """The scale for a tensor, and whether it keeps norms."""
+    words = text.split(",")
+    keep = words[-1] == "keep"
+    numbers = [float(word) for word in words[:-1] if keep] or [float(word) for word in words]
+    block = block_of(name)
+    at = [0.0] if block is None else np.linspace(0, len(numbers) - 1, blocks)[block:][:1]
+    return float(np.interp(at, range(len(numbers)), numbers)[0]), keep
 
 
 def check_tensor(t, now, wanted, taken):
@@ -49,7 +71,7 @@ def check_tensor(t, now, wanted, taken):
     size = np.abs(wanted).max()
     off = np.abs(now - wanted).max()
     check(off <= unit * size, f"{t.name!r}: {off:.2g} off, of {size:.2g}")
-    for v, by_row, scale in taken[-1:]:
+    for v, by_row, scale, _ in taken[-1:]:
         left = np.abs(now @ v if by_row else v.T @ now).max()
         check(scale != 1 or left <= 8 * unit * size, f"{t.name!r}: {left:.2g} of it is left")
 
@@ -57,12 +79,14 @@ def check_tensor(t, now, wanted, taken):
 def cmd_check(a):
     base, result = Model(a.base), Model(a.result)
     vectors = [text.rpartition("=") for text in a.vectors]
-    vectors = [(Model(path), float(scale)) for path, _, scale in vectors]
+    vectors = [(Model(path), scale) for path, _, scale in vectors]
+    blocks = 1 + max(block_of(t.name) or 0 for t in base.tensors)
     changed = 0
     for t, u in zip(base.tensors, result.tensors, strict=True):
         check((t.name, t.ne, t.type) == (u.name, u.ne, u.type), f"{t.name!r}: another tensor")
-        found = [(direction_for(model, t.name), scale) for model, scale in vectors]
-        taken = [each + (scale,) for each, scale in found if each and scale]
+        found = [(direction_for(model, t.name), scale_at(text, t.name, blocks))
+                 for model, text in vectors]
+        taken = [each + scale for each, scale in found if each and scale[0]]
         if not taken:
             check(base.data(t) == result.data(u), f"{t.name!r}: it should be as it was")
             continue
@@ -116,8 +140,8 @@ def cmd_golden(_):
     """The numbers of tests/unit/tensor/test_lora_merge.c."""
     w = np.array([[((7 * i + 3 * j) % 11 - 5) / 4 for j in range(5)] for i in range(6)])
     d = np.array([[i - 2.5 for i in range(6)], [5 * i % 7 - 3 for i in range(6)]])
-    for rows in (1, 2):
-        result = take_out(w, np.linalg.qr(d[:rows].T)[0], False, 0.75)
+    for rows, keep in (1, False), (2, False), (1, True), (2, True):
+        result = take_out(w, np.linalg.qr(d[:rows].T)[0], False, 0.75, keep)
         print(np.array2string(result.astype(np.float32), separator=", ", precision=9))
 
 

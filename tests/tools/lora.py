@@ -10,6 +10,7 @@ rounding that follows to be right.
 import argparse
 import math
 import random
+import re
 import struct
 import sys
 
@@ -119,9 +120,17 @@ def result_type(type_id, ne, f16):
 class Adapter:
     def __init__(self, text):
         path, _, scale = text.rpartition("=")
-        self.model, self.scale = Model(path), rounded(float(scale))
+        self.model, self.scales = Model(path), [rounded(float(word)) for word in scale.split(",")]
         self.alpha = self.model.get(b"adapter.lora.alpha", 0.0)
         self.halves = {t.name: t for t in self.model.tensors}
+
+    def scale_at(self, name, blocks):
+        """Of a gradient over the blocks, by the block in the name."""
+        block = re.match(rb"blk\.(\d+)\.", name)
+        at = int(block[1]) / max(blocks - 1, 1) * (len(self.scales) - 1) if block else 0.0
+        below = min(int(at), len(self.scales) - 1)
+        above = min(below + 1, len(self.scales) - 1)
+        return rounded((1.0 - at + below) * self.scales[below] + (at - below) * self.scales[above])
 
     def half(self, name):
         t = self.halves.get(name)
@@ -131,11 +140,13 @@ class Adapter:
 def merged(model, t, adapters, f16):
     """The type and bytes of a tensor with the adapters; None: they leave it alone."""
     values = None
+    blocks = model.get(b"llama.block_count", 0)
     for adapter in adapters:
         a, b = adapter.half(t.name + b".lora_a"), adapter.half(t.name + b".lora_b")
-        if a and b and adapter.scale:
+        scale = adapter.scale_at(t.name, blocks)
+        if a and b and scale:
             values = values or decode(t.type, model.data(t))
-            add(values, t.ne, a, b, t.name, adapter.alpha, adapter.scale)
+            add(values, t.ne, a, b, t.name, adapter.alpha, scale)
     if values is None:
         return None
     to = result_type(t.type, t.ne, f16)

@@ -81,11 +81,17 @@ same "$slot" "$TMP/before"
 adapter_is a.gguf adapter 0 0
 rm "$MNT/adapters/a.scale"
 equal "$(cat "$MNT/adapters/a.scale")" 1
-for junk in junk '' 1x inf nan 1e99 '1 2'; do
+# A gradient over the blocks. Lengths are kept where directions are taken out alone.
+echo 0 0.5 -2 >"$MNT/adapters/a.scale"
+merged_as "$a=0,0.5,-2"
+adapter_is a.gguf adapter '0 0.5 -2' "$(cat "$TMP/changed")"
+rm "$MNT/adapters/a.scale"
+for junk in junk '' 1x inf nan 1e99 '1, 2' '[1 2]' '1 norm=keep'; do
 	printf '%s ' "$junk" >"$TMP/scale"
 	expect_fail 'invalid argument' cp "$TMP/scale" "$MNT/adapters/a.scale"
 	log_says 'adapters/a.scale: refused: '
 done
+log_says 'refused: norm=keep is for control vectors, and a.gguf is none; nothing is changed'
 merged_as "$a=1"
 
 # Two of them, in the order of their names; what changed of the first is as it was.

@@ -59,6 +59,29 @@ echo 0.5 >"$MNT/adapters/v.scale"
 ablated_as "$v=0.5"
 echo -2 >"$MNT/adapters/v.scale"
 ablated_as "$v=-2"
+# A gradient over the blocks, as mergekit writes it or with blanks; lengths that are kept.
+echo '[0, 1.5,0.5]' >"$MNT/adapters/v.scale"
+equal "$(cat "$MNT/adapters/v.scale")" '0 1.5 0.5'
+ablated_as "$v=0,1.5,0.5"
+adapter_is v.gguf '0 1.5 0.5' 6
+echo '1 norm=keep' >"$MNT/adapters/v.scale"
+ablated_as "$v=1,keep"
+adapter_is v.gguf '1 norm=keep' 6
+echo '0.5 -1 norm=keep' >"$MNT/adapters/v.scale"
+ablated_as "$v=0.5,-1,keep"
+"$LORA" make "$base" "$TMP/lora.gguf" 'blk.1.ffn_down.weight'
+expect_fail 'invalid argument|not permitted' ln -sfT "$TMP/lora.gguf" "$MNT/adapters/v.gguf"
+log_says 'adapters/v.gguf: refused: norm=keep is for control vectors, and v.gguf is none'
+cp "$MNT/model.gguf" "$TMP/kept"
+cp "$MNT/.recipe" "$TMP/recipe"
+kill_daemon
+mount_model -o "output=$TMP/out.gguf" "$base"
+same "$MNT/model.gguf" "$TMP/kept"
+echo adapters >"$MNT/.undo"
+same "$MNT/model.gguf" "$base"
+cp "$TMP/recipe" "$MNT/.recipe"
+same "$MNT/model.gguf" "$TMP/kept"
+equal "$(cat "$MNT/adapters/v.scale")" '0.5 -1 norm=keep'
 echo 0 >"$MNT/adapters/v.scale"
 same "$MNT/model.gguf" "$base"
 same "$slot" "$TMP/before"
@@ -92,7 +115,6 @@ ln -s "$w" "$MNT/adapters/"
 ablated_as "$v=1" "$w=1"
 adapter_is w.gguf 1 7
 # What a LoRA adapter adds loses them too.
-"$LORA" make "$base" "$TMP/lora.gguf" 'blk.1.ffn_down.weight'
 "$LORA" merge "$base" "$TMP/merged" "$TMP/lora.gguf=1" >"$TMP/changed"
 ln -s "$TMP/lora.gguf" "$MNT/adapters/a.gguf"
 cp "$MNT/model.gguf" "$TMP/now"
@@ -132,6 +154,9 @@ mount_model -o noassemble "$base"
 ln -s "$v" "$w" "$MNT/adapters/"
 ablated_as "$v=1" "$w=1"
 equal "$(cat "$TMP/changed")" 7
+echo '1 norm=keep' >"$MNT/adapters/v.scale"
+echo '0.9 0.5 norm=keep' >"$MNT/adapters/w.scale"
+ablated_as "$v=1,keep" "$w=0.9,0.5,keep"
 rm "$MNT/adapters/"*.gguf
 
 # refused REASON BLOCKS... [OPTIONS]: a vector that is made so.

@@ -319,7 +319,8 @@ static void *snap(void *argument)
 
 		must(model_snapshot(snapping->model, &snapshot) == 0);
 		moved = snapshot.generation - snapping->first;
-		snapping->wrong |= snapshot.adapters->lines[0].scale < (float)moved + 1.0f;
+		snapping->wrong |=
+			snapshot.adapters->lines[0].scale.numbers[0] < (double)moved + 1.0;
 		snapshot_release(&snapshot);
 	}
 	return NULL;
@@ -422,7 +423,8 @@ static void of_a_layer_only_finite_numbers_are_taken_up(void **state)
 	assert_recovered(state, "7", "7\n");
 	assert_recovered(state, "inf\n", NULL);
 	assert_recovered(state, "nan", NULL);
-	assert_recovered(state, "0.5\n\n", NULL);
+	assert_recovered(state, "0 0.5 norm=keep\n", "0 0.5 norm=keep\n");
+	assert_recovered(state, "0, 1\n", NULL);
 	assert_recovered(state, "\n", NULL);
 	assert_recovered(state, "", NULL);
 	assert_recovered(state, "x", NULL);

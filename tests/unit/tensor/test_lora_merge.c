@@ -199,8 +199,8 @@ static void what_cannot_be_read_cannot_be_merged(void **state)
 #define CHANNELS 6u
 
 /* What "tests/tools/ablate.py golden" prints: a matrix without 0.75 of one direction, and of the
- * plane of two. */
-static const float golden[2][CHANNELS][COLUMNS] = {
+ * plane of two; then both again with the norms of the matrix's columns. */
+static const float golden[4][CHANNELS][COLUMNS] = {
 	{ { -1.0625f, -0.45982143f, 0.29017857f, 0.45089287f, -0.9598214f },
 	  { 0.6125f, 1.2741071f, -0.72589284f, -0.3294643f, 0.77410716f },
 	  { -0.4625f, 0.25803572f, 1.0080357f, -1.1098214f, -0.24196428f },
@@ -213,6 +213,18 @@ static const float golden[2][CHANNELS][COLUMNS] = {
 	  { 1.3125f, -0.06845238f, -0.4017857f, 0.5744048f, -0.61011904f },
 	  { 0.046195652f, 0.3462733f, -0.66459626f, 0.3400621f, -0.11568323f },
 	  { -0.9157609f, 0.10973085f, 0.6242236f, -0.76293993f, -0.39932713f } },
+	{ { -1.0836214f, -0.46032614f, 0.2905221f, 0.55334514f, -0.9608034f },
+	  { 0.6246758f, 1.2755055f, -0.72675216f, -0.4043255f, 0.7748991f },
+	  { -0.471694f, 0.25831893f, 1.0092291f, -1.361996f, -0.24221183f },
+	  { 1.2366031f, -0.75886774f, -0.008045227f, 1.0551909f, -1.2593228f },
+	  { 0.14023335f, 0.976964f, -1.0253195f, 0.09752023f, 0.47637972f },
+	  { -0.95613647f, -0.04022267f, 0.7106617f, -0.8601504f, -0.5407312f } },
+	{ { -1.0253233f, -0.03263915f, 0.040472843f, 0.36125028f, -1.0629001f },
+	  { 0.5000895f, 1.3084952f, -0.27813315f, 0.041492578f, -0.08473504f },
+	  { -0.48891434f, 0.54356736f, 1.2843069f, -1.4635404f, -0.64588076f },
+	  { 1.3494036f, -0.22136039f, -0.48708597f, 0.78376836f, -1.2070264f },
+	  { 0.047494534f, 1.1197739f, -0.80569196f, 0.46401063f, -0.22886142f },
+	  { -0.9415093f, 0.35484612f, 0.756748f, -1.0410223f, -0.7900071f } },
 };
 
 static struct lora_merge_data floats_of(void **state, const char *name, const float *values,
@@ -248,7 +260,7 @@ static struct lora_merge_data golden_directions(void **state, size_t rows, float
 	return floats_of(state, "d", d, rows * CHANNELS);
 }
 
-static void check_golden(void **state, size_t rows, bool turned, float factor)
+static void check_golden(void **state, size_t rows, bool turned, float factor, bool keeps_norm)
 {
 	struct matrix_cache *matrices = matrix_cache_new();
 	struct lora_merge merge = { .w = golden_matrix(state, turned), .type = GGML_F32, .n = 1 };
@@ -262,7 +274,8 @@ static void check_golden(void **state, size_t rows, bool turned, float factor)
 	merge.pairs[0] = (struct lora_merge_pair){ .b = golden_directions(state, rows, factor),
 						   .rank = rows,
 						   .flipped = turned,
-						   .factor = -0.75f };
+						   .factor = -0.75f,
+						   .keeps_norm = keeps_norm };
 	merged = lora_merge_new(&merge, matrices, &kept);
 	assert_non_null(merged);
 	assert_true(lora_merge_same(kept, &merge));
@@ -270,7 +283,7 @@ static void check_golden(void **state, size_t rows, bool turned, float factor)
 	for (size_t i = 0; i < CHANNELS; i++)
 		for (size_t j = 0; j < COLUMNS; j++)
 			assert_true(fabsf(result[turned ? j * CHANNELS + i : i * COLUMNS + j] -
-					  golden[rows - 1][i][j]) < 1e-6f);
+					  golden[rows - 1 + 2 * keeps_norm][i][j]) < 1e-6f);
 	free(result);
 	backing_unref(merged);
 	backing_unref(merge.w.file);
@@ -281,10 +294,18 @@ static void check_golden(void **state, size_t rows, bool turned, float factor)
 static void directions_are_taken_out_as_numpy_does(void **state)
 {
 	for (size_t rows = 1; rows <= 2; rows++) {
-		check_golden(state, rows, false, 1.0f);
-		check_golden(state, rows, true, 1.0f);
-		check_golden(state, rows, false, 1e-30f);
-		check_golden(state, rows, true, 1e30f);
+		check_golden(state, rows, false, 1.0f, false);
+		check_golden(state, rows, true, 1.0f, false);
+		check_golden(state, rows, false, 1e-30f, false);
+		check_golden(state, rows, true, 1e30f, false);
+	}
+}
+
+static void vectors_keep_their_norms_as_numpy_does(void **state)
+{
+	for (size_t rows = 1; rows <= 2; rows++) {
+		check_golden(state, rows, false, 1.0f, true);
+		check_golden(state, rows, true, 1.0f, true);
 	}
 }
 
