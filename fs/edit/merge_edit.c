@@ -55,9 +55,9 @@ static int check_again(struct merging *merging)
 	const struct merge_state *again = merging->lookup.again;
 	const struct merge_plan *plan = merging->plan;
 
-	for (size_t i = 0; again && i < again->n_models && i < plan->n_models; i++) {
+	for (size_t i = 0; again && i < again->n_models && i < plan->n_files; i++) {
 		const struct merge_note_model *was = &again->models[i];
-		const struct merge_model *is = &plan->models[i];
+		const struct merge_model *is = plan->files[i];
 		const char *print =
 			is->is_form ? model_fingerprint(merging->lookup.model) : is->fingerprint;
 

@@ -166,7 +166,8 @@ int block_order_of_config(const char *text, size_t size, struct block_order *ord
 	const char *model = rc == 0 ? merge_config_form(&config) : NULL;
 	bool plain = model && config.method == MERGE_PASSTHROUGH && config.sliced &&
 		     !config.base_model.model && config.dtype == MERGE_TYPE_AS_IS &&
-		     !has_parameters(&config.parameters) && !config.chat_template;
+		     !has_parameters(&config.parameters) && !config.n_documents &&
+		     !config.chat_template;
 
 	*order = (struct block_order){ 0 };
 	for (size_t i = 0; plain && i < config.n; i++) {

@@ -71,6 +71,31 @@ const char *merge_config_form(const struct merge_config *config)
 	return config->n && config->slices[0].n ? config->slices[0].sources[0].model : NULL;
 }
 
+const struct merge_config *merge_config_document(const struct merge_config *result,
+						 const char *name)
+{
+	if (result->name && strcmp(result->name, name) == 0)
+		return result;
+	for (size_t i = 0; i < result->n_documents; i++)
+		if (result->documents[i].name && strcmp(result->documents[i].name, name) == 0)
+			return &result->documents[i];
+	return NULL;
+}
+
+const char *merge_config_form_file(const struct merge_config *config)
+{
+	const struct merge_config *document = config;
+
+	for (size_t i = 0; document && i <= config->n_documents; i++) {
+		const char *form = merge_config_form(document);
+
+		document = form ? merge_config_document(config, form) : NULL;
+		if (!document)
+			return form;
+	}
+	return NULL;
+}
+
 struct merge_shown merge_config_shown(const char *written)
 {
 	char *url = url_is_remote(written) ? url_shown(written) : NULL;
@@ -145,6 +170,10 @@ void merge_config_release(struct merge_config *config)
 	release_base(&config->base_model);
 	release_parameters(&config->parameters);
 	free(config->chat_template);
+	free(config->name);
+	for (size_t i = 0; i < config->n_documents; i++)
+		merge_config_release(&config->documents[i]);
+	free(config->documents);
 	*config = (struct merge_config){ 0 };
 }
 

@@ -28,6 +28,16 @@
  *	chat_template: auto		the most frequent one of the models, or the text of one
  *	random_seed: 42			here or among the parameters of all
  *
+ * Of several documents (docs/multimerge.md of mergekit) each but the result has a name, by which
+ * others mean what it makes as a model; the result is the document without a name, or the last one:
+ *
+ *	name: first
+ *	merge_method: linear
+ *	models: [{model: a}, {model: b}]
+ *	---
+ *	merge_method: slerp
+ *	models: [{model: first}, {model: c}]
+ *
  * A key or a parameter that is not known here, or that the method has no use for, is refused by its
  * name: none is passed over, but int8_mask, which says how mergekit stores what has no effect on a
  * result. */
@@ -43,6 +53,7 @@ struct error;
 #define MERGE_CONFIG_SLICES	  1024
 #define MERGE_CONFIG_SOURCES	  (MERGE_INPUTS_MAX + 1)
 #define MERGE_CONFIG_CONDITIONS	  256
+#define MERGE_CONFIG_DOCUMENTS	  32
 #define MERGE_CONFIG_NUMBERS	  4096
 #define MERGE_CONFIG_MODEL_LENGTH 4096
 #define MERGE_CONFIG_BLOCKS	  ((uint64_t)1 << 20)
@@ -119,6 +130,9 @@ struct merge_slice {
 };
 
 struct merge_config {
+	char *name; /* by which other documents mean it; NULL: it has none */
+	size_t n_documents;
+	struct merge_config *documents; /* of the result: the others; none has any itself */
 	enum merge_method method;
 	struct merge_base_model base_model;
 	bool sliced; /* false: one slice, of all blocks there are */
@@ -129,7 +143,7 @@ struct merge_config {
 	bool tokenizer_of_base;
 	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result has that of its form. */
 	char *chat_template;
-	size_t line, column; /* of chat_template, from 1 on */
+	size_t line, column; /* of chat_template, or where the document begins, from 1 on */
 	uint64_t seed;
 };
 
@@ -148,6 +162,14 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
 /* The model whose place the result takes, as it is written: the base model, else the first one.
  * NULL: the configuration is empty, which merge_config_read() gives none. */
 const char *merge_config_form(const struct merge_config *config);
+
+/* The same where that is a document: the model whose place the result of that takes. NULL also:
+ * documents refer to each other in a circle. */
+const char *merge_config_form_file(const struct merge_config *config);
+
+/* The document of that name, which may be the result. NULL: there is none. */
+const struct merge_config *merge_config_document(const struct merge_config *result,
+						 const char *name);
 
 /* How a sentence names a model, or the start of that: of a URL without what may grant access. */
 struct merge_shown {

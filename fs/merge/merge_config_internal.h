@@ -10,7 +10,7 @@
 struct config_reader {
 	struct yaml_reader yaml;
 	struct merge_config *config;
-	bool seeded;		    /* by either of the two keys */
+	bool seeded;	    /* by either of the two keys */
 	uint32_t out_dtype; /* goes before dtype */
 };
 

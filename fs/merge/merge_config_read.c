@@ -458,12 +458,10 @@ static int read_template(struct config_reader *reader, void *into)
 	return config->chat_template ? 0 : yaml_reader_out_of_memory(&reader->yaml);
 }
 
-static int refuse_name(struct config_reader *reader, void *into)
+static int read_name(struct config_reader *reader, void *into)
 {
 	(void)into;
-	return yaml_reader_refuse_key(&reader->yaml,
-				      "is of configurations in several documents, which are not "
-				      "supported; write the result of each to a file, and name it");
+	return merge_read_text(reader, "a name", &reader->config->name);
 }
 
 enum { KEY_METHOD, KEY_MODELS, KEY_SLICES };
@@ -479,21 +477,23 @@ static const struct config_key config_keys[] = {
 	{ "tokenizer_source", read_tokenizer },
 	{ "random_seed", merge_read_seed },
 	{ "chat_template", read_template },
-	{ "name", refuse_name },
+	{ "name", read_name },
 };
 
+/* The document that has begun. */
 static int read_document(struct config_reader *reader)
 {
 	struct yaml_reader *yaml = &reader->yaml;
 	unsigned seen = 0;
 	yaml_mark_t start;
-	int rc = yaml_reader_expect(yaml, YAML_STREAM_START_EVENT, "text");
+	int rc = yaml_reader_expect(yaml, YAML_MAPPING_START_EVENT, "\"merge_method\"");
 
-	if (rc == 0)
-		rc = yaml_reader_expect(yaml, YAML_DOCUMENT_START_EVENT, "a configuration");
-	if (rc == 0)
-		rc = yaml_reader_expect(yaml, YAML_MAPPING_START_EVENT, "\"merge_method\"");
+	reader->seeded = false;
+	reader->out_dtype = MERGE_TYPE_AS_IS;
+	*reader->config =
+		(struct merge_config){ .seed = MERGE_CONFIG_SEED, .dtype = MERGE_TYPE_AS_IS };
 	start = yaml->event.start_mark;
+	merge_set_place(reader, &reader->config->line, &reader->config->column);
 	if (rc == 0)
 		rc = merge_read_mapping(reader, config_keys,
 					sizeof(config_keys) / sizeof(config_keys[0]), NULL, &seen);
@@ -501,26 +501,93 @@ static int read_document(struct config_reader *reader)
 		return yaml_reader_refuse_at(yaml, &start, "\"merge_method\" is missing");
 	if (rc == 0 && reader->config->n == 0)
 		return yaml_reader_refuse_at(yaml, &start, "\"models\" or \"slices\" is missing");
+	if (reader->out_dtype != MERGE_TYPE_AS_IS)
+		reader->config->dtype = reader->out_dtype;
+	return rc == 0 ? yaml_reader_expect(yaml, YAML_DOCUMENT_END_EVENT, "the end") : rc;
+}
+
+/* All of them, one after the other, into result->documents. */
+static int read_documents(struct config_reader *reader, struct merge_config *result)
+{
+	size_t room = 0;
+	int rc = yaml_reader_expect(&reader->yaml, YAML_STREAM_START_EVENT, "text");
+
 	if (rc == 0)
-		rc = yaml_reader_expect(yaml, YAML_DOCUMENT_END_EVENT, "the end");
-	return rc == 0 ? yaml_reader_expect(yaml, YAML_STREAM_END_EVENT, "the end") : rc;
+		rc = yaml_reader_expect(&reader->yaml, YAML_DOCUMENT_START_EVENT,
+					"a configuration");
+	while (rc == 0 && reader->yaml.event.type != YAML_STREAM_END_EVENT) {
+		struct merge_config *more =
+			array_grown(result->documents, result->n_documents, &room, sizeof(*more));
+
+		if (!more)
+			return yaml_reader_out_of_memory(&reader->yaml);
+		result->documents = more;
+		if (result->n_documents == MERGE_CONFIG_DOCUMENTS)
+			return refuse(reader, "there are at most %d documents",
+				      MERGE_CONFIG_DOCUMENTS);
+		reader->config = &more[result->n_documents++];
+		rc = read_document(reader);
+		if (rc == 0)
+			rc = yaml_reader_next(&reader->yaml);
+	}
+	return rc;
+}
+
+#define refuse_document(err, document, format, ...)                                                \
+	error_set(err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: " format, (document)->line, \
+		  (document)->column, __VA_ARGS__)
+
+static int check_document(const struct merge_config *result, const struct merge_config *document,
+			  struct error *err)
+{
+	if (!document->name)
+		return refuse_document(err, document, "%s has no \"name\", as this one",
+				       "another document");
+	if (merge_config_document(result, document->name) != document)
+		return refuse_document(err, document, "\"%.60s\" is the name of two documents",
+				       document->name);
+	if (document->chat_template)
+		return refuse_document(err, document, "%s is of the document that is the result",
+				       "\"chat_template\"");
+	return merge_config_check(&result->documents[document - result->documents], err);
+}
+
+/* The document without a name, or the last one, becomes what the others are documents of. */
+static int choose_result(struct merge_config *config, struct error *err)
+{
+	size_t chosen = config->n_documents - 1;
+	struct merge_config result;
+	int rc = 0;
+
+	for (size_t i = config->n_documents; i-- > 0;)
+		if (!config->documents[i].name)
+			chosen = i;
+	result = config->documents[chosen];
+	result.documents = config->documents;
+	result.n_documents = config->n_documents - 1;
+	memmove(&result.documents[chosen], &result.documents[chosen + 1],
+		(result.n_documents - chosen) * sizeof(result));
+	*config = result;
+	for (size_t i = 0; rc == 0 && i < config->n_documents; i++)
+		rc = check_document(config, &config->documents[i], err);
+	return rc;
 }
 
 int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err)
 {
-	struct config_reader reader = { .config = config, .out_dtype = MERGE_TYPE_AS_IS };
+	struct config_reader reader = { .config = NULL };
 	int rc;
 
-	*config = (struct merge_config){ .seed = MERGE_CONFIG_SEED, .dtype = MERGE_TYPE_AS_IS };
+	*config = (struct merge_config){ .seed = MERGE_CONFIG_SEED };
 	if (n > MERGE_CONFIG_MAX)
 		return error_set(err, EFBIG, ERROR_NO_OFFSET,
 				 "a configuration has at most %zu bytes", MERGE_CONFIG_MAX);
 	rc = yaml_reader_open(&reader.yaml, text, n, "a configuration", err);
 	if (rc < 0)
 		return rc;
-	rc = read_document(&reader);
+	rc = read_documents(&reader, config);
 	yaml_reader_close(&reader.yaml);
-	if (reader.out_dtype != MERGE_TYPE_AS_IS)
-		config->dtype = reader.out_dtype;
+	if (rc == 0)
+		rc = choose_result(config, err);
 	return rc == 0 ? merge_config_check(config, err) : rc;
 }

@@ -202,8 +202,8 @@ int merge_open_by_path(const char *directory, const char *written, struct remote
 		rc = open_remote(written, remote, base, path, err);
 	else if (is_config(written))
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
-			       "\"%.120s\" is a configuration: what it describes is to be written "
-			       "out first",
+			       "\"%.120s\" is a configuration: make it a document with a name "
+			       "of this one, or write out its result first",
 			       written);
 	else
 		rc = open_local(directory, written, base, path, err);

@@ -3,6 +3,7 @@
  * from a leader: the form, where whole models are merged, else a source of the slice. Blocks of
  * slices are walked one after the other, so that each tensor is looked up once for each source. */
 #include "fs/merge/merge_plan.h"
+#include "fs/merge/merge_note.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
 #include "fs/tensor/matrix_cache.h"
@@ -222,7 +223,26 @@ static int make(struct planner *planner)
 		rc = plan_outside(planner, MERGE_BEHIND_BLOCKS);
 	if (rc == 0)
 		rc = compare_tokenizers(planner);
-	return rc == 0 ? plan_chat_template(planner) : rc;
+	if (rc == 0)
+		rc = plan_chat_template(planner);
+	return rc == 0 ? plan_list_files(planner) : rc;
+}
+
+struct merge_plan *plan_make(struct planner *planner)
+{
+	struct merge_plan *plan = planner->plan = calloc(1, sizeof(*plan));
+	int rc = plan ? make(planner) : plan_out_of_memory(planner);
+
+	for (size_t i = 0; plan && planner->models && i < plan->n_models; i++)
+		plan_model_release(&planner->models[i]);
+	plan_model_release(&planner->form);
+	names_free(planner->names);
+	free(planner->models);
+	free(planner->scratch);
+	if (rc == 0)
+		return plan;
+	merge_plan_free(plan);
+	return NULL;
 }
 
 struct merge_plan *merge_plan_new(const struct merge_config *config,
@@ -230,37 +250,49 @@ struct merge_plan *merge_plan_new(const struct merge_config *config,
 {
 	struct planner planner = { .config = config,
 				   .params = params,
-				   .plan = calloc(1, sizeof(*planner.plan)),
 				   .form = { .file = params->form, .gguf = params->gguf },
 				   .err = err };
-	struct merge_plan *plan = planner.plan;
-	int rc = plan ? make(&planner) : plan_out_of_memory(&planner);
 
-	for (size_t i = 0; plan && planner.models && i < plan->n_models; i++)
-		plan_model_release(&planner.models[i]);
-	plan_model_release(&planner.form);
-	names_free(planner.names);
-	free(planner.models);
-	free(planner.scratch);
-	if (rc == 0)
-		return plan;
-	merge_plan_free(plan);
-	return NULL;
+	return plan_make(&planner);
+}
+
+bool merge_plan_organ(const struct gguf *form, const struct merge_plan_tensor *tensor,
+		      struct organ *organ)
+{
+	uint32_t dims = GGML_AXES;
+
+	if (tensor->of != MERGE_PLAN_NEW)
+		dims = form->tensors[tensor->of].dims;
+	else
+		while (dims > 1 && tensor->tensor.ne[dims - 1] == 1)
+			dims--;
+	return merge_note_organ(tensor->name, tensor->length, tensor->tensor.type, dims,
+				tensor->tensor.ne, organ);
+}
+
+static void close_models(struct merge_model *models, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		base_close(&models[i].base);
+		free(models[i].path);
+	}
+	free(models);
 }
 
 void merge_plan_free(struct merge_plan *plan)
 {
 	if (!plan)
 		return;
-	for (size_t i = 0; i < plan->n_models; i++) {
-		base_close(&plan->models[i].base);
-		free(plan->models[i].path);
-	}
+	close_models(plan->models, plan->n_models);
+	close_models(plan->inner, plan->n_inner);
+	for (size_t i = 0; i < plan->n_documents; i++)
+		base_close(&plan->documents[i].base);
+	free(plan->documents);
+	free(plan->files);
 	for (size_t i = 0; i < plan->n_adapted; i++)
 		backing_unref(plan->adapted[i]);
 	free(plan->adapted);
 	matrix_cache_unref(plan->matrices);
-	free(plan->models);
 	free(plan->tensors);
 	arena_free(plan->arena);
 	free(plan);

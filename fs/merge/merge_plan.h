@@ -15,13 +15,15 @@
 #include <stdatomic.h>
 
 struct merge_config;
+struct organ;
 
 /* A model that a configuration names, once for each name that is written. */
 struct merge_model {
 	const char *written; /* as in the configuration, which is borrowed */
 	char *path;	     /* absolute, or what it is told by */
 	struct base base;
-	bool is_form; /* it is the form's very file, which is read in place of its own */
+	bool is_document; /* and base has nothing: a merge_document has it */
+	bool is_form;	  /* it is the form's very file, which is read in place of its own */
 	char fingerprint[FINGERPRINT_TEXT]; /* empty of the form */
 };
 
@@ -61,11 +63,25 @@ struct merge_plan_tensor {
 
 #define MERGE_PLAN_NEW UINT32_MAX
 
+/* What a document of the configuration makes, as a GGUF whose bytes are made when they are read. */
+struct merge_document {
+	struct base base; /* gguf NULL: it is not planned yet, */
+	bool is_busy;	  /* or about to be */
+	unsigned depth;	  /* of documents within each other: at least itself */
+};
+
 struct merge_plan {
 	size_t n;
 	struct merge_plan_tensor *tensors; /* in the form's order, then new ones by block */
-	size_t n_models;
+	size_t n_models;		   /* that the configuration names, documents too */
 	struct merge_model *models;
+	/* Of these, and of the models of documents, those that are files. */
+	size_t n_files;
+	struct merge_model **files;
+	/* Of the result of several documents: their results, and the files that they alone name. */
+	size_t n_documents, n_inner;
+	struct merge_document *documents;
+	struct merge_model *inner;
 	uint64_t blocks; /* of the result */
 	/* The chat template of the result; NULL: that of the form, or none. In the arena. */
 	const char *chat_template;
@@ -92,5 +108,9 @@ struct merge_plan {
 struct merge_plan *merge_plan_new(const struct merge_config *config,
 				  const struct merge_plan_params *params, struct error *err);
 void merge_plan_free(struct merge_plan *plan); /* NULL is fine */
+
+/* The organ of a planned tensor that is not the form's. False: it would be too large. */
+bool merge_plan_organ(const struct gguf *form, const struct merge_plan_tensor *tensor,
+		      struct organ *organ);
 
 #endif

@@ -11,8 +11,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+struct base;
 struct gguf_tensor;
 struct merge_data;
+struct merge_model;
 struct merge_plan_tensor;
 
 /* "blk.N." with an N from there on names no block. So many a result has at most, too. */
@@ -34,6 +36,8 @@ struct plan_model {
 
 struct planner {
 	const struct merge_config *config;
+	struct planner *outer; /* of the document that has this one as a model; NULL: the result */
+	unsigned depth;	       /* of the documents that it has as models */
 	const struct merge_plan_params *params;
 	struct merge_plan *plan;
 	size_t room, added; /* of the plan's tensors */
@@ -67,7 +71,32 @@ int plan_out_of_memory(const struct planner *planner);
 /* -EINTR, with the error set, soon after params->stop became true. */
 int plan_go_on(const struct planner *planner);
 
+/* merge_plan.c: the plan of planner->config for planner->form. NULL with the error set. */
+struct merge_plan *plan_make(struct planner *planner);
+
+/* merge_plan_documents.c */
+
+/* The document of the configuration that the name means. NULL: none. */
+const struct merge_config *plan_document(const struct planner *planner, const char *written);
+
+/* What the document makes, a model at that place, planned once: *base becomes that, borrowed. */
+int plan_open_document(struct planner *planner, const struct merge_config *document,
+		       const struct plan_model *at, const struct base **base);
+
+/* List the files of the plan; of the result each document has to be used. */
+int plan_list_files(struct planner *planner);
+
 /* merge_plan_models.c */
+
+/* So many are opened for a merge, each of which keeps files open. */
+#define PLAN_MODELS_MAX ((size_t)128)
+
+/* Find the fingerprint of a model that is opened, where it is to have one. */
+int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
+		     const struct plan_model *at);
+
+/* Is that the form's very file? */
+bool plan_is_form(const struct planner *planner, const struct base *base);
 
 /* Find and open every model that is named, once for each name. */
 int plan_models_open(struct planner *planner);

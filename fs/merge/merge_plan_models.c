@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each of them keeps files open. */
-#define MODELS_MAX ((size_t)128)
-
 /* Tensors by blocks. */
 
 /* The bucket of each tensor, counted. */
@@ -103,9 +100,9 @@ static int add_name(struct planner *planner, const char *written, bool is_adapte
 		return 0;
 	if (rc < 0)
 		return plan_out_of_memory(planner);
-	if (plan->n_models == MODELS_MAX)
+	if (plan->n_models == PLAN_MODELS_MAX)
 		return plan_refuse(planner, &model, "at most %zu models are opened for a merge",
-				   MODELS_MAX);
+				   PLAN_MODELS_MAX);
 	model.name = shown_name(planner, written);
 	if (!model.name)
 		return plan_out_of_memory(planner);
@@ -148,7 +145,7 @@ static int add_names(struct planner *planner)
 
 /* Opening. */
 
-static bool is_form(const struct planner *planner, const struct base *base)
+bool plan_is_form(const struct planner *planner, const struct base *base)
 {
 	const struct backing *form = planner->params->form;
 
@@ -173,19 +170,29 @@ static int refuse_part(const struct planner *planner, const struct shards *shard
 static int open_model(struct planner *planner, struct merge_model *opened, struct plan_model *model)
 {
 	const struct merge_plan_params *params = planner->params;
+	const struct merge_config *document = plan_document(planner, opened->written);
+	const struct base *made;
 	struct error why = { 0 };
-	const int rc =
-		params->open(params->context, opened->written, &opened->base, &opened->path, &why);
+	int rc;
 
+	if (document && !model->is_adapter) {
+		opened->is_document = true;
+		opened->path = strdup(opened->written);
+		rc = opened->path ? plan_open_document(planner, document, model, &made)
+				  : plan_out_of_memory(planner);
+		model->file = rc == 0 ? made->file : NULL;
+		model->gguf = rc == 0 ? made->gguf : NULL;
+		return rc;
+	}
+	rc = params->open(params->context, opened->written, &opened->base, &opened->path, &why);
 	if (rc < 0)
-		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
-				 "line %zu, column %zu: %.*s%s", model->line, model->column,
-				 model->is_pair ? 190 : 255, why.text,
+		return error_set(planner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %.*s%s",
+				 model->line, model->column, model->is_pair ? 190 : 255, why.text,
 				 model->is_pair ? "; a name with \"+\" is written {path: NAME}"
 						: "");
 	if (opened->base.shards && !shards_are_complete(opened->base.shards))
 		return refuse_part(planner, opened->base.shards, model);
-	opened->is_form = is_form(planner, &opened->base);
+	opened->is_form = plan_is_form(planner, &opened->base);
 	model->file = opened->is_form ? params->form : opened->base.file;
 	model->gguf = opened->is_form ? params->gguf : opened->base.gguf;
 	return 0;
@@ -246,18 +253,20 @@ static int check_architecture(const struct planner *planner, const struct plan_m
 		architecture_of(planner, &planner->form));
 }
 
-static int take_fingerprint(const struct planner *planner, struct merge_model *opened,
-			    const struct plan_model *model)
+int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
+		     const struct plan_model *at)
 {
 	const int rc =
-		opened->is_form ? 0 : fingerprint(model->file, model->gguf, opened->fingerprint);
+		opened->is_form || opened->is_document || opened->fingerprint[0]
+			? 0
+			: fingerprint(opened->base.file, opened->base.gguf, opened->fingerprint);
 
 	if (rc == -ENOMEM)
 		return plan_out_of_memory(planner);
 	if (rc < 0)
 		return error_set(planner->err, -rc, ERROR_NO_OFFSET,
-				 "line %zu, column %zu: \"%.100s\" cannot be read", model->line,
-				 model->column, model->name);
+				 "line %zu, column %zu: \"%.60s\" cannot be read", at->line,
+				 at->column, merge_config_shown(opened->written).text);
 	return 0;
 }
 
@@ -306,7 +315,7 @@ static int open_all(struct planner *planner)
 		if (rc == 0)
 			rc = check_blocks(planner, &planner->models[i]);
 		if (rc == 0)
-			rc = take_fingerprint(planner, &plan->models[i], &planner->models[i]);
+			rc = plan_fingerprint(planner, &plan->models[i], &planner->models[i]);
 	}
 	return rc;
 }
@@ -315,8 +324,8 @@ int plan_models_open(struct planner *planner)
 {
 	int rc;
 
-	planner->plan->models = calloc(MODELS_MAX, sizeof(*planner->plan->models));
-	planner->models = calloc(MODELS_MAX, sizeof(*planner->models));
+	planner->plan->models = calloc(PLAN_MODELS_MAX, sizeof(*planner->plan->models));
+	planner->models = calloc(PLAN_MODELS_MAX, sizeof(*planner->models));
 	planner->names = names_new(4);
 	if (!planner->plan->models || !planner->models || !planner->names)
 		return plan_out_of_memory(planner);

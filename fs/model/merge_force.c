@@ -246,18 +246,7 @@ static bool add_model(struct merge_state *state, const char *written, const char
 	return model->written && model->path;
 }
 
-/* Number of axes of a tensor: the form's if it has the tensor, else without trailing axes of 1. */
-static uint32_t axes_of(const struct model *model, const struct merge_plan_tensor *tensor)
-{
-	uint32_t dims = GGML_AXES;
-
-	if (tensor->of != MERGE_PLAN_NEW)
-		return model->gguf->tensors[tensor->of].dims;
-	while (dims > 1 && tensor->tensor.ne[dims - 1] == 1)
-		dims--;
-	return dims;
-}
-
+/* Whether the base has a tensor of that name and of another type. */
 static bool is_converted(const struct model *model, const struct organ *organ)
 {
 	const struct gguf_tensor *tensor =
@@ -331,9 +320,7 @@ static int add_planned(struct merge_preparation *preparing, const struct merge_p
 	*noted = (struct merge_note_tensor){ .gone = tensor->made == MERGE_GONE };
 	noted->organ.name = tensor->name;
 	noted->organ.name_length = tensor->length;
-	if (!noted->gone &&
-	    !merge_note_organ(tensor->name, tensor->length, tensor->tensor.type,
-			      axes_of(model, tensor), tensor->tensor.ne, &noted->organ))
+	if (!noted->gone && !merge_plan_organ(model->gguf, tensor, &noted->organ))
 		return error_set(preparing->err, EINVAL, ERROR_NO_OFFSET, "%s would be too large",
 				 tensor->name);
 	rc = slot == MERGE_PLAN_NEW ? find_slot(preparing, tensor->name, tensor->length, &slot) : 0;
@@ -374,15 +361,15 @@ static int add_plan(struct merge_preparation *preparing, const struct merge_plan
 static struct merge_state *state_of_plan(const struct merge_plan *plan, enum merge_method method,
 					 const struct merge_request_state *request)
 {
-	struct merge_state *state = state_new(request, plan->n_models);
+	struct merge_state *state = state_new(request, plan->n_files);
 	bool well = state;
 
 	/* The base's path is not kept: the base may have moved when the next mount takes the layer
 	 * up. */
-	for (size_t i = 0; well && i < plan->n_models; i++)
-		well = add_model(state, plan->models[i].written,
-				 plan->models[i].is_form ? "" : plan->models[i].path,
-				 plan->models[i].fingerprint);
+	for (size_t i = 0; well && i < plan->n_files; i++)
+		well = add_model(state, plan->files[i]->written,
+				 plan->files[i]->is_form ? "" : plan->files[i]->path,
+				 plan->files[i]->fingerprint);
 	if (well && plan->other_tokenizer != SIZE_MAX) {
 		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
 		well = state->tokenizer;
@@ -402,11 +389,11 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 /* Move the open models from the plan into the state. */
 static void take_models(struct merge_state *state, struct merge_plan *plan)
 {
-	for (size_t i = 0; i < plan->n_models; i++) {
-		if (plan->models[i].is_form)
+	for (size_t i = 0; i < plan->n_files; i++) {
+		if (plan->files[i]->is_form)
 			continue;
-		state->bases[i] = plan->models[i].base;
-		plan->models[i].base = (struct base){ .file = NULL };
+		state->bases[i] = plan->files[i]->base;
+		plan->files[i]->base = (struct base){ .file = NULL };
 	}
 }
 

@@ -66,9 +66,9 @@ static int find_form(struct merge_option *option, struct error *err)
 	const char *form;
 	int rc = merge_config_read(option->text, option->size, &config, err);
 
-	form = rc == 0 ? merge_config_form(&config) : NULL;
+	form = rc == 0 ? merge_config_form_file(&config) : NULL;
 	if (rc == 0 && !form)
-		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "it names no model");
+		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "documents are made of each other");
 	if (rc == 0) {
 		rc = merge_open_by_path(option->directory, form, NULL, &base, &option->form, err);
 		base_close(&base);

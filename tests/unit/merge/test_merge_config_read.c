@@ -104,6 +104,32 @@ static void every_key_is_read(void **state)
 	merge_config_release(&config);
 }
 
+static void documents_with_a_name_are_those_of_the_other_one(void **state)
+{
+	struct merge_config config =
+		read_config("name: a\nmerge_method: passthrough\nmodels: [{model: x}]\n---\n"
+			    "merge_method: passthrough\nbase_model: b\nmodels: [{model: b}]\n---\n"
+			    "name: b\nout_dtype: q8_0\nrandom_seed: 3\nmerge_method: passthrough\n"
+			    "models: [{model: a}]\n");
+	const struct merge_config *b = merge_config_document(&config, "b");
+
+	(void)state;
+	assert_null(config.name);
+	assert_int_equal(config.n_documents, 2);
+	assert_string_equal(merge_config_form(&config), "b");
+	assert_string_equal(merge_config_form_file(&config), "x");
+	assert_null(merge_config_document(&config, "x"));
+	assert_true(b && b->dtype == GGML_Q8_0 && b->seed == 3);
+	assert_true(config.dtype == MERGE_TYPE_AS_IS && config.seed == MERGE_CONFIG_SEED);
+	merge_config_release(&config);
+	/* The last one is the result where all have names. */
+	config = read_config("name: a\nmerge_method: passthrough\nmodels: [{model: b}]\n---\n"
+			     "name: b\nmerge_method: passthrough\nmodels: [{model: a}]\n");
+	assert_string_equal(config.name, "b");
+	assert_null(merge_config_form_file(&config));
+	merge_config_release(&config);
+}
+
 static void chat_template_is_auto_or_text(void **state)
 {
 	struct merge_config config = read_config("merge_method: passthrough\nmodels: [{model: x}]\n"
@@ -292,7 +318,12 @@ static const struct {
 	  "mergekit has by name are not here: write the template itself" },
 	{ LINEAR TWO "chat_template: \"{\\0}\"\n", "5:16", "here has to be \"auto\"" },
 	{ LINEAR TWO "chat_template: [a]\n", "5:16", "here has to be a chat template" },
-	{ "name: a\n" LINEAR TWO, "1:1", "\"name\" is of configurations in several documents" },
+	{ "name: [a]\n" LINEAR TWO, "1:7", "here has to be a name" },
+	{ LINEAR TWO "---\n" LINEAR TWO, "6:1", "another document has no \"name\", as this one" },
+	{ "name: a\n" LINEAR TWO "---\nname: a\n" LINEAR TWO "---\n" LINEAR TWO, "7:1",
+	  "\"a\" is the name of two documents" },
+	{ "name: a\n" LINEAR TWO "chat_template: auto\n---\n" LINEAR TWO, "6:16",
+	  "\"chat_template\" is of the document that is the result" },
 	{ LINEAR TWO "dtype: int8\n", "5:8",
 	  "here has to be float32, float16, bfloat16 or a type" },
 	{ LINEAR TWO "tokenizer_source: union\n", "5:19",
@@ -358,7 +389,7 @@ static const struct {
 	  "slerp: the base model is none of these models" },
 	{ "merge_method: slerp\nbase_model: a\nmodels: [{model: a}]\n", "3:1",
 	  "slerp is of the base model and one more, not of 1 models" },
-	{ LINEAR TWO "---\n" LINEAR, "5:1", "here has to be the end" },
+	{ LINEAR TWO "---\n" LINEAR, "6:1", "\"models\" or \"slices\" is missing" },
 	{ "&a [*a]", "1:1", "a configuration has no anchors, aliases and tags" },
 	{ LINEAR "models: &m [{model: a}]\n", "2:9", "" },
 	{ LINEAR "models: *m\n", "2:9", "" },
@@ -454,8 +485,10 @@ static void a_text_of_brackets_or_of_too_many_bytes_ends_soon(void **state)
 	memset(text, '[', n);
 	assert_int_equal(merge_config_read(text, n, &config, &err), -EFBIG);
 	assert_int_equal(merge_config_read(text, n - 1, &config, &err), -EINVAL);
+	merge_config_release(&config);
 	memset(text, '{', n);
 	assert_int_equal(merge_config_read(text, n - 1, &config, &err), -EINVAL);
+	merge_config_release(&config);
 	free(text);
 }
 

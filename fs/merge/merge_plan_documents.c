@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_plan_documents.c - see merge_plan_internal.h: a document of the configuration as a model of
+ * another one. It is planned as a merge by itself, for the form that it names, and what comes of it
+ * is laid out as a GGUF whose bytes are made when they are read. */
+#include "fs/merge/merge_plan.h"
+#include "fs/merge/merge_plan_internal.h"
+#include "fs/storage/backing.h"
+#include "fs/storage/view.h"
+#include "gguf/layout.h"
+#include "gguf/organ.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A read of the result may take reads of so many results within each other. */
+#define DEPTH_MAX 8
+
+static struct planner *result_of(struct planner *planner)
+{
+	while (planner->outer)
+		planner = planner->outer;
+	return planner;
+}
+
+const struct merge_config *plan_document(const struct planner *planner, const char *written)
+{
+	while (planner->outer)
+		planner = planner->outer;
+	return merge_config_document(planner->config, written);
+}
+
+static int check_used(const struct planner *result)
+{
+	const struct merge_config *config = result->config;
+
+	for (size_t i = 0; i < config->n_documents; i++)
+		if (!result->plan->documents || !result->plan->documents[i].base.gguf)
+			return plan_refuse(result, &config->documents[i],
+					   "\"%.80s\" is no model of another document: write it "
+					   "to a file of its own",
+					   config->documents[i].name);
+	return 0;
+}
+
+/* The plan of the form alone knows what was parsed of the form. */
+static int open_parsed(void *context, const char *written, struct base *base, char **path,
+		       struct error *err)
+{
+	const struct merge_plan_params *params = context;
+	int rc = params->open(params->context, written, base, path, err);
+
+	if (rc == 0 && !base->gguf) {
+		const struct source source = backing_source(base->file);
+
+		base->gguf = gguf_read(&source, err);
+		rc = base->gguf ? 0 : -err->code;
+	}
+	return rc;
+}
+
+/* The model whose place the result of a document takes. opened is to be closed. */
+static int open_form(struct planner *inner, const struct plan_model *at, struct base *opened)
+{
+	const char *written = merge_config_form(inner->config);
+	const struct merge_config *document = plan_document(inner, written);
+	const struct base *form = opened;
+	struct error why = { 0 };
+	char *path = NULL;
+	int rc;
+
+	if (document) {
+		rc = plan_open_document(inner, document, at, &form);
+	} else {
+		rc = inner->params->open(inner->params->context, written, opened, &path, &why);
+		free(path);
+		if (rc < 0)
+			error_set(inner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %.255s",
+				  at->line, at->column, why.text);
+	}
+	inner->form.file = form->file;
+	inner->form.gguf = form->gguf;
+	return rc;
+}
+
+/* The result. */
+
+/* Where the data of a tensor is that is not the form's. */
+struct document_part {
+	struct organ organ;
+	struct backing *file; /* with a reference */
+	uint64_t offset;
+};
+
+static int find_part(const struct planner *planner, const struct gguf *form,
+		     const struct merge_plan_tensor *tensor, struct document_part *part,
+		     struct layout_slot *slot)
+{
+	struct merge_tensor rows = tensor->tensor;
+	const struct merge_tensor *kept;
+
+	slot->fill = tensor->made == MERGE_AS_FORM ? FILL_BASE
+		     : tensor->made == MERGE_GONE  ? FILL_NOTHING
+						   : FILL_ORGAN;
+	if (slot->fill != FILL_ORGAN)
+		return 0;
+	slot->organ = &part->organ;
+	if (!merge_plan_organ(form, tensor, &part->organ))
+		return error_set(planner->err, EINVAL, ERROR_NO_OFFSET, "%.100s would be too large",
+				 tensor->name);
+	rows.name = tensor->name;
+	rows.name_length = tensor->length;
+	if (tensor->made == MERGE_AS_MODEL) {
+		part->file = backing_ref(rows.inputs[0].file);
+		part->offset = rows.inputs[0].offset;
+	} else {
+		part->file = merge_tensor_new(&rows, &kept);
+	}
+	return part->file ? 0 : plan_out_of_memory(planner);
+}
+
+static struct view *view_of_layout(struct layout *layout, struct backing *form,
+				   const struct document_part *parts)
+{
+	struct segment *segments = calloc(layout->n_pieces + 1, sizeof(*segments));
+	struct view *view;
+
+	for (size_t i = 0; segments && i < layout->n_pieces; i++) {
+		const struct piece *piece = &layout->pieces[i];
+		struct segment *segment = &segments[i];
+
+		*segment = (struct segment){ .kind = SEGMENT_EXTENT,
+					     .length = piece->length,
+					     .backing = form,
+					     .offset = piece->offset };
+		if (piece->kind == PIECE_ZEROS)
+			segment->kind = SEGMENT_ZEROS;
+		if (piece->kind == PIECE_HEADER) {
+			segment->kind = SEGMENT_MEMORY;
+			segment->memory = layout->header + piece->offset;
+		}
+		if (piece->kind == PIECE_GRAFT) {
+			segment->backing = parts[piece->slot].file;
+			segment->offset = parts[piece->slot].offset;
+		}
+	}
+	view = segments ? view_new(segments, layout->n_pieces, layout->header) : NULL;
+	if (segments)
+		layout->header = NULL;
+	free(segments);
+	return view;
+}
+
+static int read_view(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
+		     const atomic_bool *stop)
+{
+	const ssize_t got = view_read_with(context, flags, bytes, n, offset, stop);
+
+	return got < 0 ? (int)got : (size_t)got == n ? 0 : -EIO;
+}
+
+static void release_view(void *context)
+{
+	view_unref(context);
+}
+
+static int open_layout(const struct planner *planner, struct layout *layout,
+		       const struct plan_model *form, const struct document_part *parts,
+		       struct base *base)
+{
+	/* No file's number: the result is not the form. */
+	const struct stat stat = { .st_mode = S_IFREG | 0444,
+				   .st_size = (off_t)layout->size,
+				   .st_mtim = backing_stat(form->file)->st_mtim };
+	struct backing_ops ops = { .read = read_view, .release = release_view, .computed = true };
+	struct source source;
+
+	ops.context = view_of_layout(layout, form->file, parts);
+	if (ops.context)
+		base->file = backing_from_ops(&ops, backing_path(form->file), &stat);
+	if (!base->file)
+		return plan_out_of_memory(planner);
+	source = backing_source(base->file);
+	base->gguf = gguf_read(&source, planner->err);
+	return base->gguf ? 0 : -planner->err->code;
+}
+
+static int open_result(const struct planner *planner, const struct merge_plan *plan,
+		       const struct plan_model *form, struct base *base)
+{
+	struct document_part *parts = calloc(plan->n + 1, sizeof(*parts));
+	struct layout_slot *slots = calloc(plan->n + 1, sizeof(*slots));
+	struct layout layout = { 0 };
+	int rc = parts && slots ? 0 : plan_out_of_memory(planner);
+
+	for (size_t i = 0; rc == 0 && i < plan->n; i++)
+		rc = find_part(planner, form->gguf, &plan->tensors[i], &parts[i], &slots[i]);
+	if (rc == 0)
+		rc = layout_build(form->gguf, slots, (uint32_t)plan->n, NULL, &layout,
+				  planner->err);
+	if (rc == 0) {
+		rc = open_layout(planner, &layout, form, parts, base);
+		layout_release(&layout);
+	}
+	for (size_t i = 0; parts && i < plan->n; i++)
+		backing_unref(parts[i].file);
+	free(parts);
+	free(slots);
+	return rc;
+}
+
+/* Files. */
+
+static bool is_known(const struct planner *result, const char *written)
+{
+	bool known = plan_model_named(result, written);
+
+	for (size_t i = 0; !known && i < result->plan->n_inner; i++)
+		known = strcmp(result->plan->inner[i].written, written) == 0;
+	return known;
+}
+
+/* Of a document's models, those that the result does not know yet become its own. */
+static int take_files(const struct planner *result, struct merge_plan *of,
+		      const struct plan_model *at)
+{
+	struct merge_plan *plan = result->plan;
+
+	if (!plan->inner && !(plan->inner = calloc(PLAN_MODELS_MAX, sizeof(*plan->inner))))
+		return plan_out_of_memory(result);
+	for (size_t i = 0; i < of->n_files; i++) {
+		struct merge_model *file = of->files[i];
+		int rc;
+
+		if (is_known(result, file->written))
+			continue;
+		if (plan->n_models + plan->n_inner == PLAN_MODELS_MAX)
+			return plan_refuse(result, at, "at most %zu models are opened for a merge",
+					   PLAN_MODELS_MAX);
+		file->is_form = plan_is_form(result, &file->base);
+		rc = plan_fingerprint(result, file, at);
+		if (rc < 0)
+			return rc;
+		if (file->is_form)
+			file->fingerprint[0] = '\0';
+		plan->inner[plan->n_inner++] = *file;
+		file->base = (struct base){ .file = NULL };
+		file->path = NULL;
+	}
+	return 0;
+}
+
+int plan_list_files(struct planner *planner)
+{
+	struct merge_plan *plan = planner->plan;
+
+	plan->files = calloc(plan->n_models + plan->n_inner + 1, sizeof(struct merge_model *));
+	if (!plan->files)
+		return plan_out_of_memory(planner);
+	for (size_t i = 0; i < plan->n_models; i++)
+		if (!plan->models[i].is_document)
+			plan->files[plan->n_files++] = &plan->models[i];
+	for (size_t i = 0; i < plan->n_inner; i++)
+		plan->files[plan->n_files++] = &plan->inner[i];
+	return planner->outer ? 0 : check_used(planner);
+}
+
+/* Plan the document into opened. */
+static int plan_anew(struct planner *planner, const struct merge_config *document,
+		     const struct plan_model *at, struct merge_document *opened)
+{
+	struct merge_plan_params params = *planner->params;
+	struct planner inner = {
+		.config = document, .params = &params, .outer = planner, .err = planner->err
+	};
+	struct merge_plan *plan = NULL;
+	struct plan_model form;
+	struct base file = { .file = NULL };
+	int rc;
+
+	params.open = open_parsed;
+	params.context = (void *)planner->params;
+	rc = open_form(&inner, at, &file);
+	form = inner.form;
+	params.form = form.file;
+	params.gguf = form.gguf;
+	if (rc == 0) {
+		plan = plan_make(&inner);
+		rc = plan ? open_result(planner, plan, &form, &opened->base) : -planner->err->code;
+	}
+	if (rc == 0)
+		rc = take_files(result_of(planner), plan, at);
+	opened->depth = inner.depth + 1;
+	merge_plan_free(plan);
+	base_close(&file);
+	return rc;
+}
+
+int plan_open_document(struct planner *planner, const struct merge_config *document,
+		       const struct plan_model *at, const struct base **base)
+{
+	struct planner *result = result_of(planner);
+	struct merge_plan *plan = result->plan;
+	const size_t n = result->config->n_documents;
+	struct merge_document *opened;
+	int rc = 0;
+
+	if (!plan->documents && !(plan->documents = calloc(n + 1, sizeof(*plan->documents))))
+		return plan_out_of_memory(planner);
+	plan->n_documents = n;
+	opened = document == result->config
+			 ? NULL
+			 : &plan->documents[document - result->config->documents];
+	if (!opened || opened->is_busy)
+		return plan_refuse(planner, at, "\"%.80s\" is made of itself", document->name);
+	opened->is_busy = true;
+	if (!opened->base.gguf)
+		rc = plan_anew(planner, document, at, opened);
+	opened->is_busy = false;
+	if (rc == 0 && opened->depth > DEPTH_MAX)
+		return plan_refuse(planner, at,
+				   "\"%.80s\": more than %d documents are within "
+				   "each other",
+				   document->name, DEPTH_MAX);
+	if (opened->depth > planner->depth)
+		planner->depth = opened->depth;
+	*base = &opened->base;
+	return rc;
+}
