@@ -278,8 +278,8 @@ fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
 everything: programs fuzzers $(BENCHES:%=$B/tests/bench/%)
 
 .PHONY: check check-release check-long check-changed check-unit check-unit-libraries check-fuzz \
-	check-mount check-style check-install check-deb check-rpm check-new-user check-debian \
-	check-all-debians check-cross check-compilers check-oss-fuzz fuzz
+	check-mount check-style check-install check-deb check-rpm check-image check-new-user \
+	check-debian check-all-debians check-cross check-compilers check-oss-fuzz fuzz
 SANITIZERS := address,undefined
 SANITIZED = SAN=$(SANITIZERS)
 IN_TURN = exec env MAKE='$(MAKE)' tests/in-turn
@@ -293,7 +293,7 @@ check: deps-check	## every test once, as CI runs it; as root it installs missing
 DEBIANS ?= trixie
 IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
 check-release: deps-release	## packages, installation, other systems, and all tests in both builds
-	@$(IN_TURN) check-style '$(PARALLEL) programs' check-install check-rpm $(IN_DEBIANS) \
+	@$(IN_TURN) check-style '$(PARALLEL) programs' check-install check-rpm $(IN_DEBIANS) check-image \
 		check-unit 'check-mount RELEASE=1' '$(SANITIZED) $(PARALLEL) programs' \
 		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz' \
 		'$(SANITIZED) check-mount RELEASE=1' check-compilers
@@ -342,6 +342,9 @@ check-deb: dist	## the Debian package: built, looked at by lintian
 
 check-rpm:	## the RPM package: built, compared with what make install installs
 	@MAKE='$(MAKE)' tests/rpm || [ $$? = 77 ]
+
+check-image:	## the image of a container: built by buildah, packs and mounts (root)
+	@MAKE='$(MAKE)' tests/image || [ $$? = 77 ]
 
 check-new-user: check-deb	## README.md's commands in a new Debian 12 (root, debootstrap)
 	@tests/debian bookworm user $(DIST) $$(find build/deb -name 'organfs_*.deb' 2>/dev/null) || \
@@ -604,6 +607,19 @@ rpm: dist	## RPM packages of source and program, in build/rpm/ (rpm-build)
 	rm -rf build/rpm
 	$(CLEANLY) rpmbuild -ba $(RPMFLAGS) --define '_topdir $(CURDIR)/build/rpm' \
 		--define '_sourcedir $(CURDIR)/build' mount-helpers/packaging/organfs.spec
+
+# CONTAINER=docker names another program, BASE=debian:sid another image to begin with.
+CONTAINER ?= $(firstword $(foreach c,buildah podman docker,$(shell command -v $c)))
+IMAGEFLAGS ?=
+.PHONY: image
+image: dist	## the image organfs of a container (buildah, podman or docker)
+	@[ -n '$(CONTAINER)' ] || { echo 'make image needs buildah, podman or docker'; exit 1; }
+	rm -rf build/image
+	@mkdir -p build/image
+	tar --extract --file=$(DIST) --directory=build/image --strip-components=1
+	$(CONTAINER) build $(IMAGEFLAGS) $(BASE:%=--build-arg BASE=%) \
+		--build-arg VERSION=$(VERSION) --tag organfs:$(VERSION) --tag organfs \
+		--file build/image/mount-helpers/packaging/Containerfile build/image
 
 ## clean
 
