@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sandbox.c - see sandbox.h. */
 #include "fs/mount/sandbox.h"
+#include "fs/mount/merge_option.h"
 #include "fs/mount/options.h"
 #include "fs/util/capabilities.h"
 #include "fs/util/landlock.h"
@@ -157,7 +158,9 @@ static bool allow_reads(struct landlock *landlock, const struct options *options
 			/* What is not there is an error that the command tells of. */
 			landlock_allow(landlock, options->models[i], false);
 		else
-			all = allow_model(landlock, options->models[i]);
+			/* A configuration names models that may lie anywhere. */
+			all = !merge_option_is(options->models[i]) &&
+			      allow_model(landlock, options->models[i]);
 	/* A sanitizer looks for what was lost in the memory of its own process. */
 	if (all && !syscall_filter_is_built())
 		landlock_allow(landlock, "/proc", false);

@@ -32,7 +32,8 @@ int sandbox_enter_mount(const struct options *options, bool remote, const struct
 enum sandbox_reads {
 	SANDBOX_TABLES,	  /* the files that options name as models */
 	SANDBOX_MODELS,	  /* these as models: with the other shards beside them, and what these link
-			   * to; where one is a directory or comes with a layer, anything */
+			   * to; anything if one is a directory or a configuration of mergekit, or
+			   * comes with a layer */
 	SANDBOX_ANYTHING, /* what is measured too, as .check does */
 };
 

@@ -17,7 +17,7 @@ grep -q "assembled: $TMP/out.gguf: $(stat -c %s "$model") bytes" "$TMP/said" ||
 # By a name from the working directory. Another program's file is replaced with -f alone.
 cd "$TMP"
 echo old >rel.gguf
-expect_fail 'rel.gguf: the target exists.* -f of --pack' "$ORGANFS" --pack d rel.gguf
+expect_fail 'rel.gguf: the target exists.* -f (of|to) --pack' "$ORGANFS" --pack d rel.gguf
 equal "$(cat rel.gguf)" old
 "$ORGANFS" --pack -f d rel.gguf 2>/dev/null || fail 'a relative name'
 same "$model" rel.gguf
@@ -47,6 +47,27 @@ unmount_and_wait
 "$ORGANFS" --pack -o "layer=$TMP/layer" "$model" "$TMP/packed.gguf" 2>"$TMP/said" ||
 	fail "$(cat "$TMP/said")"
 same "$TMP/packed.gguf" "$TMP/adapted.gguf"
+
+# And its organs by symbolic link; a configuration of mergekit stands for the merge.
+"$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" blk.2.ffn_up.weight "$TMP/organ.bin"
+mount_model -o "layer=$TMP/layer" "$model"
+ln -sf "$TMP/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
+cp "$MNT/model.gguf" "$TMP/linked.gguf"
+unmount_and_wait
+"$ORGANFS" --pack -o "layer=$TMP/layer" "$model" "$TMP/packed.gguf" 2>"$TMP/said" ||
+	fail "$(cat "$TMP/said")"
+same "$TMP/packed.gguf" "$TMP/linked.gguf"
+cat >"$TMP/m.yml" <<END
+merge_method: linear
+models:
+  - {model: $model, parameters: {weight: 0.5}}
+  - {model: $MODELS/clerk-Q4_K_M.gguf, parameters: {weight: 0.5}}
+dtype: float16
+END
+mount_model -o ro "$TMP/m.yml"
+"$ORGANFS" --pack -f "$TMP/m.yml" "$TMP/packed.gguf" 2>"$TMP/said" || fail "$(cat "$TMP/said")"
+same "$TMP/packed.gguf" "$MNT/model.gguf"
+unmount_and_wait
 
 # What it is made of is never written over, and what cannot be made leaves the target as it was.
 for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do

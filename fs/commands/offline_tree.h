@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* offline_tree.h - the tree of files that a mount of one model would show, without a mount: the
+ * files are looked up, listed and opened by the families of fs/tree. */
+#ifndef FS_COMMANDS_OFFLINE_TREE_H
+#define FS_COMMANDS_OFFLINE_TREE_H
+
+#include "fs/mount/models.h"
+#include "fs/mount/options.h"
+
+struct inode;
+struct mount;
+struct view;
+
+struct offline_tree {
+	struct options options; /* those that were given, less all models but the first */
+	struct log *log;
+	struct models collection;
+	struct mount *fs;
+	struct model *model; /* borrowed from collection */
+};
+
+/* Open the first model that options name, with the grafts of its layer= and its merge in force.
+ * options are borrowed and read_only. Returns 0, or -1 after a line on stderr that has the reason;
+ * offline_tree_close() is due either way. */
+int offline_tree_open(struct offline_tree *tree, const struct options *options);
+void offline_tree_close(struct offline_tree *tree);
+
+/* Are all shards or organ files of the model there? False after a line on stderr. */
+bool offline_tree_is_whole(const struct offline_tree *tree);
+
+/* The file or directory at a path like "organs/blk_0_ffn_up.bin", "" for the root, to release with
+ * inodes_put(). NULL with *rc set as tree_find(). */
+struct inode *offline_tree_find(const struct offline_tree *tree, const char *path, int *rc);
+
+/* The bytes that a reader of the file would see; a link is followed. NULL with *rc set. */
+struct view *offline_tree_open_file(const struct offline_tree *tree, const struct inode *inode,
+				    int *rc);
+
+/* The same by a path. NULL after a line on stderr. */
+struct view *offline_tree_view(const struct offline_tree *tree, const char *path);
+
+/* The text of such a file, *size bytes and a NUL, to free; a terminal sees how many tensors are
+ * measured for it. NULL after a line on stderr. */
+char *offline_tree_text(struct offline_tree *tree, const char *path, size_t *size);
+
+#endif
