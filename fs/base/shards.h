@@ -20,7 +20,9 @@
 struct backing;
 struct error;
 struct gguf;
+struct gguf_tensor;
 struct log;
+struct organ;
 struct remote_cache;
 struct split;
 
@@ -65,6 +67,16 @@ uint64_t shards_tensor_total(const struct shards *shards); /* of the model; 0: u
 
 /* Number, from 0, of the shard, present or gone, with the tensor of that name. False: none. */
 bool shards_find_tensor(const struct shards *shards, const char *name, size_t n, uint32_t *no);
+
+/* The tensor of that name as the header of a directory of organ files lists it, whatever its file
+ * holds, borrowed. NULL: the header does not list it, or the model is no such directory. */
+const struct gguf_tensor *shards_listed(const struct shards *shards, const char *name, size_t n);
+
+/* The organ in the file of the tensor of that name, under the name in its own header, to be freed.
+ * Returns 0, or -errno with err set: ENOENT the model is no directory of organ files, or lacks the
+ * tensor; as organ_parse(). */
+int shards_organ(const struct shards *shards, const char *name, size_t n, struct organ *organ,
+		 struct error *err);
 
 /* Text "181/1096 tensors, shard 1 of 13", to free. NULL: out of memory. */
 char *shards_summary(const struct shards *shards);

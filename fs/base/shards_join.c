@@ -7,6 +7,7 @@
 #include "gguf/error.h"
 #include "gguf/gather.h"
 #include "gguf/join.h"
+#include "gguf/organ.h"
 #include "gguf/reader.h"
 
 #include <errno.h>
@@ -57,6 +58,25 @@ bool shards_find_tensor(const struct shards *shards, const char *name, size_t n,
 		return true;
 	}
 	return false;
+}
+
+const struct gguf_tensor *shards_listed(const struct shards *shards, const char *name, size_t n)
+{
+	const struct shard_file *header = shards->organs ? shards->parts[0] : NULL;
+
+	return header && header->gguf ? gguf_tensor(header->gguf, name, n) : NULL;
+}
+
+int shards_organ(const struct shards *shards, const char *name, size_t n, struct organ *organ,
+		 struct error *err)
+{
+	struct source source;
+	uint32_t no;
+
+	if (!shards->organs || !shards_find_tensor(shards, name, n, &no))
+		return error_errno(err, ENOENT);
+	source = backing_source(shards->parts[no]->file);
+	return organ_parse(&source, organ, err);
 }
 
 bool shards_has_file(const struct shards *shards, const struct stat *stat)

@@ -160,7 +160,8 @@ static int examine_kin(struct examination *e, struct finding *finding)
 			gguf_tensor(e->host.gguf, organ->name, organ->name_length);
 		struct tensor_pair *kin = &pairs[n];
 
-		if (!ours || memcmp(ours->ne, organ->ne, sizeof(organ->ne)) != 0)
+		if (!ours || e->groups->foreign[ours - e->host.gguf->tensors] ||
+		    memcmp(ours->ne, organ->ne, sizeof(organ->ne)) != 0)
 			continue;
 		kin->norm = anatomy_kind(organ->name, organ->name_length) == KIND_NORM;
 		n += check_lineage_weights(e->host.file, ours, &kin->host) &&
@@ -359,8 +360,9 @@ int check_donor_examine(const struct check_groups *groups, const struct check_gr
 			const struct traits *host, const struct halt *halt,
 			struct finding findings[DONOR_CHECKS], double *likeness)
 {
-	const struct lineage_model base = { groups->model->base, groups->model->gguf };
-	struct examination e = { groups, group, halt, base, { NULL, NULL }, findings, NAN };
+	const struct lineage_model base = { groups->model->base, groups->model->gguf,
+					    groups->foreign };
+	struct examination e = { groups, group, halt, base, { .file = NULL }, findings, NAN };
 	int rc;
 
 	if (group->kind == GROUP_MODEL) {

@@ -3,6 +3,7 @@
 #include "fs/check/check_groups.h"
 #include "fs/assemble/model_view.h"
 #include "fs/base/donor.h"
+#include "fs/base/shards.h"
 #include "fs/check/check_traits.h"
 #include "fs/metadata/metadata.h"
 #include "fs/model/adapters.h"
@@ -13,6 +14,7 @@
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
 #include "gguf/anatomy.h"
+#include "gguf/gather.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +26,7 @@
 static void print_title(struct check_group *group)
 {
 	const char *path = group->donor ? donor_path(group->donor) : "donor";
-	const char *slash = strrchr(path, '/');
-	char *stem = NULL;
+	char *organs = NULL, *stem = NULL;
 	size_t n = 0;
 
 	if (group->kind == GROUP_SELF || group->kind >= GROUP_ORGANS) {
@@ -35,13 +36,17 @@ static void print_title(struct check_group *group)
 						       : "copies");
 		return;
 	}
-	stem = paths_stem(slash ? slash + 1 : path);
+	/* A directory of organ files is known by its own name. */
+	if (path[0] == '/' && strcmp(basename(path), HEADER_FILE) == 0)
+		organs = paths_directory(path);
+	stem = paths_stem(basename(organs ? organs : path));
 	for (const char *c = stem ? stem : "donor"; *c && n < sizeof(group->title) - 1; c++)
 		group->title[n++] = *c > ' ' && *c <= '~' ? *c : '?';
 	group->title[n] = '\0';
 	if (n == sizeof(group->title) - 1)
 		strcpy(group->title + n - 3, "...");
 	free(stem);
+	free(organs);
 }
 
 static unsigned concern_of(const struct organ_place *place)
@@ -176,15 +181,17 @@ struct check_groups *check_groups_new(struct model *model, const struct snapshot
 		return NULL;
 	groups->model = model;
 	groups->content = calloc(snapshot->n + 1u, sizeof(*groups->content));
+	groups->foreign = calloc(snapshot->n + 1u, sizeof(*groups->foreign));
 	groups->merge = merge_force_get(model);
 	groups->edits = metadata_edits_ref(snapshot->edits);
 	self = donor_from_backing(model->base, "", 0);
-	well = groups->content && self;
+	well = groups->content && groups->foreign && self;
 	count_adapters(groups, snapshot->adapters);
 	groups->types = model_types_find(model, snapshot);
 	for (uint32_t i = 0; well && i < snapshot->n; i++) {
 		groups->n_slots = i + 1;
 		well = take(groups, i, snapshot->content[i], &groups->content[i]);
+		groups->foreign[i] = groups->content[i] && groups->content[i]->found;
 	}
 	if (well) {
 		groups->n_slots = snapshot->n;
@@ -209,6 +216,7 @@ void check_groups_free(struct check_groups *groups)
 	metadata_edits_unref(groups->edits);
 	free(groups->groups);
 	free(groups->content);
+	free(groups->foreign);
 	free(groups);
 }
 
@@ -232,6 +240,16 @@ struct gguf *check_groups_header(const struct check_groups *groups, struct view 
 	view_unref(*view);
 	*view = NULL;
 	return NULL;
+}
+
+const struct gguf_tensor *check_groups_tensor(const struct check_groups *groups, uint32_t slot)
+{
+	const struct model *model = groups->model;
+	const struct gguf_tensor *tensor = &model->gguf->tensors[slot], *listed = NULL;
+
+	if (groups->foreign[slot] && model->shards)
+		listed = shards_listed(model->shards, tensor->name, tensor->name_length);
+	return listed ? listed : tensor;
 }
 
 /* Name of the tensor that the organ in a slot was, as far as known. */

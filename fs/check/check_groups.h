@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct gguf;
+struct gguf_tensor;
 struct snapshot;
 struct source;
 struct view;
@@ -39,6 +40,7 @@ struct check_group {
 struct check_groups {
 	struct model *model;	  /* borrowed */
 	struct content **content; /* content of each slot, with a reference; NULL: the base's */
+	bool *foreign; /* for each slot: the base's own tensor is another model's too */
 	uint32_t n_slots;
 	struct merge_state *merge;    /* merge beneath the grafts, with a reference; NULL: none */
 	struct metadata_edits *edits; /* metadata edits, with a reference; NULL: none */
@@ -60,6 +62,10 @@ void check_groups_free(struct check_groups *groups); /* NULL is fine */
  * source reads its bytes while *view exists, which is to be released too. NULL: it has none. */
 struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
 				 struct source *source);
+
+/* Tensor of the base that the slot is for, below its n_tensors. If another model's tensor lies in
+ * the place of the base's, the tensor is as header.gguf lists it. */
+const struct gguf_tensor *check_groups_tensor(const struct check_groups *groups, uint32_t slot);
 
 /* Original block of the organ in a slot, -1: none. */
 int32_t check_groups_donor_block(const struct check_groups *groups, uint32_t slot);

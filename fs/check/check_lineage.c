@@ -190,6 +190,12 @@ static bool is_taken(size_t seen, size_t found, size_t most)
 	return found <= most || seen * most / found != (seen + 1) * most / found;
 }
 
+/* A foreign tensor is passed over after the choice, which is then the same whatever was grafted. */
+static bool is_foreign(const struct lineage_model *host, uint32_t i)
+{
+	return host->foreign && host->foreign[i];
+}
+
 int check_lineage_cosines(const struct lineage_model *host, const struct lineage_model *donor,
 			  const struct halt *halt, struct finding *finding, double *likeness)
 {
@@ -201,7 +207,7 @@ int check_lineage_cosines(const struct lineage_model *host, const struct lineage
 			found[kin.norm]++;
 	for (uint32_t i = 0; i < host->gguf->n_tensors && n < 2 * KIN_MAX; i++)
 		if (find_kin(host, donor, i, &kin) &&
-		    is_taken(seen[kin.norm]++, found[kin.norm], KIN_MAX))
+		    is_taken(seen[kin.norm]++, found[kin.norm], KIN_MAX) && !is_foreign(host, i))
 			pairs[n++] = kin;
 	return check_lineage_of_pairs(pairs, n, halt, finding, likeness);
 }
@@ -282,7 +288,8 @@ static int spreads_of(const struct lineage_model *host, const struct lineage_mod
 	for (uint32_t i = 0; i < host->gguf->n_tensors && n < BLOCKS_MAX; i++) {
 		int rc;
 
-		if (!find_role(host, donor, i, role, &kin) || !is_taken(seen++, found, BLOCKS_MAX))
+		if (!find_role(host, donor, i, role, &kin) ||
+		    !is_taken(seen++, found, BLOCKS_MAX) || is_foreign(host, i))
 			continue;
 		rc = spread_of(&kin.host, halt, &x[n]);
 		if (rc == 0)

@@ -26,10 +26,11 @@ struct tensor_pair {
 	bool norm; /* a vector, else a matrix */
 };
 
-/* A model: its file and its parsed header, both borrowed. */
+/* A model: its file, its parsed header and a mark for each tensor, all borrowed. */
 struct lineage_model {
 	struct backing *file;
 	const struct gguf *gguf;
+	const bool *foreign; /* tensors, by number, that are of another model; NULL: none is */
 };
 
 /* The functions return 0, -EINTR soon after halt, or -ENOMEM. Tensors that cannot be read or

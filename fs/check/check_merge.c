@@ -59,11 +59,12 @@ static const char *name_of(const char *path)
 int check_merge_lineage(const struct merge_state *state, const struct model *model,
 			const struct halt *halt, struct finding *finding)
 {
-	const struct lineage_model host = { model->base, model->gguf };
+	const struct lineage_model host = { model->base, model->gguf, NULL };
 	size_t looked_at = 0;
 
 	for (size_t i = 0; i < state->n_models; i++) {
-		const struct lineage_model donor = { state->bases[i].file, state->bases[i].gguf };
+		const struct lineage_model donor = { state->bases[i].file, state->bases[i].gguf,
+						     NULL };
 		struct finding of_model = { .verdict = VERDICT_OK };
 		double likeness;
 		int rc;

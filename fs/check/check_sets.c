@@ -23,28 +23,31 @@ int check_sets_shape(const struct check_groups *groups, const struct check_group
 		     struct finding *finding)
 {
 	const struct gguf *gguf = groups->model->gguf;
+	const struct gguf_tensor *slot = NULL; /* the first that is wrong */
 	uint32_t wrong = 0, first = 0, compared = 0;
 	char path[ORGAN_PATH_MAX], theirs[SHAPE_TEXT_MAX], ours[SHAPE_TEXT_MAX];
 
 	for (uint32_t k = 0; k < group->n; k++) {
 		const uint32_t i = group->slots[k];
+		const struct gguf_tensor *tensor;
 
 		if (i >= gguf->n_tensors)
 			continue;
+		tensor = check_groups_tensor(groups, i);
 		compared++;
-		if (memcmp(groups->content[i]->organ.ne, gguf->tensors[i].ne,
-			   sizeof(gguf->tensors[i].ne)) != 0 &&
-		    !check_host_experts_shape(&groups->content[i]->organ, &gguf->tensors[i]) &&
-		    wrong++ == 0)
+		if (memcmp(groups->content[i]->organ.ne, tensor->ne, sizeof(tensor->ne)) != 0 &&
+		    !check_host_experts_shape(&groups->content[i]->organ, tensor) && wrong++ == 0) {
 			first = i;
+			slot = tensor;
+		}
 	}
-	if (wrong)
+	if (slot)
 		finding_set(finding, VERDICT_IMPOSSIBLE,
 			    "%" PRIu32 " of %" PRIu32 " differ: %s is %s, the slot %s", wrong,
 			    group->n, model_organ_path(groups->model, first, path),
 			    shape_text(groups->content[first]->organ.ne,
 				       groups->content[first]->organ.dims, theirs),
-			    shape_text(gguf->tensors[first].ne, gguf->tensors[first].dims, ours));
+			    shape_text(slot->ne, slot->dims, ours));
 	else if (compared)
 		finding_set(finding, VERDICT_OK, "the slots' own");
 	else
@@ -117,9 +120,9 @@ static enum role_match role_in(const struct check_groups *groups, uint32_t slot)
 	const struct gguf *gguf = groups->model->gguf;
 	const struct content *content = groups->content[slot];
 	const enum role_match match = content_role(content, place->tensor, place->tensor_length);
-	const bool fits =
-		slot >= gguf->n_tensors ||
-		memcmp(content->organ.ne, gguf->tensors[slot].ne, sizeof(content->organ.ne)) == 0;
+	const bool fits = slot >= gguf->n_tensors ||
+			  memcmp(content->organ.ne, check_groups_tensor(groups, slot)->ne,
+				 sizeof(content->organ.ne)) == 0;
 
 	return match == ROLE_ALIKE && !fits ? ROLE_OTHER : match;
 }
@@ -230,7 +233,7 @@ int check_sets_type(const struct check_groups *groups, const struct check_group 
 		}
 		unknown += bad != 0;
 		other += i < groups->model->gguf->n_tensors &&
-			 organ->type != groups->model->gguf->tensors[i].type;
+			 organ->type != check_groups_tensor(groups, i)->type;
 	}
 	if (unknown)
 		judge_types(groups, unknown, first, finding);

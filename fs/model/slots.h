@@ -78,6 +78,7 @@ struct content {
 	atomic_uint refs;
 	enum content_kind kind;
 	bool beneath;		   /* from a merge of models, not a graft; also for its whiteouts */
+	bool found;		   /* by check_origin.h: the base has the same bytes in the slot */
 	uint64_t ino;		   /* the inode number of its organ file */
 	atomic_uint_fast64_t made; /* of the first file generated from it; 0: none yet (inode.h) */
 	struct organ organ;	   /* its header's fields; the content owns the name */

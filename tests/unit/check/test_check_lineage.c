@@ -80,8 +80,8 @@ static void release(struct opened_model *o)
 
 static struct finding cosines(struct opened_model *host, struct opened_model *donor)
 {
-	const struct lineage_model a = { host->backing, host->gguf };
-	const struct lineage_model b = { donor->backing, donor->gguf };
+	const struct lineage_model a = { host->backing, host->gguf, NULL };
+	const struct lineage_model b = { donor->backing, donor->gguf, NULL };
 	double likeness;
 	struct finding f;
 
@@ -122,9 +122,9 @@ static void spreads_that_go_alike_support_one_lineage(void **state)
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct opened_model alike = make(state, "alike.gguf", 2, 1, 0, false);
 	struct opened_model other = make(state, "other.gguf", 3, 1, 0, true);
-	const struct lineage_model a = { host.backing, host.gguf },
-				   b = { alike.backing, alike.gguf };
-	const struct lineage_model c = { other.backing, other.gguf };
+	const struct lineage_model a = { host.backing, host.gguf, NULL },
+				   b = { alike.backing, alike.gguf, NULL };
+	const struct lineage_model c = { other.backing, other.gguf, NULL };
 	struct finding f;
 
 	assert_int_equal(check_lineage_spreads(&a, &b, &nothing, &f), 0);
@@ -156,7 +156,8 @@ static void strangers_in_shape_cannot_be_compared(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct gguf none = { .n_tensors = 0, .names = host.gguf->names };
-	const struct lineage_model a = { host.backing, &none }, b = { host.backing, host.gguf };
+	const struct lineage_model a = { host.backing, &none, NULL },
+				   b = { host.backing, host.gguf, NULL };
 	double likeness;
 	struct finding f;
 
@@ -186,7 +187,7 @@ static void what_cannot_be_read_is_unknown(void **state)
 static void an_interrupt_ends_it(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
-	const struct lineage_model a = { host.backing, host.gguf };
+	const struct lineage_model a = { host.backing, host.gguf, NULL };
 	const atomic_bool yes = true;
 	const struct halt halt = { NULL, &yes };
 	double likeness;
