@@ -42,6 +42,7 @@
  *				computed rows), views
  *	0	util/		no model, no FUSE: log, io, paths, thread pool, fair lock,
  *				rights, escapes */
+#include "fs/commands/check_command.h"
 #include "fs/commands/diff_command.h"
 #include "fs/commands/list_command.h"
 #include "fs/commands/pack_command.h"
@@ -49,6 +50,8 @@
 #include "fs/commands/report_command.h"
 #include "fs/commands/show_command.h"
 #include "fs/commands/stop_command.h"
+#include "fs/commands/tree_command.h"
+#include "fs/commands/unpack_command.h"
 #include "fs/commands/why_command.h"
 #include "fs/fuse/session.h"
 #include "fs/mount/config.h"
@@ -154,9 +157,11 @@ static int mount_models(const struct options *options)
 /* The commands that write nothing. */
 static int print_what_is_asked(const struct options *options)
 {
-	sandbox_enter_command(options, options->report		       ? SANDBOX_TABLES
-				       : options->show || options->why ? SANDBOX_ANYTHING
-								       : SANDBOX_MODELS);
+	const bool anything = options->show || options->check || options->why;
+
+	sandbox_enter_command(options, options->report ? SANDBOX_TABLES
+				       : anything      ? SANDBOX_ANYTHING
+						       : SANDBOX_MODELS);
 	if (options->report)
 		return report_command((const char *const *)options->models, options->n_models,
 				      options->report_model, options->json);
@@ -166,6 +171,12 @@ static int print_what_is_asked(const struct options *options)
 		return picture_command(options);
 	if (options->diff)
 		return diff_command(options);
+	if (options->check)
+		return check_command(options);
+	if (options->theta)
+		return theta_command(options);
+	if (options->npy)
+		return npy_command(options);
 	return options->print_recipe ? recipe_command(options) : show_command(options);
 }
 
@@ -200,8 +211,10 @@ int main(int argc, char **argv)
 		rc = list_command(options.json);
 	else if (options.pack)
 		rc = pack_command(&options);
+	else if (options.unpack)
+		rc = unpack_command(&options);
 	else if (options.report || options.picture || options.print_recipe || options.show ||
-		 options.why || options.diff)
+		 options.why || options.diff || options.check || options.theta || options.npy)
 		rc = print_what_is_asked(&options);
 	else
 		rc = mount_models(&options);

@@ -340,8 +340,7 @@ static bool is_temporary(const char *name)
 	       strcmp(name + length - strlen(TEMPORARY_END), TEMPORARY_END) == 0;
 }
 
-/* Remove temporary files in the directory that killed assemblies left. */
-static void remove_left(int directory_fd)
+void atomic_write_clean(int directory_fd)
 {
 	const int again = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = again < 0 ? NULL : fdopendir(again);
@@ -411,6 +410,8 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 	if (file->fd < 0)
 		return file->fd;
 	rc = view_write(file->fd, view, progress, err);
+	if (target->one_of_many)
+		return rc;
 	/* A filesystem without attributes is no error. */
 	if (rc == 0 && mark_of(file->fd, mark))
 		fsetxattr(file->fd, ATOMIC_WRITE_MARK, mark, strlen(mark), 0);
@@ -422,13 +423,15 @@ static int write_temporary(struct temporary_file *file, struct view *view,
 }
 
 /* Rename the file to the target and make the name durable. */
-static int commit(struct temporary_file *file, bool replace, struct error *err)
+static int commit(struct temporary_file *file, const struct write_target *target, struct error *err)
 {
-	int rc = rename_into_place(file, replace, err);
+	int rc = rename_into_place(file, target->replace != REPLACE_NONE, err);
 
 	if (rc < 0)
 		return rc;
 	file->renamed = true;
+	if (target->one_of_many)
+		return 0;
 	rc = disk_sync_directory(file->directory);
 	/* EINVAL: the filesystem cannot sync directories. */
 	if (rc < 0 && rc != -EINVAL)
@@ -469,8 +472,8 @@ static int write_files(struct temporary_file *all, const struct write_file *file
 		if (rc == -EEXIST && target->several)
 			error_set(err, EEXIST, ERROR_NO_OFFSET,
 				  "%.180s exists, and shards are not replaced", files[begun].path);
-		if (rc == 0 && begun == 0)
-			remove_left(directory);
+		if (rc == 0 && begun == 0 && !target->one_of_many)
+			atomic_write_clean(directory);
 		if (rc == 0)
 			rc = write_temporary(&all[begun], files[begun].view, target, progress, err);
 	}
@@ -478,7 +481,7 @@ static int write_files(struct temporary_file *all, const struct write_file *file
 	for (uint32_t k = n; rc == 0 && k-- > 0;) {
 		rc = check_target(target, &all[k], err);
 		if (rc == 0)
-			rc = commit(&all[k], target->replace != REPLACE_NONE, err);
+			rc = commit(&all[k], target, err);
 	}
 	for (uint32_t k = 0; k < begun; k++)
 		end(&all[k], target, rc == 0);

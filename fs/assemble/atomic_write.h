@@ -68,6 +68,7 @@ struct write_target {
 	struct written_files *record; /* NULL, or receives each file in place */
 	bool *placed; /* NULL, or set if the file is in place but its rename not durable */
 	bool several; /* for the error: several files, none of which is replaced */
+	bool one_of_many; /* part of a tree: no mark; the caller cleans and makes it durable */
 	/* Whether that file is another one that must not be replaced. NULL: no such files. */
 	bool (*is_other_base)(const void *context, const struct stat *stat);
 	const void *context;
@@ -76,6 +77,9 @@ struct write_target {
 /* Check whether the target could be written. Returns 0 or the errors of atomic_write_view() about
  * the target and its directory. */
 int atomic_write_check(const struct write_target *target, struct error *err);
+
+/* Remove the temporary files in the directory that no process writes any more. */
+void atomic_write_clean(int directory);
 
 /* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled; EBUSY another
  * assembly writes this target, or a mount uses it; EEXIST; ENOSPC; EISDIR; EINVAL the target is the

@@ -101,6 +101,10 @@ static const struct fuse_opt templates[] = {
 	OPTION("--show", show, 1),
 	OPTION("--why", why, 1),
 	OPTION("--pack", pack, 1),
+	OPTION("--unpack", unpack, 1),
+	OPTION("--theta", theta, 1),
+	OPTION("--check", check, 1),
+	OPTION("--npy", npy, 1),
 	OPTION("--quantise", quantise, 1),
 	OPTION("--imatrix=%s", imatrix, 0),
 	FUSE_OPT_KEY("-", KEY_STANDARD_INPUT),
@@ -343,7 +347,15 @@ static int check_picture(struct parsed *parsed)
 			parsed->options.picture ? "--picture needs one MODEL, or two"
 			: parsed->options.show	? "--show needs one MODEL or MOUNTPOINT"
 			: parsed->options.why	? "--why needs one PATH in a mount"
+			: parsed->options.theta ? "--theta needs one MODEL"
 						: "--recipe needs one FILE");
+}
+
+static int check_check(struct parsed *parsed)
+{
+	if (parsed->options.n_models > 0 && parsed->n_more == 0)
+		return 0;
+	return complain(parsed, "--check needs a MODEL; see organfs --help");
 }
 
 static int check_diff(struct parsed *parsed)
@@ -362,13 +374,17 @@ static int take_mountpoint(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
 
-	if (options->n_models > 1 && !(options->pack && options->n_models + parsed->n_more != 2))
+	const bool command = options->pack || options->unpack || options->npy;
+
+	if (options->n_models > 1 && !(command && options->n_models + parsed->n_more != 2))
 		options->mountpoint = options->models[--options->n_models];
 	if (options->mountpoint)
 		return 0;
 	return complain(parsed, "%s; see organfs --help",
-			options->pack ? "--pack needs one MODEL and the FILE to write"
-				      : "a MODEL and a MOUNTPOINT are needed");
+			options->pack	  ? "--pack needs one MODEL and the FILE to write"
+			: options->unpack ? "--unpack needs one MODEL and the DIR to write"
+			: options->npy	  ? "--npy needs one MODEL and a TENSOR"
+					  : "a MODEL and a MOUNTPOINT are needed");
 }
 
 /* --quantise is --pack with the file of types before the model. */
@@ -398,8 +414,21 @@ static int check_operands(struct parsed *parsed)
 		return -1;
 	if (options->diff || options->diff_form)
 		return check_diff(parsed);
-	return options->picture || options->show || options->print_recipe ? check_picture(parsed)
-									  : take_mountpoint(parsed);
+	if (options->check)
+		return check_check(parsed);
+	if (options->picture || options->show || options->print_recipe ||
+	    (options->theta && !options->unpack))
+		return check_picture(parsed);
+	return take_mountpoint(parsed);
+}
+
+/* Those that are given, less mounting. */
+static int count_commands(const struct options *options)
+{
+	return (options->report || options->report_model) + (options->diff || options->diff_form) +
+	       (options->pack || options->quantise) + (options->unpack || options->theta) +
+	       options->picture + options->show + options->print_recipe + options->check +
+	       options->npy + options->why + options->list;
 }
 
 /* Values matter to what opens a model. */
@@ -409,6 +438,9 @@ static int check(struct parsed *parsed)
 
 	if (options->help || options->version)
 		return 0;
+	if (count_commands(options) > 1)
+		return complain(parsed, "one command is done at a time, and several are given; "
+					"see organfs --help");
 	if (options->report || options->report_model)
 		return check_report(parsed);
 	if (options->why)
@@ -417,8 +449,9 @@ static int check(struct parsed *parsed)
 		return options->n_models ? complain(parsed, "--list takes no MODEL and no "
 							    "MOUNTPOINT; see organfs --help")
 					 : 0;
-	if (options->json)
-		return complain(parsed, "--json goes with --report or --list; see organfs --help");
+	if (options->json && !options->check && (!options->theta || options->unpack))
+		return complain(parsed, "--json goes with --report, --list, --theta and --check; "
+					"see organfs --help");
 	if (check_operands(parsed) < 0)
 		return -1;
 	if (parsed->complaint) {
@@ -486,7 +519,8 @@ static int fill(struct parsed *parsed)
 	options->diff |= options->diff_form != NULL;
 	options->foreground |= options->debug;
 	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only |= options->picture || options->show || options->pack;
+	options->read_only |= options->picture || options->show || options->pack ||
+			      options->unpack || options->theta || options->check || options->npy;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: options->layer && !options->output;

@@ -94,7 +94,7 @@ _organfs_program() {
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
 	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break_at_equals "--imatrix=" ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --quantise --imatrix= --recipe --list --stop -o' ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --unpack --check --theta --npy --quantise --imatrix= --recipe --list --stop -o' ;;
 	*,yes) _organfs_files ;;
 	*) _organfs_files gguf GGUF yml yaml ;;
 	esac

@@ -72,6 +72,10 @@ _organfs_program() {
 		'(-)'{-h,--help}'[print a summary]' \
 		'(-)'{-V,--version}'[print the version]' \
 		'--pack[write a model, such as a directory of organ files]' \
+		'--unpack[write a model as a directory of organ files]' \
+		'--check[print .check of a model, and which donors its organs are from]' \
+		'--theta[print .theta of a model; with --unpack, write it too]' \
+		'--npy[print a tensor as NumPy has it]' \
 		'--quantise[write a model in types of ggml that lines of a file choose]' \
 		'--imatrix=-[with --quantise, weigh by an importance matrix]:file:_files' \
 		'--picture[print theta.svg of a model, or of two]' \
@@ -80,7 +84,7 @@ _organfs_program() {
 		'--why[print why a file in a mount was refused]:path:_files' \
 		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \
-		'--json[with --report or --list, as JSON]' \
+		'--json[with --report, --list, --check or --theta, as JSON]' \
 		'--list[print your mounts]' \
 		'--stop[unmount, as organfs-umount]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \

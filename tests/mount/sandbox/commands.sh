@@ -25,6 +25,9 @@ limits "$ORGANFS" --report "$TMP/table"
 limits "$ORGANFS" --picture "$base"
 limits "$ORGANFS" --show "$base"
 limits "$ORGANFS" --diff "$base" "$MODELS/stories260K-q8_0.gguf"
+limits "$ORGANFS" --theta "$base"
+limits "$ORGANFS" --check "$base" "$MODELS/stories260K-q8_0.gguf"
+limits "$ORGANFS" --npy "$base" output
 
 # A picture of a model that lies elsewhere, and of shards that links lead to, as in caches.
 mkdir "$TMP/blobs" "$TMP/links"

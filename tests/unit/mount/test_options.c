@@ -181,7 +181,14 @@ static void a_report_needs_tables_alone(void **state)
 	assert_true(options.list && options.json);
 	options_release(&options);
 	assert_bad(state, "--list mnt", "--list takes no MODEL and no MOUNTPOINT");
-	assert_bad(state, "--json m mnt", "--json goes with --report or --list");
+	assert_bad(state, "--json m mnt", "--json goes with --report, --list, --theta and --check");
+	assert_bad(state, "--unpack --theta --json m d", "--json goes with --report");
+	assert_bad(state, "--unpack m.gguf", "--unpack needs one MODEL and the DIR to write");
+	assert_bad(state, "--unpack m.gguf n.gguf d", "--unpack needs one MODEL");
+	assert_bad(state, "--npy m.gguf", "--npy needs one MODEL and a TENSOR");
+	assert_bad(state, "--check", "--check needs a MODEL");
+	assert_bad(state, "--check --pack m.gguf", "one command is done at a time");
+	assert_bad(state, "--report --unpack m.gguf", "one command is done at a time");
 }
 
 static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
@@ -203,6 +210,7 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_true(options.read_only);
 	assert_int_equal(options.n_models, 1);
 	options_release(&options);
+	assert_bad(state, "--theta m.gguf n.gguf", "--theta needs one MODEL");
 	assert_bad(state, "--show", "--show needs one MODEL or MOUNTPOINT");
 	assert_bad(state, "--show m.gguf mnt", "--show needs one MODEL or MOUNTPOINT");
 	assert_false((options = good("m.gguf mnt")).picture);
@@ -211,6 +219,27 @@ static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
 	assert_bad(state, "--picture m.gguf n.gguf o.gguf", "--picture needs one MODEL, or two");
 	assert_bad(state, "--picture m.gguf -o model=n.gguf", "--picture needs one MODEL");
 	assert_bad(state, "--picture m.gguf -o samples=1", "samples=1");
+}
+
+static void commands_without_a_mount_only_read_the_model(void **state)
+{
+	struct options options = good("--unpack -f --theta m.gguf d -o layer=/l");
+
+	(void)state;
+	assert_true(options.unpack && options.theta && options.foreground && options.read_only);
+	assert_string_equal(options.mountpoint, "d");
+	options_release(&options);
+	options = good("--check --json m.gguf donor.gguf other");
+	assert_true(options.check && options.json && options.read_only);
+	assert_int_equal(options.n_models, 3);
+	options_release(&options);
+	options = good("--theta --json m.gguf");
+	assert_true(options.theta && options.read_only && !options.unpack);
+	options_release(&options);
+	options = good("--npy m.gguf output.weight");
+	assert_true(options.npy && options.read_only);
+	assert_string_equal(options.mountpoint, "output.weight");
+	options_release(&options);
 }
 
 static void quantise_takes_types_before_the_model(void **state)
