@@ -14,6 +14,16 @@ rm "$TMP/said"
 no_litter "$TMP"
 
 need_root
+# Without /dev/fuse it shows what needs no mount.
+mkdir "$TMP/dev"
+cp -a /dev/null /dev/zero /dev/urandom "$TMP/dev"
+ln -s /proc/self/fd "$TMP/dev/fd"
+unshare --mount sh -c 'mount --bind "$1" /dev && exec "$2"' - "$TMP/dev" "$demo" >"$TMP/said" 2>&1 \
+	</dev/null || fail "without /dev/fuse: $(tail -n 5 "$TMP/said")"
+grep -q '^the same$' "$TMP/said" || fail "$(tail -n 5 "$TMP/said")"
+rm -r "$TMP/said" "$TMP/dev"
+no_litter "$TMP"
+
 unshare --pid --mount --fork true 2>/dev/null || skip 'no namespaces here'
 # This process waits for its child and for nothing else.
 cat >"$TMP/first.py" <<'END'
