@@ -208,8 +208,7 @@ fi
 with_tools sed awk grep find
 inside "$helpers/needs" >"$TMP/said" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 [ ! -s "$TMP/err" ] || fail "$(cat "$TMP/err")"
-for line in 'organ-dissect: .*without fuse3 it does not run' \
-	'organ-stream: .*without curl nothing can be fetched from a URL' \
+for line in 'organ-stream: .*without curl nothing can be fetched from a URL' \
 	'organfs-open: .*; without xdg-utils nothing is opened' \
 	'organfs-thumbnailer: without librsvg2-bin it does not run' \
 	'organfs-umount: without fuse3 users other than root cannot unmount'; do

@@ -47,10 +47,8 @@ grep -aq "θ mean" "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
 at_line pread64:200 "comparing: $tensors" "$FAULTY" --diff -o samples=all "$other" "$base"
 grep -aq "mean  all" "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
 
-# organ-dissect has a line for each organ.
-export ORGANFS
-script -qefc "$(printf '%q ' "$here/../../mount-helpers/organ-dissect" "$base" "$TMP/parts")" \
-	"$TMP/typescript" >/dev/null </dev/null
-grep -aq 'scribe-Q4_K_M: 98 %, 56 of 57 organs' "$TMP/typescript" ||
-	fail "$(cat -v "$TMP/typescript")"
+# So does --unpack, also for organ-dissect.
+export ORGANFS=$FAULTY
+at_line any:60 'scribe-Q4_K_M: [0-9]+ %' \
+	"$here/../../mount-helpers/organ-dissect" "$base" "$TMP/parts"
 exists "$TMP/parts/scribe-Q4_K_M/organs/blk_1_ffn_up.bin"
