@@ -61,8 +61,8 @@ struct layout_values {
  * move together if metadata changes its size. Otherwise the data is laid out anew as llama.cpp
  * requires: in the order of the infos, with added tensors last, ordered by name, each offset being
  * the sum of the padded sizes before it; the last tensor is padded too (ggml gguf.cpp, "has offset
- * %, expected %"). Added metadata comes last, ordered by key. The alignment is the base's, whatever
- * values contain; values may be NULL.
+ * %, expected %"). Added metadata comes last, ordered by key. The alignment is the
+ * base's, even if values set another one; values may be NULL.
  *
  * Release the result with layout_release(). Errors: EOVERFLOW the file would be too large or
  * version 1 cannot describe it, ENOMEM. */

@@ -229,7 +229,7 @@ static size_t content_of(const struct zstd_seekable *frames, uint32_t number)
 							: ZSTD_FRAME_BYTES;
 }
 
-/* Decompress a frame, to at most ZSTD_FRAME_BYTES, whatever its header says. */
+/* Decompress a frame, to at most ZSTD_FRAME_BYTES, even if its header claims more. */
 static int decompress(const struct zstd_seekable *frames, uint32_t number, uint8_t *bytes,
 		      const struct tools *tools, struct error *err)
 {

@@ -55,7 +55,7 @@ as=
 layer_of roots 0 0 $OTHER
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 shows "$MNT" 0
-grep -q 'warning: the layer .*/roots may hold .* another user' "$TMP/said" ||
+grep -q 'warning: the layer .*/roots may contain .* another user' "$TMP/said" ||
 	fail "says: $(cat "$TMP/said")"
 unmount_and_wait
 layer_of roots 0 $OTHER 0

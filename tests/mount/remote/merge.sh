@@ -52,7 +52,7 @@ unmount_and_wait
 if ! grep -q '__[at]san_init' "$ORGANFS"; then
 	mount_model -o noassemble "$clerk"
 	! cat "$TMP/written.yml" >"$MNT/.merge" || fail 'a mount of files opens a URL'
-	log_says 'URL is opened only'
+	log_says 'no network access'
 	absent "$MNT/.merge"
 	unmount_and_wait
 fi

@@ -37,7 +37,7 @@ unmount_and_wait
 afresh
 mv "$(name 2)" "$m/other.gguf"
 mount_model -o ro "$m/other.gguf"
-log_says 'other.gguf: .*not named as a shard'
+log_says 'other.gguf: .*not that of a shard'
 equal "$(ls "$MNT"/*/*.bin | wc -l)" "$("$GGUF" organs "$m/other.gguf" | wc -l)"
 lacks '2 of its 3 shards'
 mount_model -o ro "$(name 1)"
@@ -64,7 +64,7 @@ log_says 'passed over: .*57 tensors, not 48'
 lacks 'x-00002-of-00003.gguf'
 cp "$one" "$(name 2)"
 mount_model -o ro "$(name 1)"
-log_says 'passed over: .*no shard'
+log_says 'passed over: .*not a shard'
 lacks 'x-00002-of-00003.gguf'
 echo junk >"$(name 2)"
 mount_model -o ro "$(name 1)"

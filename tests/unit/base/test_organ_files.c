@@ -155,7 +155,7 @@ static void what_is_no_organ_of_the_model_is_passed_over(void **state)
 	assert_string_equal(files->entries[0].file, "organs/blk_9_ffn_up.bin");
 	assert_string_equal(files->entries[1].file, "organs/blk_10_ffn_up.bin");
 	assert_non_null(strstr(files->entries[2].why, "not an organ file"));
-	assert_non_null(strstr(files->entries[3].why, "which has another file"));
+	assert_non_null(strstr(files->entries[3].why, "another file name belongs"));
 	organ_files_unref(files);
 }
 
