@@ -151,7 +151,7 @@ struct directions {
 	size_t channels;
 	const struct matrix *vectors;
 	float *products; /* V W, during its computation */
-	double *squares; /* of the columns of W, the sums; NULL: they are not needed */
+	double *squares; /* of the columns of W, summed; NULL: not needed */
 };
 
 static int compute_vectors(void *context, float *values)
@@ -201,11 +201,11 @@ static int add_products(struct lora_merge_read *work)
 	return 0;
 }
 
-/* The least part of a vector's squared length that is stretched to the whole. */
+/* a vector with a smaller part of its squared length left is not stretched */
 #define LEAST_LEFT 1e-6
 
-/* By what a vector is multiplied to have its length again, after w + factor * V' (V w): square and
- * along are the squares of the lengths of w and V w. */
+/* Factor that restores the length of a vector w after w + factor * V' (V w). square and along are
+ * the squared lengths of w and V w. */
 static float gain(double square, double along, float factor)
 {
 	const double left = square + ((double)factor + 2.0) * (double)factor * along;
@@ -213,7 +213,7 @@ static float gain(double square, double along, float factor)
 	return left > LEAST_LEFT * square ? (float)sqrt(square / left) : 1.0f;
 }
 
-/* The gain of each column, behind the products. */
+/* Store the gain of each column after the products. */
 static void add_gains(const struct directions *of, size_t length)
 {
 	const size_t rank = (size_t)of->pair->rank;
@@ -228,7 +228,7 @@ static void add_gains(const struct directions *of, size_t length)
 	}
 }
 
-/* V W, and the gains behind it. */
+/* Rows of V W, and one for the gains. */
 static uint64_t product_rows(const struct lora_merge_pair *pair)
 {
 	return pair->rank + pair->keeps_norm;

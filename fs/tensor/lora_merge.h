@@ -36,7 +36,7 @@ struct lora_merge_pair {
 	uint64_t rank;
 	bool flipped; /* pair_is_flipped(); for directions: each row of W contains all channels */
 	float factor;
-	bool keeps_norm; /* of directions */
+	bool keeps_norm; /* directions only: restore the norm */
 };
 
 #define LORA_MERGE_PAIRS_MAX 32

@@ -51,7 +51,7 @@ uint64_t log_count(struct log *log);
  * NULL: the log has no such message, or out of memory. */
 char *log_last(struct log *log, const char *title);
 
-/* Is a line of log_text() such a message? */
+/* Is the line, of log_text(), such a message? */
 bool log_line_is_on(const char *line, const char *title);
 
 /* The messages that are kept, oldest first, one per line with its local time. Returns *size bytes

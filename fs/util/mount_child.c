@@ -18,13 +18,13 @@
 
 #define REAPING_MS 1000 /* for a child that a request to the daemon may hold in the kernel */
 
-/* A descriptor that goes with a message, aligned as the kernel wants it. */
+/* Room for a descriptor in a message, aligned as for the kernel. */
 union control {
 	struct cmsghdr header;
 	char room[CMSG_SPACE(sizeof(int))];
 };
 
-/* Root becomes that user for good. Others stay who they are. */
+/* A process of root becomes that user for good; other processes keep their user. */
 static bool become(const struct mountinfo *mount)
 {
 	unsigned user, group;
@@ -42,7 +42,7 @@ static bool is_root_of(int place, dev_t device)
 {
 	struct statx stat;
 
-	/* For the device alone root may ask a mount that is closed to it. */
+	/* Root may ask for the device number even if the mount is closed to root. */
 	return statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &stat) == 0 &&
 	       makedev(stat.stx_dev_major, stat.stx_dev_minor) == device;
 }
@@ -72,7 +72,7 @@ void mount_child_begin(struct mount_child *child, const struct mountinfo *mount,
 	child->socket = ends[0];
 	child->pid = fork();
 	if (child->pid == 0) {
-		/* The parent may be killed. */
+		/* End even if the parent was killed. */
 		alarm((unsigned)(patience / 1000) + 2);
 		_exit(work(mount, ends[1], job, context));
 	}
@@ -98,7 +98,7 @@ int mount_child_send(int socket, const char *text, size_t n, int fd)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)n ? 0 : EIO;
 }
 
-/* The descriptor of a message; -1: it has none. */
+/* The descriptor in a message; -1: none. */
 static int descriptor_of(struct msghdr *message)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);

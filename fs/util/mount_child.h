@@ -25,28 +25,26 @@ struct mount_child {
 	int64_t until;
 };
 
-/* What the child does in the root of the mount, which is its working directory; its answers are
+/* The child's job, run with the root of the mount as working directory; it answers by
  * mount_child_send() to the socket. Returns 0 or an error number. */
 typedef int mount_child_job(int socket, const void *context);
 
-/* Begin a child, which has that many milliseconds. mount_child_end() is due. */
+/* Start a child with a deadline in that many milliseconds. mount_child_end() has to follow. */
 void mount_child_begin(struct mount_child *child, const struct mountinfo *mount, int64_t patience,
 		       mount_child_job *job, const void *context);
 
-/* Send an answer of n bytes, and a descriptor with it unless that is -1. Returns 0 or an error
- * number. */
+/* Send an answer of n bytes, with a descriptor unless fd is -1. Returns 0 or an error number. */
 int mount_child_send(int socket, const char *text, size_t n, int fd);
 
-/* Wait for the next answer, of at most n bytes. Its descriptor, to close, goes to *fd, -1: it has
- * none; where fd is NULL it is closed. Returns the length, or -1: none came in time. */
+/* Wait for the next answer, of at most n bytes. *fd is its descriptor, to close, or -1; if fd is
+ * NULL, the descriptor is closed. Returns the length, or -1: no answer in time. */
 ssize_t mount_child_receive(struct mount_child *child, char *text, size_t n, int *fd);
 
-/* End the child. Returns the job's result; or why the job was not begun: ESTALE another filesystem
- * is there, EPERM root cannot become that user; or ETIMEDOUT: it had not ended. */
+/* End the child. Returns the job's result, or if the job was not begun, ESTALE another filesystem
+ * is mounted there, EPERM root cannot become that user; ETIMEDOUT the job was still running. */
 int mount_child_end(struct mount_child *child);
 
-/* Does that result say that the daemon has ended? One that dies while it is asked gives
- * ECONNABORTED. */
+/* Does that result show that the daemon has ended? ECONNABORTED: it ended during a request. */
 static inline bool mount_child_is_dead(int result)
 {
 	return result == ENOTCONN || result == ECONNABORTED;

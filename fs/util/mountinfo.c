@@ -67,7 +67,7 @@ bool mountinfo_parse(char *line, struct mountinfo *mount)
 	return true;
 }
 
-/* The next line that is one, which becomes the mount's, to release. False: there is none. */
+/* Parse the next valid line, which the mount owns, to release. False: none. */
 static bool read_next(FILE *file, struct mountinfo *mount)
 {
 	char *line = NULL;

@@ -29,12 +29,12 @@ bool mountinfo_find(bool (*is_like)(const struct mountinfo *mount, const struct 
 		    const struct mountinfo *wanted, struct mountinfo *found);
 void mountinfo_release(struct mountinfo *mount);
 
-/* All mounts of organfs, in the order in which they were mounted; one without memory is left out.
- * mountinfo_list_free() is due. */
+/* All mounts of organfs, in the order of mounting, to free with mountinfo_list_free(). A mount for
+ * which memory is short is omitted. */
 struct mountinfo *mountinfo_list(size_t *n);
 void mountinfo_list_free(struct mountinfo *list, size_t n);
 
-/* Is it a mount of organfs that this user has made? */
+/* Is it a mount of organfs made by this user? */
 bool mountinfo_is_of(const struct mountinfo *mount, uid_t user);
 
 /* Predicates for is_like. */

@@ -118,7 +118,7 @@ char *paths_mount_point(const char *given)
 {
 	char *copy = strdup(given), *path;
 
-	/* A slash behind its name would have realpath(3) look into the directory. */
+	/* With a trailing slash, realpath(3) would access the directory. */
 	for (size_t n = copy ? strlen(copy) : 0; n > 1 && copy[n - 1] == '/'; n--)
 		copy[n - 1] = '\0';
 	path = copy ? realpath(copy, NULL) : NULL;

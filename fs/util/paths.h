@@ -31,9 +31,8 @@ bool paths_same_file(const struct stat *a, const struct stat *b);
  * NULL with errno set. */
 char *paths_directory(const char *path);
 
-/* The path of a mount point as /proc/self/mountinfo has it, to free. The directory itself, whose
- * daemon may be gone, is asked for nothing. NULL with errno set: there is no such place, or no
- * memory. */
+/* The path of a mount point in the form of /proc/self/mountinfo, to free. The directory itself,
+ * whose daemon may be gone, is not accessed. NULL with errno set. */
 char *paths_mount_point(const char *given);
 
 /* File name of a model's path or URL, without directories, ".gguf" and the number of a shard; to
