@@ -31,21 +31,21 @@ void copy_range_release(struct copy_range *share);
  * be shared, or -errno: ENOSPC, EDQUOT, EIO. */
 int copy_range_clone_file(struct copy_range *share, int from);
 
-/* Whether copy_range_clone() could share some of the n bytes at offset as those at at. */
+/* Whether copy_range_clone() could share some of n bytes from `offset` to `at`, by block size. */
 bool copy_range_can_clone(uint64_t block, uint64_t offset, uint64_t n, uint64_t at);
 
-/* Share the n bytes at offset of from as bytes at at, as far as they are whole blocks, aligned
- * alike in both files. *first and *end delimit the shared bytes of the file; both are at if there
- * are none. Returns 0 or -errno as copy_range_clone_file(). */
+/* Share n bytes from `offset` of the file `from` to `at`, as far as they are whole blocks, aligned
+ * alike in both files. *first and *end delimit the shared bytes of the file; both equal `at` if
+ * there are none. Returns 0 or -errno as copy_range_clone_file(). */
 int copy_range_clone(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at,
 		     uint64_t *first, uint64_t *end);
 
-/* Reserve disk space for n bytes at at, if the filesystem can. Whole blocks that were shared there
- * are released first. Returns 0 or -errno: ENOSPC, EDQUOT, EFBIG. */
+/* Reserve disk space for n bytes from `at` on, if the filesystem can. Whole blocks that were shared
+ * there are released first. Returns 0 or -errno: ENOSPC, EDQUOT, EFBIG. */
 int copy_range_reserve(struct copy_range *share, uint64_t at, uint64_t n);
 
-/* Copy n bytes at offset of from to at. Returns 0 or -errno: ENODATA the bytes do not exist or
- * cannot be read; EINTR cancelled; or an error of the file. */
+/* Copy n bytes from `offset` of the file `from` to `at`. Returns 0 or -errno: ENODATA the bytes do
+ * not exist or cannot be read; EINTR cancelled; or an error of the file. */
 int copy_range_copy(struct copy_range *share, int from, uint64_t offset, uint64_t n, uint64_t at);
 
 /* Write n bytes. Returns 0 or -errno. */

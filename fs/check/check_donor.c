@@ -291,7 +291,7 @@ static int examine_traits(const struct examination *e, const struct traits *host
 	return 0;
 }
 
-/* Drop findings that prove nothing about a nextn block, which has little in common with others. */
+/* Replace findings on a nextn block: its likeness to ordinary blocks proves nothing. */
 static void excuse_nextn(const struct examination *e)
 {
 	const struct gguf *donor = e->donor.gguf;

@@ -28,9 +28,8 @@ enum group_kind {
 /* Grafts with one donor. */
 struct check_group {
 	enum group_kind kind;
-	const struct donor
-		*donor;	 /* donor of one graft; NULL: unknown. Borrowed from its content */
-	uint32_t *slots; /* their slots, ascending */
+	const struct donor *donor; /* donor of one graft, borrowed; NULL: unknown */
+	uint32_t *slots;	   /* their slots, ascending */
 	uint32_t n;
 	size_t room;
 	unsigned concerns; /* enum concern */

@@ -97,7 +97,8 @@ int check_host_blocks(const struct check_groups *groups, const struct gguf *head
 	return rc;
 }
 
-/* Find empty slots in blocks that exist, and count unreadable contents. Returns their number. */
+/* Find empty slots in existing blocks, and count unreadable contents. Returns the number of
+ * slots. */
 static uint32_t find_holes(const struct check_groups *groups, const struct check_block *blocks,
 			   uint32_t *holes, uint32_t *broken)
 {

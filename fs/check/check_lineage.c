@@ -41,7 +41,7 @@ bool check_lineage_weights(struct backing *file, const struct gguf_tensor *tenso
 	       weights->elements > 0;
 }
 
-/* Sampled values, at most most, to free. NULL with *rc set. */
+/* Sampled values, at most `most`, to free. NULL with *rc set. */
 static float *values_of(const struct weights *weights, uint64_t most, const struct halt *halt,
 			size_t *n, int *rc)
 {
@@ -184,7 +184,8 @@ static bool find_kin(const struct lineage_model *host, const struct lineage_mode
 	       check_lineage_weights(donor->file, theirs, &kin->donor);
 }
 
-/* Whether to take the next of found candidates, after seen others: at most most, spread evenly. */
+/* Whether to take the next of found candidates, after seen others: `most` at most, spread
+ * evenly. */
 static bool is_taken(size_t seen, size_t found, size_t most)
 {
 	return found <= most || seen * most / found != (seen + 1) * most / found;

@@ -54,8 +54,7 @@ struct assembly {
 	bool running;
 	double started; /* seconds_now() at its start */
 	bool cancelled;
-	atomic_bool
-		*stop; /* stops the running assembly; NULL: none runs, or it cannot be stopped */
+	atomic_bool *stop; /* of the running assembly; NULL: none, or not stoppable */
 	uint64_t stamp;
 	char last[PATH_MAX + OUTCOME_MAX];
 	struct written_files written; /* files that the unmount need not write again */

@@ -3,11 +3,11 @@
  *
  * A daemon of root acts with the rights of the calling process (credentials.h), as far as the mode
  * bits, which the kernel checks, allow. The daemon of another user has the rights of that user
- * alone. On behalf of other callers, whom allow_other lets in, it could overwrite its user's files
+ * alone. It could, acting for other callers, whom allow_other lets in, overwrite its user's files
  * and show files that only its user may read. Other users, root included, can therefore only read
- * there, whatever the mode bits say; root can become that user.
+ * there, regardless of the mode bits; root can become that user.
  *
- * As on any filesystem, a process may pass on its right to write as an open descriptor. */
+ * A process may pass on its right to write as an open descriptor, as on any filesystem. */
 #include "fs/fuse/ops.h"
 #include "fs/mount/mount.h"
 #include "fs/tree/fresh_directories.h"

@@ -16,7 +16,7 @@
 struct fuse_session;
 struct read_threads;
 
-/* Answer requests with up to threads threads until the unmount, SIGINT or SIGTERM.
+/* Answer requests with at most `threads` threads until the unmount, SIGINT or SIGTERM.
  * connected(context) is called once the kernel has the answer to its first request;
  * hung_up(context), on the calling thread, at each SIGHUP, and its result false ends the loop.
  * Returns 0, or -errno if the connection to the kernel failed. Signal actions are restored. */

@@ -177,8 +177,8 @@ static void weigh(const struct figures *figures, size_t i)
 	const struct organ organ = organ_of(figures, i);
 	struct figure *figure = &figures->figures[i];
 
-	if (figure->weighed &&
-	    importance_matrix_mean(figures->importance, &organ, &figure->importance, NULL) < 0)
+	if (figure->weighed && importance_matrix_mean(figures->importance, &organ,
+						      &figure->importance, NULL) < 0)
 		figure->importance = NAN;
 }
 

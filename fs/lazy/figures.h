@@ -63,10 +63,9 @@ struct figures {
 	size_t n;
 	struct figure *figures; /* in file order, with z NULL */
 	size_t n_removed;
-	struct figure *removed; /* base tensors of empty slots, for pictures */
-	struct subject
-		*subjects; /* subject to measure for each, with a reference; NULL without a model */
-	struct arena *arena; /* of the texts */
+	struct figure *removed;	  /* base tensors of empty slots, for pictures */
+	struct subject *subjects; /* subjects to measure, with references; NULL: no model */
+	struct arena *arena;	  /* of the texts */
 };
 
 /* The figures of a model at the snapshot. NULL: out of memory. */

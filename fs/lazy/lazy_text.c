@@ -235,8 +235,9 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 	int width;
 
 	/* Cells of the same print function have the same width. */
-	width = last && last->print == print ? (int)last->width
-					     : print(text, sizeof(text), NULL) + last_column(cells);
+	width = last && last->print == print
+			? (int)last->width
+			: print(text, sizeof(text), NULL) + last_column(cells);
 	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else

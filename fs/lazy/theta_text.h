@@ -16,7 +16,7 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_DESCRIBED "min\tmax\tmean\tdeviation\tzeros"
 #define THETA_COLUMNS \
 	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t" THETA_DESCRIBED
-#define THETA_HEADER	     "file\ttype\telements\t" THETA_COLUMNS "\n"
+#define THETA_HEADER "file\ttype\telements\t" THETA_COLUMNS "\n"
 #define THETA_HEADER_WEIGHED "file\ttype\telements\t" THETA_COLUMNS "\timportance\n"
 
 /* The columns of theta_exact. Older tables end before those of THETA_DESCRIBED. */
@@ -26,7 +26,7 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_EXACT_COLUMNS	  15
 #define THETA_EXACT_FIRST_COLUMNS 10
 
-/* Cells: degrees, "36.07" or " nan", and a newline; THETA_COLUMNS and a newline; the members of a
+/* Cells: degrees, "36.07" or "  nan", and a newline; THETA_COLUMNS and a newline; the members of a
  * JSON object from "theta" on, without braces; the same without z_re and z_im, with the digits of
  * theta_figure(); THETA_EXACT and a newline, with theta and signal exact to the bit. */
 lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_json_figures, theta_exact;

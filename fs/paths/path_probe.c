@@ -44,8 +44,7 @@ struct probe_batch {
 	struct timespec until;
 	char *point;
 	dev_t device;
-	pthread_mutex_t
-		lock; /* protects the fields below; a job is its thread's until it is done */
+	pthread_mutex_t lock; /* protects the rest; a job is its thread's until done */
 	pthread_cond_t progress;
 	unsigned holders; /* number of threads, plus the caller */
 	bool over;	  /* no further job is to be begun */

@@ -17,7 +17,7 @@ struct path_probe {
 	char inside[64];  /* directory of our mount in which a relative path starts */
 	const char *path; /* NULL: look only for the organ in seen */
 	const char *seen; /* description by link_target_print() of an earlier result; NULL: none */
-	struct backing *file; /* that organ's file, if found before, borrowed; NULL: no */
+	struct backing *file; /* that organ's file, borrowed; NULL: not found before */
 	uint64_t offset;
 	uid_t uid;
 	gid_t gid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* path_resolve.c - see path_resolve.h. The path is walked name by name, as in the kernel. The
- * current place is outside of our mount a descriptor with O_PATH, whose open asks the filesystem
- * for the name alone, and inside a text. */
+/* path_resolve.c - see path_resolve.h. The path is walked name by name, as in the kernel. Outside
+ * of our mount the current place is a descriptor opened with O_PATH, which asks the filesystem for
+ * the name alone; inside our mount it is a text. */
 #include "fs/paths/path_resolve.h"
 #include "gguf/error.h"
 

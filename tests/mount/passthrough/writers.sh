@@ -28,7 +28,7 @@ assert os.fstat(fd).st_size == len(base)
 assert os.pread(fd, len(base), 0) == base
 END
 exec 4<&-
-log_says 'model.gguf: .*dropped'
+log_says 'model.gguf: .*discarded'
 
 # A writer that is there first: the others read beside it.
 exec 5>"$MNT/model.gguf"

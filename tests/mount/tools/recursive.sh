@@ -56,7 +56,7 @@ for text in 'assembled: x: 5 bytes' 'failed: x: no' 'assembling: 3 %: x'; do
 done
 equal "$(cat "$MNT/.assemble")" "$unassembled" 'what .assemble says'
 equal "$(ls -A "$TMP/cwd")" '' 'files that were assembled'
-log_says 'model.gguf: .*dropped'
+log_says 'model.gguf: .*discarded'
 echo x >"$MNT/manifest.json"
 grep -q general.name "$MNT/manifest.json" || fail 'a manifest that was written to'
 equal "$(ls -A "$MNT" | grep -c '\.manifest')" 0 'files beside the manifest'
