@@ -11,6 +11,7 @@
 #include "fs/model/removal.h"
 #include "fs/storage/backing.h"
 #include "fs/util/array_grown.h"
+#include "fs/util/home.h"
 #include "fs/util/log.h"
 #include "fs/util/paths.h"
 #include "gguf/arena.h"
@@ -20,7 +21,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,18 +109,12 @@ static int arrange(struct model *model, struct error *err)
 /* $XDG_STATE_HOME/organfs, by default ~/.local/state/organfs. */
 static char *state_directory(void)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	const struct passwd *user;
+	const char *state = getenv("XDG_STATE_HOME");
 	char *path;
 
-	if (!home || home[0] != '/') {
-		user = getpwuid(getuid());
-		home = user ? user->pw_dir : "/";
-	}
-	if (state && state[0] == '/' ? asprintf(&path, "%s/organfs", state) < 0
-				     : asprintf(&path, "%s/.local/state/organfs", home) < 0)
-		return NULL;
-	return path;
+	if (!state || state[0] != '/')
+		return home_path(".local/state/organfs");
+	return asprintf(&path, "%s/organfs", state) < 0 ? NULL : path;
 }
 
 static int open_private(struct model *model, const struct layer_options *manner, struct error *err)
