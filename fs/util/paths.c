@@ -93,7 +93,8 @@ bool paths_same_file(const struct stat *a, const struct stat *b)
 
 char *paths_directory(const char *path)
 {
-	const char *slash = url_is_remote(path) ? NULL : strrchr(path, '/');
+	const bool anywhere = url_is_remote(path) || url_is_store(path);
+	const char *slash = anywhere ? NULL : strrchr(path, '/');
 	char *parent = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
 	char *directory = parent ? realpath(parent, NULL) : NULL;
 
@@ -126,10 +127,26 @@ char *paths_mount_point(const char *given)
 	return path;
 }
 
+/* Stem of the name of a model in a store, without a revision, and with the tag of ollama. */
+static char *stem_of_stored(const char *name)
+{
+	const char *revision = name[0] == 'h' ? strrchr(name, '@') : NULL;
+	char *copy = strndup(name, revision ? (size_t)(revision - name) : strlen(name)), *stem;
+
+	stem = copy ? stem_of_name(strchr(copy, ':') + 1) : NULL;
+	free(copy);
+	for (char *at = stem; name[0] == 'o' && at && *at; at++)
+		if (*at == ':')
+			*at = '-';
+	return stem;
+}
+
 char *paths_stem(const char *path)
 {
 	char *name = url_is_remote(path) ? url_file_name(path) : NULL, *stem;
 
+	if (url_is_store(path))
+		return stem_of_stored(path);
 	if (!url_is_remote(path))
 		return stem_of_name(path);
 	stem = name ? stem_of_name(name) : NULL;

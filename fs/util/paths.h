@@ -27,16 +27,16 @@ void paths_remove_directory(int dir, const char *name);
 bool paths_same_file(const struct stat *a, const struct stat *b);
 
 /* Absolute path of the directory that contains path, to free. A symbolic link path is not followed:
- * its target may lie in a cache that no user looks into. If path is a URL, the working directory.
- * NULL with errno set. */
+ * its target may lie in a cache that no user looks into. If path is a URL or a name in a store
+ * (url_is_store()), the working directory. NULL with errno set. */
 char *paths_directory(const char *path);
 
 /* The path of a mount point in the form of /proc/self/mountinfo, to free. The directory itself,
  * whose daemon may be gone, is not accessed. NULL with errno set. */
 char *paths_mount_point(const char *given);
 
-/* File name of a model's path or URL, without directories, ".gguf" and the number of a shard; to
- * free. NULL: out of memory. */
+/* File name of a model's path, URL or name in a store, without directories, ".gguf" and the number
+ * of a shard: "qwen3-8b" for "ollama:qwen3:8b". To free. NULL: out of memory. */
 char *paths_stem(const char *path);
 
 /* Length of the part before -NNNNN-of-NNNNN.gguf in a shard's name; 0: not a shard's name. */

@@ -28,6 +28,12 @@ bool url_is_file(const char *text)
 	return begins(text, "file:");
 }
 
+bool url_is_store(const char *text)
+{
+	return strncmp(text, "ollama:", 7) == 0 || strncmp(text, "hf:", 3) == 0 ||
+	       strncmp(text, "lmstudio:", 9) == 0;
+}
+
 /* The part after "//", if the URL has one. */
 static const char *authority_of(const char *url)
 {

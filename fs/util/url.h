@@ -14,6 +14,10 @@ bool url_or_absolute_path(const char *text);
 /* Does it begin with file:? */
 bool url_is_file(const char *text);
 
+/* Does it begin with ollama:, hf: or lmstudio:, as names of models in the stores of those programs
+ * do (fs/base/model_name.h)? */
+bool url_is_store(const char *text);
+
 /* The local path of file:///PATH, file://localhost/PATH or file:/PATH, with %XX decoded; to free.
  * NULL with errno set: EINVAL if the URL has another form or contains %00, or ENOMEM. */
 char *url_file_path(const char *url);

@@ -136,4 +136,38 @@ static void what_is_printed_is_one_word(void **state)
 	assert_string_equal(text, "a%20b%25%0A%09%C3%A9%7F/~'.bin");
 }
 
+static void assert_stem(const char *path, const char *expected)
+{
+	char *stem = paths_stem(path);
+
+	assert_string_equal(stem, expected);
+	free(stem);
+}
+
+static void a_stem_is_what_people_call_the_model(void **state)
+{
+	(void)state;
+	assert_stem("/a/m-00001-of-00003.gguf", "m");
+	assert_stem("http://host/a/m%20n.GGUF?x", "m n");
+	assert_stem("ollama:qwen3:8b", "qwen3-8b");
+	assert_stem("ollama:qwen3", "qwen3");
+	assert_stem("ollama:hf.co/me/model-GGUF:Q4_K_M", "model-GGUF-Q4_K_M");
+	assert_stem("hf:me/repo/sub/m-00001-of-00003.gguf@refs/pr/1", "m");
+	assert_stem("lmstudio:me/repo/m@2.gguf", "m@2");
+	assert_stem("./ollama:qwen3:8b", "ollama:qwen3:8b");
+}
+
+static void what_is_in_a_store_belongs_in_the_working_directory(void **state)
+{
+	char *here = realpath(".", NULL), *directory = paths_directory("hf:me/repo/m.gguf");
+
+	(void)state;
+	assert_string_equal(directory, here);
+	free(directory);
+	directory = paths_directory("/usr/m.gguf");
+	assert_string_equal(directory, "/usr");
+	free(directory);
+	free(here);
+}
+
 UNIT_MAIN(temp_setup, temp_teardown)

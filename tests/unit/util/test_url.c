@@ -26,6 +26,17 @@ static void http_and_https_are_remote_and_nothing_else_is(void **state)
 	assert_false(url_or_absolute_path("m.gguf"));
 }
 
+static void names_in_stores_have_their_prefix(void **state)
+{
+	(void)state;
+	assert_true(url_is_store("ollama:qwen3:8b"));
+	assert_true(url_is_store("hf:a/b/c.gguf"));
+	assert_true(url_is_store("lmstudio:a/b/c.gguf"));
+	assert_false(url_is_store("./ollama:qwen3"));
+	assert_false(url_is_store("ollama"));
+	assert_false(url_is_store("http://host/ollama:qwen3"));
+}
+
 static void shown_is_no_password_and_no_query(void **state)
 {
 	(void)state;
