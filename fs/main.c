@@ -209,6 +209,8 @@ int main(int argc, char **argv)
 		puts("organfs " ORGANFS_VERSION);
 	else if (options.list)
 		rc = list_command(options.json);
+	else if (!options.report && options_find_models(&options) < 0)
+		rc = 1;
 	else if (options.pack)
 		rc = pack_command(&options);
 	else if (options.unpack)

@@ -191,7 +191,7 @@ int mounting_run(const char *name, const char *path, const struct mount_argument
 	if (status)
 		return status;
 	if (arguments->optional && !url_is_remote(arguments->source) &&
-	    access(arguments->source, F_OK) < 0) {
+	    !url_is_store(arguments->source) && access(arguments->source, F_OK) < 0) {
 		if (arguments->verbose)
 			fprintf(stderr, "%s: %s is not there, and does not have to be\n", name,
 				arguments->source);

@@ -36,7 +36,7 @@ static int find_grafts(struct offline_tree *tree, const struct options *options)
 	const uint32_t n = options->n_models - 1;
 	struct base *donors = calloc(n + 1u, sizeof(*donors));
 	bool *unchanged = NULL;
-	int rc = donors ? 0 : offline_models_fail(options->models[0], -ENOMEM);
+	int rc = donors ? 0 : offline_models_fail(options_name(options, 0), -ENOMEM);
 
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
 		rc = open_donor(&donors[i], options->models[i + 1]);
@@ -45,7 +45,7 @@ static int find_grafts(struct offline_tree *tree, const struct options *options)
 	if (rc == 0 && (n || unchanged)) {
 		rc = check_origin_find(tree->model, donors, n, unchanged);
 		if (rc < 0)
-			rc = offline_models_fail(options->models[0], rc);
+			rc = offline_models_fail(options_name(options, 0), rc);
 	}
 	/* References hold the files of the donors. */
 	for (uint32_t i = 0; donors && i < n; i++)

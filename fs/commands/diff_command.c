@@ -34,17 +34,18 @@ static char *shown_name(const char *given)
 	return url_is_remote(given) ? url_shown(given) : strdup(given);
 }
 
-/* Open a model and make a side of it. NULL after a line on stderr. */
-static struct diff_side *open_side(struct diff_operands *operands, struct base *base,
-				   const char *given)
+/* Open model number i, and make a side of it. NULL after a line on stderr. */
+static struct diff_side *open_side(struct diff_operands *operands, const struct options *options,
+				   unsigned i)
 {
+	struct base *base = &operands->bases[i];
 	struct error err = { 0 };
-	char *name = shown_name(given), text[320];
+	char *name = shown_name(options_name(options, i)), text[320];
 	struct diff_side *side = NULL;
 
 	if (!name) {
 		offline_models_fail("--diff", -ENOMEM);
-	} else if (base_open(base, given, &err) < 0) {
+	} else if (base_open(base, options->models[i], &err) < 0) {
 		offline_models_report("%s: %s", name, error_describe(&err, text, sizeof(text)));
 	} else {
 		backing_set_log(base->file, operands->log);
@@ -66,10 +67,10 @@ static int open_both(struct diff_operands *operands, const struct options *optio
 	operands->pool = params.pool = pool_new(parallel_threads());
 	if (!operands->log || !operands->pool)
 		return offline_models_fail("--diff", -ENOMEM);
-	here = open_side(operands, &operands->bases[0], options->models[0]);
+	here = open_side(operands, options, 0);
 	if (!here)
 		return -1;
-	there = open_side(operands, &operands->bases[1], options->models[1]);
+	there = open_side(operands, options, 1);
 	if (!there) {
 		diff_side_free(here);
 		return -1;

@@ -102,7 +102,7 @@ static int open_all(struct offline_models *viewing, const struct options *option
 	if (collection->n == options->n_models)
 		return 0;
 	log_error("%s: there are %u models in this directory, and a picture is of one",
-		  options->models[0], (unsigned)collection->n);
+		  options_name(options, 0), (unsigned)collection->n);
 	return -1;
 }
 
@@ -112,17 +112,17 @@ int offline_models_open(struct offline_models *viewing, const struct options *op
 
 	*viewing = (struct offline_models){ .log = log_new(true) };
 	if (!viewing->log)
-		return offline_models_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options_name(options, 0), -ENOMEM);
 	if (open_all(viewing, options) < 0)
 		return -1;
 	viewing->models = calloc(viewing->collection.n, sizeof(*viewing->models));
 	if (!viewing->models)
-		return offline_models_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options_name(options, 0), -ENOMEM);
 	for (; viewing->n < viewing->collection.n; viewing->n++) {
 		rc = measure(&viewing->models[viewing->n], viewing->collection.models[viewing->n],
 			     options->samples, viewing->log);
 		if (rc < 0)
-			return offline_models_fail(options->models[viewing->n++], rc);
+			return offline_models_fail(options_name(options, viewing->n++), rc);
 	}
 	return 0;
 }

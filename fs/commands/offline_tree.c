@@ -39,12 +39,12 @@ int offline_tree_open(struct offline_tree *tree, const struct options *options)
 	*tree = (struct offline_tree){ .options = *options, .log = log_new(true) };
 	tree->options.n_models = 1;
 	if (!tree->log)
-		return offline_models_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options_name(options, 0), -ENOMEM);
 	if (open_model(tree) < 0)
 		return -1;
 	tree->fs = mount_new(&tree->collection);
 	if (!tree->fs)
-		return offline_models_fail(options->models[0], -ENOMEM);
+		return offline_models_fail(options_name(options, 0), -ENOMEM);
 	if (merge_option_run(tree->fs) < 0)
 		return -1;
 	symlinks_refresh(tree->fs->links, NULL);

@@ -44,6 +44,7 @@ int recipe_command(const struct options *options)
 		rc = print(&base, &err);
 	base_close(&base);
 	if (rc < 0)
-		log_error("%s: %s", options->models[0], error_describe(&err, text, sizeof(text)));
+		log_error("%s: %s", options_name(options, 0),
+			  error_describe(&err, text, sizeof(text)));
 	return rc < 0;
 }

@@ -345,7 +345,7 @@ int unpack_command(const struct options *options)
 	stop_signals_begin(&unpack.watch);
 	rc = offline_tree_open(&unpack.tree, options);
 	if (rc == 0 && !unpack.chunk)
-		rc = offline_models_fail(options->models[0], -ENOMEM);
+		rc = offline_models_fail(options_name(options, 0), -ENOMEM);
 	if (rc == 0)
 		rc = unpack_all(&unpack);
 	offline_tree_close(&unpack.tree);

@@ -157,6 +157,26 @@ static int open_file_url(struct merge_lookup *lookup, const char *url, struct ba
 	return rc;
 }
 
+/* Open the model of that name in a store, with the rights of the user. */
+static int open_stored(struct merge_lookup *lookup, const char *written, struct base *base,
+		       char **path, struct error *err)
+{
+	struct credentials before;
+	char *found = NULL;
+	int rc = credentials_assume(lookup->of.uid, lookup->of.gid, &before);
+
+	if (rc < 0)
+		return error_set(err, -rc, ERROR_NO_OFFSET,
+				 "the rights of the user cannot be assumed");
+	rc = merge_find_stored(written, &found, err);
+	credentials_restore(&before);
+	if (rc == 0)
+		rc = url_is_remote(found) ? open_as(lookup, found, base, path, err)
+					  : open_path(lookup, found, base, path, err);
+	free(found);
+	return rc;
+}
+
 static int open_written(struct merge_lookup *lookup, const char *written, struct base *base,
 			char **path, struct error *err)
 {
@@ -176,6 +196,8 @@ static int open_written(struct merge_lookup *lookup, const char *written, struct
 		return open_mounted(lookup, mounted, base, path, err);
 	if (url_is_remote(written))
 		return open_as(lookup, written, base, path, err);
+	if (url_is_store(written))
+		return open_stored(lookup, written, base, path, err);
 	if (url_is_file(written))
 		return open_file_url(lookup, written, base, path, err);
 	if (written[0] == '/')
@@ -185,8 +207,8 @@ static int open_written(struct merge_lookup *lookup, const char *written, struct
 			rc = open_beside(lookup, request->directories[i], written, base, path, err);
 	if (rc == -ENOENT && merge_looks_like_hub_id(written))
 		error_set(err, ENOENT, ERROR_NO_OFFSET,
-			  "there is no file \"%.80s\"; models of Hugging Face are not downloaded: "
-			  "give the path of a GGUF",
+			  "there is no file \"%.80s\"; name a GGUF of Hugging Face by "
+			  "hf:OWNER/REPO/FILE.gguf",
 			  written);
 	else if (rc == -ENOENT)
 		error_set(err, ENOENT, ERROR_NO_OFFSET,

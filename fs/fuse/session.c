@@ -105,7 +105,8 @@ static int find_mountpoint(struct mount_session *mount)
 
 /* Source of the mount, to free, in the form in which mount(8) looks for it when it checks a line of
  * fstab: the canonical path. Exceptions: a shard keeps its file name, which may be a link, because
- * the other shards are found by it; a URL loses its secrets. NULL: none, or out of memory. */
+ * the other shards are found by it; a URL loses its secrets; a model in a store has its name. NULL:
+ * none, or out of memory. */
 static char *source_of(const struct mount_session *mount)
 {
 	const char *given = mount->options->models[0], *name = strrchr(given, '/');
@@ -113,6 +114,8 @@ static char *source_of(const struct mount_session *mount)
 		mount->models->several ? NULL : mount->models->models[0]->shards;
 	char *directory, *source = NULL;
 
+	if (mount->options->names && mount->options->names[0])
+		return strdup(mount->options->names[0]);
 	if (url_is_remote(given))
 		return url_shown(given);
 	if (!shards || shards_are_organs(shards))

@@ -2,6 +2,7 @@
 /* merge_models.c - see merge_models.h. */
 #include "fs/merge/merge_models.h"
 #include "fs/base/base.h"
+#include "fs/base/model_name.h"
 #include "fs/base/organ_files.h"
 #include "fs/util/paths.h"
 #include "fs/util/url.h"
@@ -161,11 +162,28 @@ static int refuse_absent(const char *written, struct error *err)
 {
 	if (merge_looks_like_hub_id(written))
 		return error_set(err, ENOENT, ERROR_NO_OFFSET,
-				 "there is no file \"%.80s\"; of Hugging Face nothing is "
-				 "downloaded here: the path of a GGUF is needed",
+				 "there is no file \"%.80s\"; a GGUF of Hugging Face is "
+				 "hf:OWNER/REPO/FILE.gguf",
 				 written);
 	return error_set(err, ENOENT, ERROR_NO_OFFSET,
 			 "there is no file \"%.120s\", nor one with \".gguf\"", written);
+}
+
+int merge_find_stored(const char *written, char **path, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (model_name_find(written, path, &why) == 0)
+		return 0;
+	return error_set(err, why.code, ERROR_NO_OFFSET, "\"%.80s\": %s", written, why.text);
+}
+
+static int open_stored(const char *written, struct remote_cache *remote, struct base *base,
+		       char **path, struct error *err)
+{
+	const int rc = merge_find_stored(written, path, err);
+
+	return rc == 0 ? open_named(*path, written, remote, base, err) : rc;
 }
 
 static int open_remote(const char *url, struct remote_cache *remote, struct base *base, char **path,
@@ -200,6 +218,8 @@ int merge_open_by_path(const char *directory, const char *written, struct remote
 	*path = NULL;
 	if (url_is_remote(written))
 		rc = open_remote(written, remote, base, path, err);
+	else if (url_is_store(written))
+		rc = open_stored(written, remote, base, path, err);
 	else if (is_config(written))
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
 			       "\"%.120s\" is a configuration: make it a document with a name "

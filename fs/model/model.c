@@ -173,9 +173,12 @@ static int open_base(struct model *model, const struct model_options *options, c
 
 static int name_model(struct model *model, const char *path, const struct model_params *site)
 {
-	model->name = site->old ? strdup(site->old->name) : paths_stem(path);
-	model->directory = site->old ? strdup(site->old->directory) : paths_directory(path);
-	return model->name && model->directory ? 0 : -ENOMEM;
+	const char *given = site->known ? site->known : path;
+
+	model->name = site->old ? strdup(site->old->name) : paths_stem(given);
+	model->directory = site->old ? strdup(site->old->directory) : paths_directory(given);
+	model->known = site->known ? strdup(site->known) : NULL;
+	return model->name && model->directory && (model->known || !site->known) ? 0 : -ENOMEM;
 }
 
 /* Log the number of short tensors of the base and the first of them. */
@@ -322,6 +325,7 @@ void model_close(struct model *model)
 	pthread_mutex_destroy(&model->names);
 	pthread_mutex_destroy(&model->sent_lock);
 	free(model->shown);
+	free(model->known);
 	free(model->directory);
 	free(model->name);
 	free(model);

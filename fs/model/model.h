@@ -80,8 +80,9 @@ struct lineage {
 struct model {
 	/* Set by model_open(), immutable afterwards. */
 	uint32_t number; /* in the mount */
-	char *name;	 /* the base's file name, without ".gguf" and shard number */
-	char *directory; /* of the base's file, absolute */
+	char *name;	 /* the base's file name, without ".gguf" and shard number (paths_stem()) */
+	char *known;	 /* its name in a store; NULL: none */
+	char *directory; /* of the base's file, absolute (paths_directory()) */
 	struct backing *base;
 	struct gguf *gguf;
 	struct shards *shards;	    /* NULL: the base is one file */
@@ -152,6 +153,7 @@ struct model_params {
 	struct log *log;
 	struct zstd_cache *cache;    /* for compressed grafts */
 	struct remote_cache *remote; /* for files on servers; NULL: one per base */
+	const char *known;	     /* its name in a store (url_is_store()); NULL: none */
 	const char *layer;	     /* path of its layer; NULL: a private one */
 	bool layer_refused; /* set by model_open() if the layer is the cause of the failure */
 	/* For a model that takes another's place: */

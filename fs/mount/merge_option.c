@@ -10,6 +10,7 @@
 #include "fs/util/io.h"
 #include "fs/util/log.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 #include "gguf/error.h"
 
 #include <errno.h>
@@ -73,6 +74,8 @@ static int find_form(struct merge_option *option, struct error *err)
 		rc = merge_open_by_path(option->directory, form, NULL, &base, &option->form, err);
 		base_close(&base);
 	}
+	if (rc == 0 && url_is_store(form) && !(option->known = strdup(form)))
+		rc = error_errno(err, ENOMEM);
 	merge_config_release(&config);
 	return rc;
 }
@@ -91,6 +94,7 @@ void merge_option_release(struct merge_option *option)
 	free(option->text);
 	free(option->directory);
 	free(option->form);
+	free(option->known);
 	*option = (struct merge_option){ .text = NULL };
 }
 

@@ -17,6 +17,7 @@ struct merge_option {
 	size_t size;
 	char *directory; /* where it lies, absolute */
 	char *form;	 /* the path of the model to be mounted */
+	char *known;	 /* the name that it has in a store; NULL: none */
 };
 
 /* Is a file that is called so a configuration? NAME.yml or NAME.yaml, that does not begin as a GGUF

@@ -38,6 +38,7 @@ static const char *const reserved[] = { "manifest.json", ".theta", ".report.json
 struct opening {
 	struct models *models;
 	struct error *err;
+	const char *known; /* name in a store of the model that is opened; NULL: it is in none */
 	bool layer_refused;
 };
 
@@ -149,8 +150,9 @@ static struct model *open_and_recover(const struct models *models, const char *n
 static int open_model(struct opening *opening, const char *path)
 {
 	struct models *models = opening->models;
-	char *name = choose_name(models, path);
-	struct model_params params = { .cache = models->cache,
+	char *name = choose_name(models, opening->known ? opening->known : path);
+	struct model_params params = { .known = opening->known,
+				       .cache = models->cache,
 				       .remote = models->remote,
 				       .number = models->n };
 	struct model *model;
@@ -334,6 +336,7 @@ static int open_merged(struct opening *opening, const char **culprit)
 	if (rc < 0)
 		return rc;
 	*culprit = models->merge.form;
+	opening->known = models->merge.known;
 	return open_given(opening, *culprit);
 }
 
@@ -362,11 +365,14 @@ int models_open(struct models *models, const struct options *options, struct log
 			       "header= is for one directory of organ files");
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
 		*culprit = options->models[i];
-		rc = merge_option_is(*culprit) ? open_merged(&opening, culprit)
-					       : open_given(&opening, *culprit);
+		opening.known = options->names ? options->names[i] : NULL;
+		rc = !opening.known && merge_option_is(*culprit) ? open_merged(&opening, culprit)
+								 : open_given(&opening, *culprit);
 	}
 	if (rc < 0 && opening.layer_refused) {
 		*culprit = options->layer;
+	} else if (rc < 0 && opening.known) {
+		*culprit = opening.known;
 	} else if (rc < 0 && url_is_remote(*culprit)) {
 		models->culprit = url_shown(*culprit);
 		*culprit = models->culprit ? models->culprit : "the URL";

@@ -613,9 +613,13 @@ int options_parse(struct options *options, int argc, char **argv, const char *sy
 
 void options_release(struct options *options)
 {
-	for (uint32_t i = 0; i < options->n_models; i++)
+	for (uint32_t i = 0; i < options->n_models; i++) {
 		free(options->models[i]);
+		if (options->names)
+			free(options->names[i]);
+	}
 	free(options->models);
+	free(options->names);
 	free(options->mountpoint);
 	free(options->report_model);
 	free(options->diff_form);

@@ -47,6 +47,8 @@ struct options {
 	unsigned merged;	    /* enum encode_choice, of results of adapters and merges */
 	char **models, *mountpoint; /* as given */
 	uint32_t n_models;
+	/* Of models that are named as in a store that name, and models has the path; else NULL. */
+	char **names;
 	char *output;  /* absolute; NULL: beside the base */
 	char *layer;   /* absolute; NULL: a private one */
 	char *recipe;  /* absolute; NULL: none is done at the mount */
@@ -68,6 +70,16 @@ struct options {
 int options_parse(struct options *options, int argc, char **argv, const char *system_file,
 		  const char *users_file);
 void options_release(struct options *options);
+
+/* Find the models that are named as in a store (base/model_name.h). A file of such a name goes
+ * first. Returns 0, or -1 after a line on stderr. */
+int options_find_models(struct options *options);
+
+/* The model as its user named it. Borrowed. */
+static inline const char *options_name(const struct options *options, uint32_t i)
+{
+	return options->names && options->names[i] ? options->names[i] : options->models[i];
+}
 
 /* What --help prints. */
 const char *options_help(void);

@@ -2,6 +2,7 @@
 /* recipe_donors.c - see recipe_donors.h. Directories are listed once, and each file is read at most
  * once for all donors. */
 #include "fs/recipe/recipe_donors.h"
+#include "fs/base/model_name.h"
 #include "fs/base/shards.h"
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
@@ -14,6 +15,7 @@
 #include "fs/storage/view_hash.h"
 #include "fs/util/array_grown.h"
 #include "fs/util/paths.h"
+#include "fs/util/url.h"
 #include "gguf/error.h"
 #include "gguf/reader.h"
 
@@ -165,12 +167,19 @@ static bool answers(const struct recipe_search *search, const char *path)
 	return is;
 }
 
-/* Add the candidate at a path in the recipe; path NULL: none. */
+/* Add the candidate at a path in the recipe, which may be a name in a store; path NULL: none. */
 static int add_recorded(struct recipe_search *search, const char *path)
 {
-	if (!path || path[0] != '/' || is_stopped(search) || !answers(search, path))
-		return 0;
-	return add_file(search, path);
+	char *stored = NULL;
+	struct error err;
+	int rc = 0;
+
+	if (path && url_is_store(path) && model_name_find(path, &stored, &err) == 0)
+		path = stored;
+	if (path && path[0] == '/' && !is_stopped(search) && answers(search, path))
+		rc = add_file(search, path);
+	free(stored);
+	return rc;
 }
 
 /* Add all candidates: last known paths first, then the recipe's directory, then the directories of

@@ -25,9 +25,9 @@ int recipe_origin_name(struct recipe_text *name, const char *path)
 	char *decoded;
 	int rc;
 
-	if (!url_is_remote(path))
+	if (!url_is_remote(path) && !url_is_store(path))
 		return set(name, slash ? slash + 1 : path);
-	decoded = url_file_name(path);
+	decoded = url_is_store(path) ? paths_stem(path) : url_file_name(path);
 	rc = decoded ? set(name, decoded) : -ENOMEM;
 	free(decoded);
 	return rc;
@@ -68,9 +68,9 @@ static int add_donor(const struct recipe_origin *of, uint64_t size, const char *
 {
 	struct recipe_source *added = recipe_add_donor(recipe);
 
-	/* A name without a slash does not say where the file is. */
+	/* A name without a slash, unless it is one in a store, does not say where the file is. */
 	if (!added || recipe_origin_name(&added->name, of->path) < 0 ||
-	    (strchr(of->path, '/') && set(&added->path, of->path) < 0))
+	    ((strchr(of->path, '/') || url_is_store(of->path)) && set(&added->path, of->path) < 0))
 		return -ENOMEM;
 	added->size = size;
 	memcpy(added->fingerprint, of->fingerprint, FINGERPRINT_TEXT);

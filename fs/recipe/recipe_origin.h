@@ -18,7 +18,8 @@ struct recipe_origin {
 	const struct donor *donor; /* to open the file; NULL: must not be opened */
 };
 
-/* Set name to the last part of a path or URL. Returns 0 or -ENOMEM. */
+/* Set name to the last part of a path or URL, or to the stem of a name in a store. Returns 0 or
+ * -ENOMEM. */
 int recipe_origin_name(struct recipe_text *name, const char *path);
 
 /* Set *number to the donor of the recipe that is this file, added if it is new, or to RECIPE_BASE.

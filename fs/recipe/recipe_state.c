@@ -379,7 +379,8 @@ static int add_base(struct maker *maker)
 	if (!base->fingerprint[0])
 		return -EIO;
 	base->size = backing_size(model->base);
-	if (recipe_origin_name(&base->name, backing_path(model->base)) < 0 ||
+	if (recipe_origin_name(&base->name,
+			       model->known ? model->known : backing_path(model->base)) < 0 ||
 	    (!model->follow && set(&recipe->options.blocks, "keep") < 0) ||
 	    (model->keep_types && set(&recipe->options.type, "keep") < 0))
 		return -ENOMEM;
@@ -408,7 +409,8 @@ static int add_model(struct maker *maker, const struct merge_state *state, size_
 	struct recipe_merged *added = recipe_add_model(maker->recipe);
 	const struct merge_note_model *model = &state->models[i];
 	struct backing *file = state->bases[i].file;
-	const struct recipe_origin of = { model->path, model->fingerprint, file, NULL };
+	const char *path = url_is_store(model->written) ? model->written : model->path;
+	const struct recipe_origin of = { path, model->fingerprint, file, NULL };
 	uint32_t donor = RECIPE_BASE;
 	int rc = added ? set(&added->written, model->written) : -ENOMEM;
 

@@ -787,6 +787,36 @@ serve_ranges_again() {
 	serve_ranges "${URL##*:}"
 }
 
+# in_ollama NAME FILE: ollama has FILE as HOST/OWNER/MODEL/TAG.
+in_ollama() {
+	local dir=$HOME/.ollama/models digest layer=application/vnd.ollama.image
+	digest=$(checksum "$2")
+	digest=${digest%% *}
+	mkdir -p "$dir/blobs" "$dir/manifests/${1%/*}"
+	cp "$2" "$dir/blobs/sha256-$digest"
+	printf '{"schemaVersion":2,"layers":[
+		{"mediaType":"%s.license","digest":"sha256:%064d","size":3},
+		{"mediaType":"%s.model","digest":"sha256:%s","size":%d}]}' $layer 0 \
+		$layer "$digest" "$(stat -c %s "$2")" >"$dir/manifests/$1"
+}
+
+# in_hub OWNER/REPO/FILE FILE: the cache of huggingface_hub has it, as main of that repository.
+in_hub() {
+	local repo=${1%/*} hash commit=0123456789abcdef0123456789abcdef01234567
+	repo=$HOME/.cache/huggingface/hub/models--${repo/\//--}
+	hash=$(checksum "$2")
+	mkdir -p "$repo/refs" "$repo/blobs" "$repo/snapshots/$commit"
+	cp "$2" "$repo/blobs/${hash%% *}"
+	printf %s $commit >"$repo/refs/main"
+	ln -s "../../blobs/${hash%% *}" "$repo/snapshots/$commit/${1##*/}"
+}
+
+# in_lm_studio OWNER/REPO/FILE FILE
+in_lm_studio() {
+	mkdir -p "$HOME/.lmstudio/models/${1%/*}"
+	cp "$2" "$HOME/.lmstudio/models/$1"
+}
+
 # Bytes of files that it has sent.
 bytes_sent() {
 	awk '{ sum += $5 } END { print sum + 0 }' "$REQUESTS"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A line of fstab whose source is a name in a store: mount(8) mounts it once, by that name. With
+# setuid= the store is that user's.
+. "${0%/*}/../lib.sh"
+
+need_root
+with_mount_helper
+with_ordinary_user
+in_ollama registry.ollama.ai/library/story/260k "$MODELS/stories260K.gguf"
+(HOME=$TMP/home in_ollama registry.ollama.ai/me/story/latest "$MODELS/stories260K-donor.gguf")
+mkdir "$TMP/home/mnt"
+chown -R $ORDINARY "$TMP/home"
+printf '%s organfs ro,%s 0 0\n' "ollama:story:260k $MNT" nofail \
+	"ollama:me/story $TMP/home/mnt" setuid=$ORDINARY >"$TMP/fstab"
+# mount(8) hands no HOME on.
+export OLLAMA_MODELS=$HOME/.ollama/models
+for try in 1 2; do
+	mount -a -T "$TMP/fstab" || fail "try $try"
+	equal "$(findmnt -n -t fuse.organfs -o SOURCE | xargs)" 'ollama:story:260k ollama:me/story'
+done
+same "$MNT/model.gguf" "$MODELS/stories260K.gguf"
+as_user cmp "$TMP/home/mnt/model.gguf" "$MODELS/stories260K-donor.gguf" || fail 'of the user'
+umount "$MNT" "$TMP/home/mnt"
