@@ -45,6 +45,7 @@
 #include "fs/commands/check_command.h"
 #include "fs/commands/diff_command.h"
 #include "fs/commands/list_command.h"
+#include "fs/commands/models_command.h"
 #include "fs/commands/pack_command.h"
 #include "fs/commands/recipe_command.h"
 #include "fs/commands/report_command.h"
@@ -157,7 +158,8 @@ static int mount_models(const struct options *options)
 /* The commands that write nothing. */
 static int print_what_is_asked(const struct options *options)
 {
-	const bool anything = options->show || options->check || options->why;
+	const bool anything =
+		options->show || options->check || options->why || options->list_models;
 
 	sandbox_enter_command(options, options->report ? SANDBOX_TABLES
 				       : anything      ? SANDBOX_ANYTHING
@@ -167,6 +169,8 @@ static int print_what_is_asked(const struct options *options)
 				      options->report_model, options->json);
 	if (options->why)
 		return why_command(options->models[0]);
+	if (options->list_models)
+		return models_command(options);
 	if (options->picture)
 		return picture_command(options);
 	if (options->diff)
@@ -216,7 +220,8 @@ int main(int argc, char **argv)
 	else if (options.unpack)
 		rc = unpack_command(&options);
 	else if (options.report || options.picture || options.print_recipe || options.show ||
-		 options.why || options.diff || options.check || options.theta || options.npy)
+		 options.why || options.diff || options.check || options.theta || options.npy ||
+		 options.list_models)
 		rc = print_what_is_asked(&options);
 	else
 		rc = mount_models(&options);

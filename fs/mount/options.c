@@ -98,6 +98,7 @@ static const struct fuse_opt templates[] = {
 	OPTION("--picture", picture, 1),
 	OPTION("--diff", diff, 1),
 	OPTION("--diff=%s", diff_form, 0),
+	OPTION("--models", list_models, 1),
 	OPTION("--show", show, 1),
 	OPTION("--why", why, 1),
 	OPTION("--pack", pack, 1),
@@ -428,7 +429,7 @@ static int count_commands(const struct options *options)
 	return (options->report || options->report_model) + (options->diff || options->diff_form) +
 	       (options->pack || options->quantise) + (options->unpack || options->theta) +
 	       options->picture + options->show + options->print_recipe + options->check +
-	       options->npy + options->why + options->list;
+	       options->npy + options->why + options->list + options->list_models;
 }
 
 /* Values matter to what opens a model. */
@@ -445,13 +446,14 @@ static int check(struct parsed *parsed)
 		return check_report(parsed);
 	if (options->why)
 		return check_picture(parsed);
-	if (options->list)
-		return options->n_models ? complain(parsed, "--list takes no MODEL and no "
-							    "MOUNTPOINT; see organfs --help")
-					 : 0;
+	if (options->list || options->list_models)
+		return options->n_models + parsed->n_more == 0
+			       ? 0
+			       : complain(parsed, "--list and --models take no MODEL and no "
+						  "MOUNTPOINT; see organfs --help");
 	if (options->json && !options->check && (!options->theta || options->unpack))
-		return complain(parsed, "--json goes with --report, --list, --theta and --check; "
-					"see organfs --help");
+		return complain(parsed, "--json goes with --report, --list, --models, --theta and "
+					"--check; see organfs --help");
 	if (check_operands(parsed) < 0)
 		return -1;
 	if (parsed->complaint) {

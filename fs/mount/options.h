@@ -22,11 +22,12 @@ struct options {
 	int diff;	    /* print what differs between two models; nothing is mounted */
 	char *diff_form;    /* "tsv", as a table; NULL: for people */
 	int why;	    /* print the messages of a mount on the file that models names */
+	int list_models;    /* print the models of all stores; nothing is mounted */
 	int show;	    /* the same in a terminal, of one model or mount */
-	int unpack; /* the one model into the directory mountpoint; nothing is mounted */
-	int theta;  /* with unpack: θ too; else print the report of the one model */
-	int check;  /* print .check of the first model; the others are donors */
-	int npy;    /* print the one model's tensor that mountpoint names, as NumPy has it */
+	int unpack;	    /* the one model into the directory mountpoint; nothing is mounted */
+	int theta;	    /* with unpack: θ too; else print the report of the one model */
+	int check;	    /* print .check of the first model; the others are donors */
+	int npy;  /* print the one model's tensor that mountpoint names, as NumPy has it */
 	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
 	int quantise;	  /* the same, in the types that a file names; pack is set too */
 	char *imatrix;	  /* absolute, of the matrix that weighs then; NULL: none */

@@ -23,6 +23,23 @@ _organfs_files() {
 	done
 }
 
+# The same, and models by their names in stores.
+_organfs_models() {
+	local IFS=$'\n' store
+	for store in ollama: hf: lmstudio:; do
+		[[ $cur == "$store"* ]] || continue
+		mapfile -t COMPREPLY < <(
+			compgen -W "$(organfs --models 2>/dev/null | cut -f 1)" -- "$cur")
+		_organfs_break "$cur"
+		return
+	done
+	_organfs_files "$@"
+	mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(
+		compgen -W $'ollama:\nhf:\nlmstudio:' -- "$cur")
+	# A name of a file would have its colon quoted.
+	[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *: ]] || compopt +o filenames -o nospace
+}
+
 # The last of the options in $cur, which are separated by commas: its name or its value.
 _organfs_option_list() {
 	local list='' given=$cur i
@@ -30,7 +47,8 @@ _organfs_option_list() {
 	cur=${cur##*,}
 	compopt -o nospace
 	case $cur in
-	output=* | model=* | header=* | recipe=* | pidfile=*) _organfs_value _organfs_files ;;
+	model=*) _organfs_value _organfs_models gguf GGUF ;;
+	output=* | header=* | recipe=* | pidfile=*) _organfs_value _organfs_files ;;
 	layer=* | donors=*) _organfs_value _filedir -d ;;
 	compress=*) _organfs_value _organfs_words '1 3 9 19 22 off' ;;
 	shape=*) _organfs_value _organfs_words 'any same' ;;
@@ -60,7 +78,7 @@ _organfs_option_list() {
 			COMPREPLY[i]=$list${COMPREPLY[i]}
 		fi
 	done
-	_organfs_break_at_equals "$given"
+	_organfs_break "$given"
 }
 
 # A value of NAME=VALUE, by the function that follows.
@@ -73,10 +91,10 @@ _organfs_value() {
 	done
 }
 
-# Where readline takes what is behind the last = for a word, it wants no more than that.
-_organfs_break_at_equals() {
-	local i before=${1%"${1##*=}"}
-	[[ $COMP_WORDBREAKS == *=* ]] || return 0
+# Where readline takes what is behind the last = or : for a word, it wants no more than that.
+_organfs_break() {
+	local i before=${1%"${1##*[=:]}"}
+	[[ $COMP_WORDBREAKS == *=* && $COMP_WORDBREAKS == *:* ]] || return 0
 	for i in "${!COMPREPLY[@]}"; do
 		COMPREPLY[i]=${COMPREPLY[i]#"$before"}
 	done
@@ -93,10 +111,10 @@ _organfs_program() {
 	-o,*) _organfs_option_list ;;
 	*,--report=*) COMPREPLY=() ;;
 	*,--diff=*) _organfs_words tsv ;;
-	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break_at_equals "--imatrix=" ;;
-	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --show --why --pack --unpack --check --theta --npy --quantise --imatrix= --recipe --list --stop -o' ;;
+	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break "--imatrix=" ;;
+	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --models --show --why --pack --unpack --check --theta --npy --quantise --imatrix= --recipe --list --stop -o' ;;
 	*,yes) _organfs_files ;;
-	*) _organfs_files gguf GGUF yml yaml ;;
+	*) _organfs_models gguf GGUF yml yaml ;;
 	esac
 }
 

@@ -104,6 +104,9 @@ for ending in .yml .yaml
 	complete -c organfs -f -a "(__fish_complete_suffix $ending)"
 end
 
+# What is behind a tab, the size, is the description.
+complete -c organfs -f -a '(organfs --models 2>/dev/null)'
+
 complete -c organfs -s f -d 'stay in the foreground, log to stderr'
 complete -c organfs -s d -d 'the same, with every request'
 complete -c organfs -s s -d 'let one thread answer'
@@ -116,11 +119,12 @@ complete -c organfs -l quantise -r -F -d 'write a model in types of ggml that li
 complete -c organfs -l imatrix -r -F -d 'with --quantise, weigh by an importance matrix'
 complete -c organfs -l picture -d 'print theta.svg of a model, or of two'
 complete -c organfs -l diff -d 'print what differs between two models'
+complete -c organfs -l models -d 'list the models of other programs'
 complete -c organfs -l show -d 'show it in the terminal'
 complete -c organfs -l why -r -d 'print why a file in a mount was refused'
 complete -c organfs -l recipe -d 'print the recipe that a GGUF carries'
 complete -c organfs -l report -d 'report on models by their tables'
-complete -c organfs -l json -d 'with --report, --list, --check or --theta, as JSON'
+complete -c organfs -l json -d 'with --report, --list, --models, --check or --theta, as JSON'
 complete -c organfs -l list -d 'print your mounts'
 complete -c organfs -l stop -d 'unmount, as organfs-umount'
 complete -c organfs -n '__fish_contains_opt stop' -f -a '(__organfs_mounts)'

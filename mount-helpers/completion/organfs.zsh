@@ -48,8 +48,13 @@ _organfs_models() {
 	_files -g '(#i)*.gguf(-.)'
 }
 
-# A configuration of mergekit stands for a model.
+# A configuration of mergekit stands for a model, and so does a name in a store.
 _organfs_mountable() {
+	local -a names
+	local expl
+	names=(${(f)"$(organfs --models 2>/dev/null)"})
+	names=(${names%%$'\t'*})
+	_wanted stores expl 'model of another program' compadd -a names
 	_files -g '(#i)*.(gguf|yml|yaml)(-.)'
 }
 
@@ -80,11 +85,12 @@ _organfs_program() {
 		'--imatrix=-[with --quantise, weigh by an importance matrix]:file:_files' \
 		'--picture[print theta.svg of a model, or of two]' \
 		'--diff=-[print what differs between two models]::form:(tsv)' \
+		'--models[list the models of other programs]' \
 		'--show[show it in the terminal]' \
 		'--why[print why a file in a mount was refused]:path:_files' \
 		'--recipe[print the recipe that a GGUF carries]' \
 		'--report=-[report on models by their tables]::model:' \
-		'--json[with --report, --list, --check or --theta, as JSON]' \
+		'--json[with --report, --list, --models, --check or --theta, as JSON]' \
 		'--list[print your mounts]' \
 		'--stop[unmount, as organfs-umount]' \
 		'*-o+[options of the mount]:options:_organfs_option_list' \

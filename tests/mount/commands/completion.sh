@@ -15,6 +15,9 @@ ln -s 'm n' "$TMP/plain"
 touch 'a model.gguf' b.gguf merge.yml text.txt
 mount_model -o ro "$MODELS/stories260K.gguf" "$TMP/m n"
 
+export HOME=$TMP PATH=${ORGANFS%/*}:$PATH
+in_ollama registry.ollama.ai/library/story/260k "$MODELS/stories260K.gguf"
+
 # What readline would have a completion function see, and what that answers, a line each.
 cat >"$TMP/ask.bash" <<'END'
 . /usr/share/bash-completion/bash_completion
@@ -85,7 +88,7 @@ offers() {
 	shift
 	ask_$shell "$line" >"$TMP/answer" 2>&1 || fail "$shell: $line: $(cat "$TMP/answer")"
 	for word; do
-		grep -Eq -- "(^|[ ,=/])${word//./\\.}([ =]|\$)" "$TMP/answer" ||
+		grep -Eq -- "(^|[ ,=/:])${word//./\\.}([ =]|\$)" "$TMP/answer" ||
 			fail "$shell does not offer $word for $line: $(cat "$TMP/answer")"
 	done
 }
@@ -113,6 +116,7 @@ try_shell() {
 	lacks b.gguf
 	offers 'organfs -o ro,output=' b.gguf text.txt
 	offers 'organfs ' b.gguf merge.yml 'dir/'
+	offers 'organfs ollama:st' 'story:260k'
 	offers 'organ-dissect -' --verify -o
 	offers 'organ-dissect -o ro,sa' samples
 	offers 'organ-stream ' text.txt
