@@ -11,6 +11,7 @@
  * try_to_load_from_cache, _create_symlink, hf_hub_url), utils/_validators.py (validate_repo_id). */
 #include "fs/base/model_list.h"
 #include "fs/base/store.h"
+#include "fs/storage/hub_token.h"
 #include "fs/util/home.h"
 #include "fs/util/text_escape.h"
 #include "fs/util/url.h"
@@ -24,7 +25,6 @@
 
 #define COMMIT_LENGTH 40
 #define REPO_MAX      96u
-#define ENDPOINT      "https://huggingface.co"
 
 /* Of directories below the cache that are looked into: three, and those of the repository. */
 #define LEVELS 10
@@ -158,8 +158,7 @@ static char *encode(const char *text, const char *also)
 static int find_remote(const char *cache, const struct hub_name *name, char **path,
 		       struct error *err)
 {
-	const char *offline = getenv("HF_HUB_OFFLINE"), *set = getenv("HF_ENDPOINT");
-	const char *endpoint = set && *set ? set : ENDPOINT;
+	const char *offline = getenv("HF_HUB_OFFLINE"), *endpoint = hub_endpoint();
 	char *file, *revision;
 	size_t n = strlen(endpoint);
 

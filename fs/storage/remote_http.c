@@ -3,9 +3,11 @@
  * caller, with a multi handle of curl that keeps its connections for the next call. One request is
  * remote_transfer.c's. */
 #include "fs/storage/remote_http.h"
+#include "fs/storage/hub_token.h"
 #include "fs/storage/remote_transfer.h"
 #include "fs/util/clock.h"
 #include "fs/util/cond_poll.h"
+#include "fs/util/credentials.h"
 #include "fs/util/syscall_filter.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
@@ -86,12 +88,13 @@ static void forget_direct(struct remote_http *http)
 static CURLcode set_url(struct remote_transfer *transfer)
 {
 	struct remote_http *http = transfer->http;
+	const char *url;
 	CURLcode code;
 
 	pthread_mutex_lock(&http->lock);
 	transfer->direct = http->direct && !transfer->astray;
-	code = curl_easy_setopt(transfer->easy, CURLOPT_URL,
-				transfer->direct ? http->direct : http->url);
+	url = transfer->direct ? http->direct : http->url;
+	code = remote_transfer_aim(transfer, url, http->own ? hub_token(url) : NULL);
 	pthread_mutex_unlock(&http->lock);
 	return code;
 }
@@ -397,6 +400,7 @@ static struct remote_http *new_http(const char *url, const atomic_bool *interrup
 	cond_poll_init(&http->freed);
 	http->interrupted = interrupted;
 	http->secret = url_has_credentials(url);
+	http->own = credentials_are_own();
 	http->safe = strncasecmp(url, "https:", 6) == 0;
 	http->url = strdup(url);
 	if (http->url)

@@ -224,6 +224,10 @@ static CURLcode unless_lacking(CURLcode code)
 	return code == CURLE_NOT_BUILT_IN || code == CURLE_UNKNOWN_OPTION ? CURLE_OK : code;
 }
 
+#define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
+#define TRY(option, value) \
+	code = code ? code : unless_lacking(curl_easy_setopt(easy, option, value))
+
 /* Set the options common to all requests. */
 static CURLcode set_options(CURL *easy, const struct remote_http *http,
 			    struct remote_transfer *transfer)
@@ -232,9 +236,6 @@ static CURLcode set_options(CURL *easy, const struct remote_http *http,
 	const char *certificates = secure_getenv("SSL_CERT_FILE");
 	CURLcode code = CURLE_OK;
 
-#define SET(option, value) code = code ? code : curl_easy_setopt(easy, option, value)
-#define TRY(option, value) \
-	code = code ? code : unless_lacking(curl_easy_setopt(easy, option, value))
 #if LIBCURL_VERSION_NUM >= 0x075500
 	SET(CURLOPT_PROTOCOLS_STR, "http,https");
 	SET(CURLOPT_REDIR_PROTOCOLS_STR, http->safe ? "https" : "http,https");
@@ -268,10 +269,25 @@ static CURLcode set_options(CURL *easy, const struct remote_http *http,
 	SET(CURLOPT_NOPROGRESS, 0L);
 	SET(CURLOPT_XFERINFOFUNCTION, on_tick);
 	SET(CURLOPT_XFERINFODATA, transfer);
-#undef TRY
-#undef SET
 	return code;
 }
+
+CURLcode remote_transfer_aim(struct remote_transfer *transfer, const char *url, const char *token)
+{
+	CURL *easy = transfer->easy;
+	CURLcode code = CURLE_OK;
+
+	SET(CURLOPT_URL, url);
+	SET(CURLOPT_XOAUTH2_BEARER, token);
+	SET(CURLOPT_HTTPAUTH, (long)(token ? CURLAUTH_BEARER : CURLAUTH_BASIC));
+	/* Where netrc has a host that a redirect leads to, older curls give that the token too. */
+	if (token)
+		TRY(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	return code;
+}
+
+#undef TRY
+#undef SET
 
 CURLcode remote_transfer_init(struct remote_transfer *transfer, const struct remote_http *http)
 {

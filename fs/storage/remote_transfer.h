@@ -59,6 +59,7 @@ struct remote_http {
 	char *url;
 	bool secret;   /* the URL has credentials: redirect targets get none and are not kept */
 	bool safe;     /* it is https */
+	bool own;      /* it is opened for the user of the process, who may have a token */
 	bool is_known; /* identity is set */
 	struct remote_answer identity;
 	const atomic_bool *interrupted;
@@ -72,6 +73,10 @@ struct remote_http {
 
 /* Create the transfer's curl handle with all options. After an error there is no handle. */
 CURLcode remote_transfer_init(struct remote_transfer *transfer, const struct remote_http *http);
+
+/* Set the URL of the next try, and the token that its host gets and no other that a redirect leads
+ * to; NULL: none. */
+CURLcode remote_transfer_aim(struct remote_transfer *transfer, const char *url, const char *token);
 
 /* Set the outcome after curl has ended the request with that code. */
 void remote_transfer_end(struct remote_transfer *transfer, CURLcode code);

@@ -90,3 +90,8 @@ void credentials_restore(const struct credentials *before)
 	set_files(before->uid, before->gid);
 	set_effective(before->effective);
 }
+
+bool credentials_are_own(void)
+{
+	return (uid_t)setfsuid((uid_t)-1) == geteuid();
+}

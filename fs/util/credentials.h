@@ -33,4 +33,7 @@ bool credentials_can_assume(void);
 int credentials_assume(uid_t uid, gid_t gid, struct credentials *before);
 void credentials_restore(const struct credentials *before);
 
+/* Does this thread act for the user of the process, not for another one? */
+bool credentials_are_own(void);
+
 #endif

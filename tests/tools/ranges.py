@@ -21,6 +21,8 @@ What the path begins with chooses its manners; FILE is in DIR:
                 behind the first block                           behind the first block
 /bent/FILE      a redirect to /part/FILE          /part/FILE     503 for byte 200000 and on
 /secret/FILE    wants the user "me" with the password "pass word"
+/token/FILE     wants the token "hf_secret", and leads to /bare/FILE at localhost
+/bare/FILE      wants no token
 
 With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
 """
@@ -107,6 +109,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif manner == "secret" and self.headers.get("Authorization") != "Basic " + \
                 base64.b64encode(b"me:pass word").decode():
             self.refuse(401)
+        elif manner == "token":
+            fits = self.headers.get("Authorization") == "Bearer hf_secret"
+            self.refuse(302 if fits else 401, Location="https://localhost:" +
+                        self.headers["Host"].split(":")[1] + f"/bare/{rest}")
+        elif manner == "bare" and "Authorization" in self.headers:
+            self.refuse(400)
         elif manner == "hang" and self.is_there("hang"):
             while self.is_there("hang"):
                 time.sleep(0.05)

@@ -45,6 +45,7 @@ static void who_is_not_root_stays_who_they_are(void **state)
 struct attempt {
 	void **state;
 	int assumed, open_errno;
+	bool own_meanwhile, own_after;
 	uid_t owner_meanwhile, owner_after;
 };
 
@@ -58,11 +59,13 @@ static void *write_as_stranger(void *argument)
 	int fd;
 
 	attempt->assumed = credentials_assume(STRANGER, STRANGER, &before);
+	attempt->own_meanwhile = credentials_are_own();
 	fd = open(shut.text, O_WRONLY | O_CREAT, 0600);
 	attempt->open_errno = fd < 0 ? errno : 0;
 	write_text(theirs.text, "");
 	attempt->owner_meanwhile = owner_of(theirs.text);
 	credentials_restore(&before);
+	attempt->own_after = credentials_are_own();
 	write_text(in_temp(attempt->state, "shut/ours").text, "");
 	attempt->owner_after = owner_of(in_temp(attempt->state, "shut/ours").text);
 	return NULL;
@@ -82,6 +85,8 @@ static void root_writes_only_where_that_user_may(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, write_as_stranger, &attempt), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(attempt.assumed, 0);
+	assert_false(attempt.own_meanwhile);
+	assert_true(attempt.own_after);
 	assert_int_equal(attempt.open_errno, EACCES);
 	assert_int_equal(attempt.owner_meanwhile, STRANGER);
 	assert_int_equal(attempt.owner_after, 0);
