@@ -378,7 +378,8 @@ static void what_is_refused_changes_nothing(void **state)
 	assert_int_equal(merge(state, scene,
 			       "merge_method: passthrough\nmodels: [{model: nowhere/at-all}]\n"),
 			 -EINVAL);
-	assert_true(log_says(scene->o.log, "name a GGUF of Hugging Face by hf:OWNER/REPO/FILE.gguf"));
+	assert_true(
+		log_says(scene->o.log, "name a GGUF of Hugging Face by hf:OWNER/REPO/FILE.gguf"));
 	assert_text(scene->o.model, doubled);
 	close_scene(scene);
 }
