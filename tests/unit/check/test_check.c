@@ -102,7 +102,8 @@ static void another_part_is_impossible_and_said(void **state)
 				    small_ne, 60),
 			 0);
 	assert_says(o.model, "impossible", "role", "copies: 1 of 1: organs/blk_0_ffn_up.bin ");
-	assert_true(log_says(o.log, "organs/blk_0_ffn_up.bin: blk.0.ffn_gate.weight "));
+	assert_true(
+		log_says(o.log, "organs/blk_0_ffn_up.bin: its own name, blk.0.ffn_gate.weight, "));
 	assert_int_equal(fill_organ(o.model, SMALL_UP, "nobody's", GGML_F32, 2, small_ne, 60), 0);
 	assert_says(o.model, "unknown", "role", "organs/blk_0_ffn_up.bin");
 	assert_int_equal(fill_up(o.model, 60), 0);
