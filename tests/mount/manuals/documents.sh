@@ -18,7 +18,6 @@ unshare -n true 2>/dev/null || skip 'no namespaces of networks here'
 cat >"$TMP/exceptions" <<'END'
 README.md	sudo make	builds, installs and tests, which others try
 README.md	make	the same
-README.md	llama-cli	needs llama.cpp
 organ-serve.1	htpasswd	asks for a password
 organ-serve.1	organ-serve --listen	needs a certificate
 organ-serve.1	curl -u	needs another machine

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: tests a program of the benchmarks
 # plain: tests programs of others
-# The experiments of README.md on what a graft does, and what a merge does, can be repeated: each
-# tensor and each class is grafted by itself and measured, and the loss is that of the model.
+# The experiments of organfs-faq(7) on grafts and merges can be repeated: each tensor and each
+# class is grafted by itself and measured, and the loss is that of the model.
 . "${0%/*}/../lib.sh"
 
 need python3 cksum
