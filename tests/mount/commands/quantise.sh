@@ -162,7 +162,7 @@ expect_fail 'out: Is a directory' "$ORGANFS" --quantise out f16.gguf new.gguf
 head -c 1048577 /dev/zero | tr '\0' '#' >long
 expect_fail 'long: there are more than 1048576 bytes' "$ORGANFS" --quantise long f16.gguf new.gguf
 echo precious >old.gguf
-refused 'the target exists.* -f of --pack and --quantise' '* q8_0' f16.gguf old.gguf
+refused 'the target exists.* -f to --pack' '* q8_0' f16.gguf old.gguf
 equal "$(cat old.gguf)" precious
 quantise '* q8_0' -f f16.gguf old.gguf 2>/dev/null || fail 'not replaced with -f'
 same old.gguf out/q8_0.gguf

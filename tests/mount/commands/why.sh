@@ -24,7 +24,7 @@ expect_fail 'no message' "$ORGANFS" --why "$MNT/$slot"
 expect_fail 'invalid argument' cp /etc/hostname "$MNT/$slot"
 expect_fail 'invalid argument' cp /etc/hostname "$MNT/organs/blk_99_ffn_up.bin"
 expect_fail 'invalid argument' setfattr -n user.organfs.type -v q9 "$MNT/organs/blk_1_ffn_up.bin"
-error_is $slot "^$slot: graft refused: .*keeps what it had"
+error_is $slot "^$slot: graft refused: .*keeps its content"
 error_is blocks/2/ffn_up.bin "^$slot: graft refused"
 error_is organs '^organs/blk_1_ffn_up.bin: user.organfs.type: "q9"'
 error_is organs/blk_1_ffn_up.bin '"q9"'
