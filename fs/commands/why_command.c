@@ -4,6 +4,7 @@
 #include "fs/commands/offline_models.h"
 #include "fs/util/io.h"
 #include "fs/util/log.h"
+#include "fs/util/mountinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +17,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-/* A file in a mount: its absolute path, and the bytes of that which are the mount point. */
-struct place {
-	char path[PATH_MAX];
-	size_t root;
-};
 
 /* Resolve the directory of path alone: the file itself may be a link, or not be there. */
 static int resolve(const char *path, char resolved[PATH_MAX])
@@ -45,51 +40,32 @@ static int resolve(const char *path, char resolved[PATH_MAX])
 	return rc;
 }
 
-/* Status of the directory that the first n bytes of the path name. */
-static int stat_part(const struct place *place, size_t n, struct stat *st)
+/* Length of the mount point of organfs above an absolute path, which may be missing there; 0: the
+ * path is in no such mount. */
+static size_t find_mount(const char *path)
 {
-	char part[PATH_MAX];
+	size_t n, length, longest = 0;
+	struct mountinfo *list = mountinfo_list(&n);
 
-	snprintf(part, sizeof(part), "%.*s", n ? (int)n : 1, n ? place->path : "/");
-	return stat(part, st) < 0 ? -errno : 0;
+	for (size_t i = 0; i < n; i++) {
+		length = strlen(list[i].point);
+		if (length > longest && strncmp(path, list[i].point, length) == 0 &&
+		    (path[length] == '/' || !path[length]))
+			longest = length;
+	}
+	mountinfo_list_free(list, n);
+	return longest;
 }
 
-/* The mount point is the topmost directory above the file that is on the file's device. */
-static int find_place(const char *path, struct place *place)
+/* The text of .log of the mount at the first n bytes of path, to free; NULL with errno set. */
+static char *read_log(const char *path, size_t n)
 {
-	struct stat st, above;
-	int rc = resolve(path, place->path);
-	size_t n;
-
-	if (rc < 0)
-		return rc;
-	place->root = strlen(place->path);
-	if (stat_part(place, place->root, &st) < 0 || !S_ISDIR(st.st_mode)) {
-		place->root = (size_t)(strrchr(place->path, '/') - place->path);
-		rc = stat_part(place, place->root, &st);
-	}
-	while (rc == 0 && place->root) {
-		n = (size_t)((char *)memrchr(place->path, '/', place->root) - place->path);
-		rc = stat_part(place, n, &above);
-		if (rc < 0 || above.st_dev != st.st_dev)
-			break;
-		place->root = n;
-	}
-	return rc;
-}
-
-/* The text of .log, to free; NULL with errno set. */
-static char *read_log(const struct place *place)
-{
-	char path[PATH_MAX + sizeof("/.log")], *text;
+	char log[PATH_MAX + sizeof("/.log")], *text;
 	size_t size;
 	int fd;
 
-	snprintf(path, sizeof(path), "%.*s", (int)place->root, place->path);
-	if (getxattr(path, "user.organfs.daemon", NULL, 0) < 0)
-		return NULL;
-	strcat(path, "/.log");
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(log, sizeof(log), "%.*s/.log", (int)n, path);
+	fd = open(log, O_RDONLY | O_CLOEXEC);
 	text = fd < 0 ? NULL : io_read_all(fd, &size);
 	if (fd >= 0)
 		close(fd);
@@ -127,18 +103,20 @@ static int print_attribute(const char *path)
 
 int why_command(const char *path)
 {
-	struct place place;
+	char resolved[PATH_MAX], *text;
 	const char *title;
-	char *text = NULL;
-	int rc = find_place(path, &place), n;
+	size_t mount;
+	int rc = resolve(path, resolved), n;
 
 	if (rc < 0)
 		return offline_models_fail(path, rc) < 0;
-	text = read_log(&place);
+	mount = find_mount(resolved);
+	if (!mount)
+		return offline_models_report("%s: not in a mount of organfs", path) < 0;
+	text = read_log(resolved, mount);
 	if (!text)
-		return offline_models_report("%s: not in a mount of organfs that you may read",
-					     path) < 0;
-	title = place.path + place.root;
+		return offline_models_fail(path, -errno) < 0;
+	title = resolved + mount;
 	n = print_lines(text, *title == '/' ? title + 1 : title);
 	free(text);
 	if (n == 0)
