@@ -17,7 +17,8 @@ printf '%s organfs ro,%s 0 0\n' "ollama:story:260k $MNT" nofail \
 export OLLAMA_MODELS=$HOME/.ollama/models
 for try in 1 2; do
 	mount -a -T "$TMP/fstab" || fail "try $try"
-	equal "$(findmnt -n -t fuse.organfs -o SOURCE | sort | xargs)" 'ollama:me/story ollama:story:260k'
+	equal "$(findmnt -n -t fuse.organfs -o SOURCE | sort | xargs)" \
+		'ollama:me/story ollama:story:260k'
 done
 same "$MNT/model.gguf" "$MODELS/stories260K.gguf"
 as_user cmp "$TMP/home/mnt/model.gguf" "$MODELS/stories260K-donor.gguf" || fail 'of the user'
