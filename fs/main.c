@@ -155,33 +155,51 @@ static int mount_models(const struct options *options)
 	return rc;
 }
 
-/* The commands that write nothing. */
-static int print_what_is_asked(const struct options *options)
+static int print_help(const struct options *options)
 {
-	const bool anything =
-		options->show || options->check || options->why || options->list_models;
+	(void)options;
+	return fputs(options_help(), stdout) < 0;
+}
 
-	sandbox_enter_command(options, options->report ? SANDBOX_TABLES
-				       : anything      ? SANDBOX_ANYTHING
-						       : SANDBOX_MODELS);
-	if (options->report)
-		return report_command((const char *const *)options->models, options->n_models,
-				      options->report_model, options->json);
-	if (options->why)
-		return why_command(options->models[0]);
-	if (options->list_models)
-		return models_command(options);
-	if (options->picture)
-		return picture_command(options);
-	if (options->diff)
-		return diff_command(options);
-	if (options->check)
-		return check_command(options);
-	if (options->theta)
-		return theta_command(options);
-	if (options->npy)
-		return npy_command(options);
-	return options->print_recipe ? recipe_command(options) : show_command(options);
+static int print_version(const struct options *options)
+{
+	(void)options;
+	return puts("organfs " ORGANFS_VERSION) < 0;
+}
+
+/* SANDBOX_NONE: the command writes files, or asks daemons. */
+static const struct {
+	int (*run)(const struct options *options); /* returns an exit status */
+	enum sandbox_reads reads;
+} commands[COMMANDS] = {
+	[COMMAND_MOUNT] = { mount_models, SANDBOX_NONE },
+	[COMMAND_HELP] = { print_help, SANDBOX_NONE },
+	[COMMAND_VERSION] = { print_version, SANDBOX_NONE },
+	[COMMAND_REPORT] = { report_command, SANDBOX_TABLES },
+	[COMMAND_LIST] = { list_command, SANDBOX_NONE },
+	[COMMAND_MODELS] = { models_command, SANDBOX_ANYTHING },
+	[COMMAND_WHY] = { why_command, SANDBOX_ANYTHING },
+	[COMMAND_PICTURE] = { picture_command, SANDBOX_MODELS },
+	[COMMAND_DIFF] = { diff_command, SANDBOX_MODELS },
+	[COMMAND_SHOW] = { show_command, SANDBOX_ANYTHING },
+	[COMMAND_RECIPE] = { recipe_command, SANDBOX_MODELS },
+	[COMMAND_CHECK] = { check_command, SANDBOX_ANYTHING },
+	[COMMAND_THETA] = { theta_command, SANDBOX_MODELS },
+	[COMMAND_NPY] = { npy_command, SANDBOX_MODELS },
+	[COMMAND_PACK] = { pack_command, SANDBOX_NONE },
+	[COMMAND_QUANTISE] = { pack_command, SANDBOX_NONE },
+	[COMMAND_UNPACK] = { unpack_command, SANDBOX_NONE },
+};
+
+static int run(struct options *options)
+{
+	const enum sandbox_reads reads = commands[options->command].reads;
+
+	if (options->opens_models && options_find_models(options) < 0)
+		return 1;
+	if (reads != SANDBOX_NONE)
+		sandbox_enter_command(options, reads);
+	return commands[options->command].run(options);
 }
 
 int main(int argc, char **argv)
@@ -204,27 +222,7 @@ int main(int argc, char **argv)
 	users_file = config_users_path();
 	parsed = options_parse(&options, argc, argv, CONFIG_SYSTEM, users_file);
 	hide_credentials(argc, argv);
-	rc = 0;
-	if (parsed < 0)
-		rc = 2;
-	else if (options.help)
-		fputs(options_help(), stdout);
-	else if (options.version)
-		puts("organfs " ORGANFS_VERSION);
-	else if (options.list)
-		rc = list_command(options.json);
-	else if (!options.report && options_find_models(&options) < 0)
-		rc = 1;
-	else if (options.pack)
-		rc = pack_command(&options);
-	else if (options.unpack)
-		rc = unpack_command(&options);
-	else if (options.report || options.picture || options.print_recipe || options.show ||
-		 options.why || options.diff || options.check || options.theta || options.npy ||
-		 options.list_models)
-		rc = print_what_is_asked(&options);
-	else
-		rc = mount_models(&options);
+	rc = parsed < 0 ? 2 : run(&options);
 	options_release(&options);
 	free(users_file);
 	remote_http_global_cleanup();

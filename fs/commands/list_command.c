@@ -4,6 +4,7 @@
 #include "fs/commands/listed_mount.h"
 #include "fs/commands/terminal_text.h"
 #include "fs/metadata/json_value.h"
+#include "fs/mount/options.h"
 #include "fs/util/log.h"
 #include "fs/util/mountinfo.h"
 
@@ -99,7 +100,7 @@ static int print_json(const struct listed_mount *listed, size_t n)
 	return rc;
 }
 
-int list_command(bool json)
+int list_command(const struct options *options)
 {
 	size_t n, shown;
 	struct mountinfo *mounts = mountinfo_list(&n);
@@ -108,7 +109,7 @@ int list_command(bool json)
 
 	if (listed) {
 		shown = ask(mounts, n, listed);
-		rc = json ? print_json(listed, shown) : print_table(listed, shown);
+		rc = options->json ? print_json(listed, shown) : print_table(listed, shown);
 	}
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = -errno;

@@ -4,10 +4,10 @@
 #ifndef FS_COMMANDS_LIST_COMMAND_H
 #define FS_COMMANDS_LIST_COMMAND_H
 
-#include <stdbool.h>
+struct options;
 
-/* Print a line for each mount, as a table or as one JSON array. All daemons are asked at once, for
- * a second and a half. Returns the exit status. */
-int list_command(bool json);
+/* Print a line for each mount, as a table or with options->json as one JSON array. All daemons are
+ * asked at once, for a second and a half. Returns the exit status. */
+int list_command(const struct options *options);
 
 #endif

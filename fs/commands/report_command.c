@@ -2,6 +2,7 @@
 /* report_command.c - see report_command.h. */
 #include "fs/commands/report_command.h"
 #include "fs/lazy/figures.h"
+#include "fs/mount/options.h"
 #include "fs/report/models_json.h"
 #include "fs/report/report.h"
 #include "fs/report/report_json.h"
@@ -144,17 +145,18 @@ static int print_whole(const struct table_merge *merge, const char *name, bool j
 	return rc;
 }
 
-int report_command(const char *const *files, uint32_t n, const char *name, bool json)
+int report_command(const struct options *options)
 {
+	const uint32_t n = options->n_models;
 	struct table *tables = calloc(n + 1u, sizeof(*tables));
 	struct table_merge *merge = table_merge_new();
 	int rc = tables && merge ? 0 : fail(NULL, -ENOMEM);
 
 	for (uint32_t i = 0; rc == 0 && i < n; i++)
-		rc = take_file(merge, files[i], &tables[i]);
+		rc = take_file(merge, options->models[i], &tables[i]);
 	if (rc == 0) {
 		table_merge_finish(merge);
-		rc = print_whole(merge, name, json);
+		rc = print_whole(merge, options->report_model, options->json);
 	}
 	table_merge_free(merge);
 	for (uint32_t i = 0; tables && i < n; i++)

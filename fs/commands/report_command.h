@@ -3,12 +3,12 @@
 #ifndef FS_COMMANDS_REPORT_COMMAND_H
 #define FS_COMMANDS_REPORT_COMMAND_H
 
-#include <stdbool.h>
-#include <stdint.h>
+struct options;
 
-/* Print the report of the model that n files of tables are of, or of the one of that name, or with
- * name NULL the ranking of several: as text, or as JSON as .report.json has it. What is wrong with
- * a file is said in a line on stderr, and nothing is printed. Returns an exit status. */
-int report_command(const char *const *files, uint32_t n, const char *name, bool json);
+/* Print the report of options->report_model, or if that is NULL of the one model, or the ranking of
+ * several, of which options->models are the tables: as text, or with options->json as .report.json
+ * has it. A line on stderr says the error of a file, and nothing is printed. Returns an exit
+ * status. */
+int report_command(const struct options *options);
 
 #endif

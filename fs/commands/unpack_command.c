@@ -307,7 +307,7 @@ static int put_all(struct unpack *unpack)
 		rc = put(unpack, unpack->root, "manifest.json");
 	if (rc == 0)
 		rc = put(unpack, unpack->root, "checksums.xxh128");
-	if (rc == 0 && unpack->tree.options.theta)
+	if (rc == 0 && unpack->tree.options.unpack_theta)
 		rc = each_file(unpack, ".theta", true, put);
 	if (rc == 0 && syncfs(unpack->root) < 0)
 		rc = offline_models_fail(unpack->given, -errno);

@@ -2,6 +2,7 @@
 /* why_command.c - see why_command.h. */
 #include "fs/commands/why_command.h"
 #include "fs/commands/offline_models.h"
+#include "fs/mount/options.h"
 #include "fs/util/io.h"
 #include "fs/util/log.h"
 #include "fs/util/mountinfo.h"
@@ -101,8 +102,9 @@ static int print_attribute(const char *path)
 	return offline_models_print(text, (size_t)n + 1) < 0 ? -1 : 1;
 }
 
-int why_command(const char *path)
+int why_command(const struct options *options)
 {
+	const char *path = options->models[0];
 	char resolved[PATH_MAX], *text;
 	const char *title;
 	size_t mount;

@@ -3,8 +3,11 @@
 #ifndef FS_COMMANDS_WHY_COMMAND_H
 #define FS_COMMANDS_WHY_COMMAND_H
 
-/* Print the lines of .log on the file at path, which need not exist, or on all files below it. The
- * exit status is 0 if there is a line, else 1, after a line on stderr. */
-int why_command(const char *path);
+struct options;
+
+/* Print the lines of .log on the file at the path that options->models has, which need not exist,
+ * or on all files below it. The exit status is 0 if there is a line, else 1, after a line on
+ * stderr. */
+int why_command(const struct options *options);
 
 #endif

@@ -33,6 +33,7 @@ enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 /* What fuse_opt fills in; the last word on an option counts. */
 struct parsed {
 	struct options options;
+	int given[COMMANDS]; /* those that are given, as booleans */
 	int assembly;
 	unsigned samples; /* 0: all */
 	char **more;	  /* models that are options */
@@ -45,6 +46,11 @@ struct parsed {
 #define OPTION(template, field, value)                                  \
 	{                                                               \
 		template, offsetof(struct parsed, options.field), value \
+	}
+
+#define COMMAND(word, command)                                   \
+	{                                                        \
+		word, offsetof(struct parsed, given[command]), 1 \
 	}
 
 /* libfuse's own converts -1U to unsigned long, which clang warns of. */
@@ -81,35 +87,67 @@ static const struct number_option number_options[NUMBER_OPTIONS] = {
 #undef NUMBER
 };
 
+enum usage_flags {
+	OTHER_LAST = 1, /* the last operand is no model, but options.mountpoint */
+	NO_MODELS = 2,	/* no operand is a model, and defaults do not matter */
+	JSON = 4,	/* there is --json */
+};
+
+/* The operands of a command. */
+struct usage {
+	const char *needs;    /* the complaint about other ones */
+	uint32_t least, most; /* how many there are */
+	unsigned flags;	      /* enum usage_flags */
+};
+
+static const struct usage usages[COMMANDS] = {
+	[COMMAND_MOUNT] = { "a MODEL and a MOUNTPOINT are needed", 2, UINT32_MAX, OTHER_LAST },
+	[COMMAND_REPORT] = { "--report needs a TABLE", 1, UINT32_MAX, NO_MODELS | JSON },
+	[COMMAND_LIST] = { "--list takes no MODEL and no MOUNTPOINT", 0, 0, NO_MODELS | JSON },
+	[COMMAND_MODELS] = { "--models takes no MODEL and no MOUNTPOINT", 0, 0, NO_MODELS | JSON },
+	[COMMAND_WHY] = { "--why needs one PATH in a mount", 1, 1, NO_MODELS },
+	[COMMAND_PICTURE] = { "--picture needs one MODEL, or two", 1, 2, 0 },
+	[COMMAND_DIFF] = { "--diff needs two MODELs", 2, 2, 0 },
+	[COMMAND_SHOW] = { "--show needs one MODEL or MOUNTPOINT", 1, 1, 0 },
+	[COMMAND_RECIPE] = { "--recipe needs one FILE", 1, 1, 0 },
+	[COMMAND_CHECK] = { "--check needs a MODEL", 1, UINT32_MAX, JSON },
+	[COMMAND_THETA] = { "--theta needs one MODEL", 1, 1, JSON },
+	[COMMAND_NPY] = { "--npy needs one MODEL and a TENSOR", 2, 2, OTHER_LAST },
+	[COMMAND_PACK] = { "--pack needs one MODEL and the FILE to write", 2, 2, OTHER_LAST },
+	[COMMAND_QUANTISE] = { "--quantise needs TYPES, one MODEL and the FILE to write", 3, 3,
+			       OTHER_LAST },
+	[COMMAND_UNPACK] = { "--unpack needs one MODEL and the DIR to write", 2, 2, OTHER_LAST },
+};
+
 /* Of the two words of an option like shape= the one that sets the flag comes first. */
 static const struct fuse_opt templates[] = {
-	OPTION("-h", help, 1),
-	OPTION("--help", help, 1),
-	OPTION("-V", version, 1),
-	OPTION("--version", version, 1),
+	COMMAND("-h", COMMAND_HELP),
+	COMMAND("--help", COMMAND_HELP),
+	COMMAND("-V", COMMAND_VERSION),
+	COMMAND("--version", COMMAND_VERSION),
 	OPTION("-f", foreground, 1),
 	OPTION("-d", debug, 1),
 	OPTION("debug", debug, 1),
 	FUSE_OPT_KEY("-s", KEY_SINGLE),
-	OPTION("--report", report, 1),
+	COMMAND("--report", COMMAND_REPORT),
 	OPTION("--report=%s", report_model, 0),
 	OPTION("--json", json, 1),
-	OPTION("--list", list, 1),
-	OPTION("--picture", picture, 1),
-	OPTION("--diff", diff, 1),
+	COMMAND("--list", COMMAND_LIST),
+	COMMAND("--picture", COMMAND_PICTURE),
+	COMMAND("--diff", COMMAND_DIFF),
 	OPTION("--diff=%s", diff_form, 0),
-	OPTION("--models", list_models, 1),
-	OPTION("--show", show, 1),
-	OPTION("--why", why, 1),
-	OPTION("--pack", pack, 1),
-	OPTION("--unpack", unpack, 1),
-	OPTION("--theta", theta, 1),
-	OPTION("--check", check, 1),
-	OPTION("--npy", npy, 1),
-	OPTION("--quantise", quantise, 1),
+	COMMAND("--models", COMMAND_MODELS),
+	COMMAND("--show", COMMAND_SHOW),
+	COMMAND("--why", COMMAND_WHY),
+	COMMAND("--pack", COMMAND_PACK),
+	COMMAND("--unpack", COMMAND_UNPACK),
+	COMMAND("--theta", COMMAND_THETA),
+	COMMAND("--check", COMMAND_CHECK),
+	COMMAND("--npy", COMMAND_NPY),
+	COMMAND("--quantise", COMMAND_QUANTISE),
 	OPTION("--imatrix=%s", imatrix, 0),
 	FUSE_OPT_KEY("-", KEY_STANDARD_INPUT),
-	OPTION("--recipe", print_recipe, 1),
+	COMMAND("--recipe", COMMAND_RECIPE),
 	OPTION("ro", read_only, 1),
 	OPTION("rw", read_only, 0),
 	{ "noassemble", offsetof(struct parsed, assembly), ASSEMBLE_NOT },
@@ -331,131 +369,78 @@ static char *absolute_list(const char *list)
 	return NULL;
 }
 
-static int check_report(struct parsed *parsed)
-{
-	if (parsed->options.n_models > 0)
-		return 0;
-	return complain(parsed, "--report needs a TABLE; see organfs --help");
-}
-
-static int check_picture(struct parsed *parsed)
-{
-	const uint32_t n = parsed->options.n_models;
-
-	if ((n == 1 || (n == 2 && parsed->options.picture)) && parsed->n_more == 0)
-		return 0;
-	return complain(parsed, "%s; see organfs --help",
-			parsed->options.picture ? "--picture needs one MODEL, or two"
-			: parsed->options.show	? "--show needs one MODEL or MOUNTPOINT"
-			: parsed->options.why	? "--why needs one PATH in a mount"
-			: parsed->options.theta ? "--theta needs one MODEL"
-						: "--recipe needs one FILE");
-}
-
-static int check_check(struct parsed *parsed)
-{
-	if (parsed->options.n_models > 0 && parsed->n_more == 0)
-		return 0;
-	return complain(parsed, "--check needs a MODEL; see organfs --help");
-}
-
-static int check_diff(struct parsed *parsed)
-{
-	const struct options *options = &parsed->options;
-
-	if (options->diff_form && strcmp(options->diff_form, "tsv") != 0)
-		return complain(parsed, "--diff=%s is not known; there are --diff and --diff=tsv",
-				options->diff_form);
-	if (options->n_models == 2 && parsed->n_more == 0)
-		return 0;
-	return complain(parsed, "--diff needs two MODELs; see organfs --help");
-}
-
-static int take_mountpoint(struct parsed *parsed)
+/* The one command that is given. -1: there are several, after a complaint. */
+static int choose_command(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
+	int *given = parsed->given;
+	uint32_t n = 0;
 
-	const bool command = options->pack || options->unpack || options->npy;
+	given[COMMAND_REPORT] |= options->report_model != NULL;
+	given[COMMAND_DIFF] |= options->diff_form != NULL;
+	options->unpack_theta = given[COMMAND_UNPACK] && given[COMMAND_THETA];
+	if (options->unpack_theta)
+		given[COMMAND_THETA] = 0;
+	for (enum command c = COMMANDS; c-- > COMMAND_HELP;) {
+		n += given[c] != 0;
+		if (given[c])
+			options->command = c;
+	}
+	if (n <= 1 || given[COMMAND_HELP] || given[COMMAND_VERSION])
+		return 0;
+	return complain(parsed, "one command is done at a time, and several are given; "
+				"see organfs --help");
+}
 
-	if (options->n_models > 1 && !(command && options->n_models + parsed->n_more != 2))
+/* Take the operands that are no models out of them. */
+static int take_operands(struct parsed *parsed)
+{
+	struct options *options = &parsed->options;
+	const struct usage *usage = &usages[options->command];
+
+	if (options->n_models < usage->least || options->n_models > usage->most ||
+	    (parsed->n_more && options->command != COMMAND_MOUNT))
+		return complain(parsed, "%s; see organfs --help", usage->needs);
+	if (usage->flags & OTHER_LAST)
 		options->mountpoint = options->models[--options->n_models];
-	if (options->mountpoint)
-		return 0;
-	return complain(parsed, "%s; see organfs --help",
-			options->pack	  ? "--pack needs one MODEL and the FILE to write"
-			: options->unpack ? "--unpack needs one MODEL and the DIR to write"
-			: options->npy	  ? "--npy needs one MODEL and a TENSOR"
-					  : "a MODEL and a MOUNTPOINT are needed");
-}
-
-/* --quantise is --pack with the file of types before the model. */
-static int take_types(struct parsed *parsed)
-{
-	struct options *options = &parsed->options;
-
-	if (options->n_models != 3 || parsed->n_more)
-		return complain(parsed, "--quantise needs TYPES, one MODEL and the FILE to write; "
-					"see organfs --help");
-	options->pack = true;
-	options->types = options->models[0];
-	options->models[0] = options->models[1];
-	options->models[1] = options->models[2];
-	options->n_models--;
+	if (options->command == COMMAND_QUANTISE) {
+		options->types = options->models[0];
+		options->models[0] = options->models[1];
+		options->n_models = 1;
+	}
 	return 0;
 }
 
-/* What the command line names beside options. */
-static int check_operands(struct parsed *parsed)
+/* The options and operands that belong to commands. */
+static int check_command(struct parsed *parsed)
 {
 	const struct options *options = &parsed->options;
 
-	if (options->imatrix && !options->quantise)
+	if (options->json && !(usages[options->command].flags & JSON))
+		return complain(parsed, "--json goes with --report, --list, --models, --theta and "
+					"--check; see organfs --help");
+	if (options->imatrix && options->command != COMMAND_QUANTISE)
 		return complain(parsed, "--imatrix goes with --quantise; see organfs --help");
-	if (options->quantise && take_types(parsed) < 0)
-		return -1;
-	if (options->diff || options->diff_form)
-		return check_diff(parsed);
-	if (options->check)
-		return check_check(parsed);
-	if (options->picture || options->show || options->print_recipe ||
-	    (options->theta && !options->unpack))
-		return check_picture(parsed);
-	return take_mountpoint(parsed);
-}
-
-/* Those that are given, less mounting. */
-static int count_commands(const struct options *options)
-{
-	return (options->report || options->report_model) + (options->diff || options->diff_form) +
-	       (options->pack || options->quantise) + (options->unpack || options->theta) +
-	       options->picture + options->show + options->print_recipe + options->check +
-	       options->npy + options->why + options->list + options->list_models;
+	if (options->diff_form && strcmp(options->diff_form, "tsv") != 0)
+		return complain(parsed, "--diff=%s is not known; there are --diff and --diff=tsv",
+				options->diff_form);
+	return take_operands(parsed);
 }
 
 /* Values matter to what opens a model. */
 static int check(struct parsed *parsed)
 {
-	const struct options *options = &parsed->options;
+	struct options *options = &parsed->options;
 
-	if (options->help || options->version)
-		return 0;
-	if (count_commands(options) > 1)
-		return complain(parsed, "one command is done at a time, and several are given; "
-					"see organfs --help");
-	if (options->report || options->report_model)
-		return check_report(parsed);
-	if (options->why)
-		return check_picture(parsed);
-	if (options->list || options->list_models)
-		return options->n_models + parsed->n_more == 0
-			       ? 0
-			       : complain(parsed, "--list and --models take no MODEL and no "
-						  "MOUNTPOINT; see organfs --help");
-	if (options->json && !options->check && (!options->theta || options->unpack))
-		return complain(parsed, "--json goes with --report, --list, --models, --theta and "
-					"--check; see organfs --help");
-	if (check_operands(parsed) < 0)
+	if (choose_command(parsed) < 0)
 		return -1;
+	if (options->command == COMMAND_HELP || options->command == COMMAND_VERSION)
+		return 0;
+	if (check_command(parsed) < 0)
+		return -1;
+	options->opens_models = !(usages[options->command].flags & NO_MODELS);
+	if (!options->opens_models)
+		return 0;
 	if (parsed->complaint) {
 		log_error("%s", parsed->complaint);
 		return -1;
@@ -517,12 +502,9 @@ static int fill(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
 
-	options->report |= options->report_model != NULL;
-	options->diff |= options->diff_form != NULL;
 	options->foreground |= options->debug;
-	/* What only looks at a model leaves nothing behind, nor does it take up what was left. */
-	options->read_only |= options->picture || options->show || options->pack ||
-			      options->unpack || options->theta || options->check || options->npy;
+	/* A command leaves nothing behind, nor does it take up what a mount left. */
+	options->read_only |= options->command != COMMAND_MOUNT;
 	/* A user who keeps a layer wants the layer, unless the options say what to write. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: options->layer && !options->output;
@@ -605,7 +587,7 @@ int options_parse(struct options *options, int argc, char **argv, const char *sy
 		rc = append(&parsed.options.models, &parsed.options.n_models, parsed.more[i]);
 	if (rc == 0)
 		rc = fill(&parsed);
-	if (rc == 0 && !parsed.options.report)
+	if (rc == 0 && parsed.options.opens_models)
 		rc = resolve_files(&parsed.options);
 	*options = parsed.options;
 	fuse_opt_free_args(&args);

@@ -10,43 +10,55 @@
 /* Who may look into a mount beside the user who made it. */
 enum allow { ALLOW_OWNER, ALLOW_OTHER, ALLOW_ROOT };
 
+/* What the command line asks for. */
+enum command {
+	COMMAND_MOUNT,
+	COMMAND_HELP, /* this and the version go before any other */
+	COMMAND_VERSION,
+	COMMAND_REPORT,
+	COMMAND_LIST,
+	COMMAND_MODELS,
+	COMMAND_WHY,
+	COMMAND_PICTURE,
+	COMMAND_DIFF,
+	COMMAND_SHOW,
+	COMMAND_RECIPE,
+	COMMAND_CHECK,
+	COMMAND_THETA,
+	COMMAND_NPY,
+	COMMAND_PACK,
+	COMMAND_QUANTISE,
+	COMMAND_UNPACK,
+	COMMANDS,
+};
+
 struct options {
+	enum command command;
+	bool opens_models; /* models names models; else --report's tables or --why's path */
 	/* Of these int is bool, as libfuse fills them in. */
-	int foreground, help, version, read_only;
+	int foreground, read_only;
 	int debug;	    /* every request on stderr, in the foreground */
-	int report;	    /* print that of the tables that models names; nothing is mounted */
-	char *report_model; /* of that model; NULL: of all */
+	char *report_model; /* --report of that model; NULL: of all */
 	int json;	    /* as JSON */
-	int list;	    /* print the mounts that there are; nothing is mounted */
-	int picture;	    /* print that of the one model, or of two; nothing is mounted */
-	int diff;	    /* print what differs between two models; nothing is mounted */
-	char *diff_form;    /* "tsv", as a table; NULL: for people */
-	int why;	    /* print the messages of a mount on the file that models names */
-	int list_models;    /* print the models of all stores; nothing is mounted */
-	int show;	    /* the same in a terminal, of one model or mount */
-	int unpack;	    /* the one model into the directory mountpoint; nothing is mounted */
-	int theta;	    /* with unpack: θ too; else print the report of the one model */
-	int check;	    /* print .check of the first model; the others are donors */
-	int npy;  /* print the one model's tensor that mountpoint names, as NumPy has it */
-	int pack; /* write the one model to the file that mountpoint names; nothing is mounted */
-	int quantise;	  /* the same, in the types that a file names; pack is set too */
-	char *imatrix;	  /* absolute, of the matrix that weighs then; NULL: none */
-	char *types;	  /* that file as given, "-" for standard input; NULL: none are chosen */
-	int fresh;	  /* a private layer that an earlier mount left is not taken up */
-	int nonempty;	  /* the mount point may be a directory that is not empty */
-	int auto_unmount; /* the mount goes with the daemon, however that ends */
-	int no_execution; /* not even of what is no program */
-	int confine;	  /* write in the layers and where the unmount writes, nowhere else */
+	char *diff_form;    /* --diff as "tsv", a table; NULL: for people */
+	bool unpack_theta;  /* --unpack writes θ too */
+	char *imatrix;	    /* of --quantise: absolute, of the matrix that weighs; NULL: none */
+	char *types;	    /* --quantise's TYPES as given, "-" for standard input; else NULL */
+	int fresh;	    /* a private layer that an earlier mount left is not taken up */
+	int nonempty;	    /* the mount point may be a directory that is not empty */
+	int auto_unmount;   /* the mount goes with the daemon, however that ends */
+	int no_execution;   /* not even of what is no program */
+	int confine;	    /* write in the layers and where the unmount writes, nowhere else */
 	enum allow allow;
 	bool no_assembly;
 	int any_shape, keep_blocks, list_views;
-	int no_passthrough;	    /* the daemon reads for all, as if the kernel could not */
-	int no_snapshot;	    /* no file is made for the kernel to read */
-	int lineage;		    /* an assembled model says how it was made */
-	int print_recipe;	    /* that which the one model carries; nothing is mounted */
-	int keep_types;		    /* grafts are shown in the types of the base */
-	unsigned merged;	    /* enum encode_choice, of results of adapters and merges */
-	char **models, *mountpoint; /* as given */
+	int no_passthrough; /* the daemon reads for all, as if the kernel could not */
+	int no_snapshot;    /* no file is made for the kernel to read */
+	int lineage;	    /* an assembled model says how it was made */
+	int keep_types;	    /* grafts are shown in the types of the base */
+	unsigned merged;    /* enum encode_choice, of results of adapters and merges */
+	char **models;	    /* as given */
+	char *mountpoint;   /* as given; --npy's TENSOR, the FILE or DIR to write; or NULL */
 	uint32_t n_models;
 	/* Of models that are named as in a store that name, and models has the path; else NULL. */
 	char **names;

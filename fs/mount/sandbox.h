@@ -30,6 +30,7 @@ int sandbox_enter_mount(const struct options *options, bool remote, const struct
 
 /* What a command reads that writes nothing but what it prints. */
 enum sandbox_reads {
+	SANDBOX_NONE,	  /* no such command */
 	SANDBOX_TABLES,	  /* the files that options name as models */
 	SANDBOX_MODELS,	  /* these as models: with the other shards beside them, and what these link
 			   * to; anything if one is a directory or a configuration of mergekit, or

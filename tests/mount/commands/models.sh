@@ -32,4 +32,4 @@ for model in json.load(sys.stdin):
 same "$TMP/names" <(cut -f 1 "$TMP/out")
 script -qec "$ORGANFS --models 2>/dev/null" "$TMP/typed" >/dev/null </dev/null
 grep -q "^ollama:story:latest  *$size" "$TMP/typed" || fail "$(cat "$TMP/typed")"
-expect_fail 'take no MODEL' "$ORGANFS" --models "$story"
+expect_fail 'takes no MODEL' "$ORGANFS" --models "$story"

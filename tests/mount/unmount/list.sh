@@ -127,4 +127,4 @@ kill -CONT "$stopped"
 umount -i donor
 umount "$TMP/home/mnt" both "$MNT"
 
-expect_fail 'take no MODEL' organfs --list "$base"
+expect_fail 'takes no MODEL' organfs --list "$base"
