@@ -7,6 +7,7 @@
 #include "fs/commands/offline_models.h"
 #include "fs/commands/offline_tree.h"
 #include "fs/commands/unpacked_sums.h"
+#include "fs/model/model.h"
 #include "fs/report/json_out.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
@@ -116,7 +117,7 @@ int check_command(const struct options *options)
 	int rc = offline_tree_open(&tree, options), status = 1;
 
 	if (rc == 0)
-		rc = offline_tree_is_whole(&tree) ? find_grafts(&tree, options) : -1;
+		rc = tree.model->whole ? find_grafts(&tree, options) : -1;
 	if (rc == 0)
 		status = print_check(&tree);
 	offline_tree_close(&tree);

@@ -60,17 +60,6 @@ void offline_tree_close(struct offline_tree *tree)
 	log_free(tree->log);
 }
 
-bool offline_tree_is_whole(const struct offline_tree *tree)
-{
-	char *missing = model_missing_shards(tree->model);
-
-	if (!tree->model->whole)
-		offline_models_report("%s: %s", tree->options.models[0],
-				      missing ? missing : strerror(ENOMEM));
-	free(missing);
-	return tree->model->whole;
-}
-
 struct inode *offline_tree_find(const struct offline_tree *tree, const char *path, int *rc)
 {
 	struct inodes *inodes = tree->fs->inodes;

@@ -21,12 +21,10 @@ struct offline_tree {
 
 /* Open the first model that options name, with the grafts of its layer= and its merge in force.
  * options are borrowed and read_only. Returns 0, or -1 after a line on stderr that has the reason;
- * offline_tree_close() is due either way. */
+ * offline_tree_close() is due either way. If model->whole is false, a line on stderr has the names
+ * of the shards or organ files that are missing. */
 int offline_tree_open(struct offline_tree *tree, const struct options *options);
 void offline_tree_close(struct offline_tree *tree);
-
-/* Are all shards or organ files of the model there? False after a line on stderr. */
-bool offline_tree_is_whole(const struct offline_tree *tree);
 
 /* The file or directory at a path like "organs/blk_0_ffn_up.bin", "" for the root, to release with
  * inodes_put(). NULL with *rc set as tree_find(). */

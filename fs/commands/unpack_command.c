@@ -319,7 +319,7 @@ static int unpack_all(struct unpack *unpack)
 	struct terminal_progress *progress;
 	int rc;
 
-	if (!offline_tree_is_whole(&unpack->tree) || open_directory(unpack) < 0 ||
+	if (!unpack->tree.model->whole || open_directory(unpack) < 0 ||
 	    each_file(unpack, ".bin", false, count) < 0)
 		return -1;
 	progress = terminal_progress_begin(unpack->tree.model->name, NULL, look, unpack,

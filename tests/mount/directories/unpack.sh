@@ -145,6 +145,7 @@ done
 grep -q '^impossible.shape.c: .* is 256x256, the slot 256x512' "$TMP/check" || fail shape
 echo junk >"$organ"
 expect_fail 'lacks organs/blk_2_ffn_up.bin' "$ORGANFS" --check "$dir"
+equal "$("$ORGANFS" --check "$dir" 2>&1 | grep -c lacks)" 1
 # Without the checksums the bytes alone tell.
 rm "$TMP/whole/checksums.xxh128"
 cp "$TMP/c/organs/blk_2_ffn_up.bin" "$TMP/whole/organs/"
