@@ -451,9 +451,9 @@ static int check(struct parsed *parsed)
 	if (options->confine && options->pidfile)
 		return complain(parsed, "pidfile= writes outside of the directories that confine "
 					"allows; leave one of them out");
-	if (options->read_only && options->recipe)
-		return complain(parsed, "recipe= changes the model, and ro forbids that; leave "
-					"one of them out");
+	if (options->recipe && (options->read_only || options->command != COMMAND_MOUNT))
+		return complain(parsed, "recipe= changes a mounted model, and ro or a command "
+					"forbids that; leave one of them out");
 	if (parsed->not_read)
 		log_error("%s: not read, as it belongs to another user", parsed->not_read);
 	return check_names(parsed);

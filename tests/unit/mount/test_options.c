@@ -191,6 +191,7 @@ static void a_report_needs_tables_alone(void **state)
 	assert_bad(state, "--check", "--check needs a MODEL");
 	assert_bad(state, "--check --pack m.gguf", "one command is done at a time");
 	assert_bad(state, "--report --unpack m.gguf", "one command is done at a time");
+	assert_bad(state, "--pack -o recipe=r m.gguf f", "recipe= changes a mounted model");
 }
 
 static void a_picture_is_of_one_model_and_leaves_nothing(void **state)
