@@ -46,6 +46,7 @@
 #include "fs/commands/diff_command.h"
 #include "fs/commands/list_command.h"
 #include "fs/commands/models_command.h"
+#include "fs/commands/offline_models.h"
 #include "fs/commands/pack_command.h"
 #include "fs/commands/recipe_command.h"
 #include "fs/commands/report_command.h"
@@ -158,13 +159,15 @@ static int mount_models(const struct options *options)
 static int print_help(const struct options *options)
 {
 	(void)options;
-	return fputs(options_help(), stdout) < 0;
+	return offline_models_print(options_help(), strlen(options_help())) < 0;
 }
 
 static int print_version(const struct options *options)
 {
+	static const char version[] = "organfs " ORGANFS_VERSION "\n";
+
 	(void)options;
-	return puts("organfs " ORGANFS_VERSION) < 0;
+	return offline_models_print(version, sizeof(version) - 1) < 0;
 }
 
 /* SANDBOX_NONE: the command writes files, or asks daemons. */

@@ -23,6 +23,7 @@ equal "$(exit_of "$ORGANFS" "$TMP/none.gguf" "$MNT")" 1 'no such model'
 equal "$(exit_of "$ORGANFS" "$base" "$base")" 1 'a mount point that is a file'
 equal "$(exit_of "$ORGANFS" "$base" "$TMP/none/mnt")" 1 'a mount point in no directory'
 equal "$(wc -l <"$TMP/errors")" 1 'lines of a refusal'
+[ ! -e /dev/full ] || expect_fail 'No space left' sh -c '"$1" --help >/dev/full' - "$ORGANFS"
 if command -v strace >/dev/null; then
 	expect_fail '^organfs: /dev/null: permission denied' env ASAN_OPTIONS=detect_leaks=0 \
 		strace -qq -o "$TMP/calls" -P /dev/null -e inject=openat:error=EACCES "$ORGANFS" \
