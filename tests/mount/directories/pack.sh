@@ -75,6 +75,12 @@ for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do
 	! "$ORGANFS" --pack "$dir" "$target" 2>/dev/null || fail "$target was written over"
 	equal "$(checksum "$target")" "$before"
 done
+# An organ is refused that a mount refuses.
+cp "$dir/skeleton/blk_0_attn_q.bin" "$dir/organs/blk_1_ffn_up.bin"
+expect_fail "blk_1_ffn_up.bin: graft refused: the organ's shape is 256x256, the slot's is 256x512" \
+	"$ORGANFS" --pack "$dir" "$TMP/shape.gguf"
+absent "$TMP/shape.gguf"
+"$ORGANFS" --pack -o shape=any "$dir" "$TMP/shape.gguf" 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 rm "$dir/organs/blk_1_ffn_up.bin"
 ! "$ORGANFS" --pack "$dir" "$TMP/rel.gguf" 2>"$TMP/said" || fail 'a part of a model was packed'
 grep -q 'lacks organs/blk_1_ffn_up.bin' "$TMP/said" || fail "$(cat "$TMP/said")"
