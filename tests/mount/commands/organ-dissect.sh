@@ -33,8 +33,13 @@ odd=$(printf 'a "b"\\ c\td')
 mkdir -p "$TMP/models/deep"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/deep/$odd.gguf"
+echo precious >"$TMP/victim"
+mkdir "$out"
+ln -s "$TMP/victim" "$out/.said"
+ln -s "$TMP/victim" "$report.new"
 "$dissect" --verify "$MODELS/types.gguf" "$TMP/models" "$out" >"$TMP/said" ||
 	fail "$(cat "$TMP/said")"
+equal "$(cat "$TMP/victim")" precious 'a link in OUT is written through'
 only "$odd dissection_report.json scribe-Q4_K_M types"
 as_mounted "$MODELS/types.gguf" "$out/types"
 as_mounted "$TMP/models/scribe-Q4_K_M.gguf" "$out/scribe-Q4_K_M"
