@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int open_model(struct offline_tree *tree)
 {
@@ -40,6 +41,9 @@ int offline_tree_open(struct offline_tree *tree, const struct options *options)
 	tree->options.n_models = 1;
 	if (!tree->log)
 		return offline_models_fail(options_name(options, 0), -ENOMEM);
+	/* A mount makes a layer that is missing; here the name is mistaken. */
+	if (options->layer && access(options->layer, F_OK) < 0)
+		return offline_models_fail(options->layer, -errno);
 	if (open_model(tree) < 0)
 		return -1;
 	tree->fs = mount_new(&tree->collection);

@@ -38,6 +38,8 @@ unmount_and_wait
 	fail 'with a layer'
 equal "$(checksum "$TMP/grafted.gguf")" "$want"
 
+expect_fail 'none: No such file' "$ORGANFS" --pack -o "layer=$TMP/none" "$model" "$TMP/x.gguf"
+
 # So are its adapters, whose links the command follows.
 "$LORA" make "$model" "$TMP/style.gguf" 'blk.0.attn_q.weight'
 mount_model -o "layer=$TMP/layer" "$model"
