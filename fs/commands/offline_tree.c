@@ -88,8 +88,8 @@ struct inode *offline_tree_find(const struct offline_tree *tree, const char *pat
 	return inode;
 }
 
-struct view *offline_tree_open_file(const struct offline_tree *tree, const struct inode *inode,
-				    int *rc)
+/* NULL with *rc set. */
+static struct view *open_file(const struct offline_tree *tree, const struct inode *inode, int *rc)
 {
 	const struct family *family = family_of(inode);
 	const bool link = family->slot && S_ISLNK(family->mode);
@@ -110,7 +110,7 @@ struct view *offline_tree_view(const struct offline_tree *tree, const char *path
 {
 	int rc;
 	struct inode *inode = offline_tree_find(tree, path, &rc);
-	struct view *view = inode ? offline_tree_open_file(tree, inode, &rc) : NULL;
+	struct view *view = inode ? open_file(tree, inode, &rc) : NULL;
 
 	inodes_put(tree->fs->inodes, inode);
 	if (!view)

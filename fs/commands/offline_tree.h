@@ -30,11 +30,8 @@ void offline_tree_close(struct offline_tree *tree);
  * inodes_put(). NULL with *rc set as tree_find(). */
 struct inode *offline_tree_find(const struct offline_tree *tree, const char *path, int *rc);
 
-/* The bytes that a reader of the file would see; a link is followed. NULL with *rc set. */
-struct view *offline_tree_open_file(const struct offline_tree *tree, const struct inode *inode,
-				    int *rc);
-
-/* The same by a path. NULL after a line on stderr. */
+/* The bytes that a reader of the file at that path would see; a link is followed. NULL after a line
+ * on stderr. */
 struct view *offline_tree_view(const struct offline_tree *tree, const char *path);
 
 /* The text of such a file, *size bytes and a NUL, to free; a terminal sees how many tensors are
