@@ -217,8 +217,11 @@ static int each_file(struct unpack *unpack, const char *ending, bool directories
 		struct inode *class = offline_tree_find(&unpack->tree, name, &rc);
 		const int directory = class && directories ? open_class(unpack, name) : -1;
 
-		rc = class && directories && directory < 0 ? -1 : 0;
-		if (class && rc == 0)
+		if (!class)
+			rc = rc == -ENOENT ? 0 : offline_models_fail(name, rc);
+		else if (directories && directory < 0)
+			rc = -1;
+		else
 			rc = each_in_class(unpack, class, name, ending, directory, each);
 		if (directory >= 0)
 			close(directory);
