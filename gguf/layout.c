@@ -152,6 +152,7 @@ static int plan_in_place(struct plan *plan, bool infos, struct error *err)
 		pad(plan);
 		at = base->data_offset;
 	}
+	plan->layout->data_offset = plan->values->n ? plan->layout->size : base->data_offset;
 	for (uint32_t i = 0; i < base->n_tensors; i++) {
 		const struct gguf_tensor *t = &base->tensors[base->order[i]];
 
@@ -215,6 +216,7 @@ static int plan_anew(struct plan *plan, struct error *err)
 		return rc;
 	layout_add_header(plan);
 	pad(plan);
+	plan->layout->data_offset = plan->layout->size;
 	for (uint32_t i = 0; i < plan->n; i++) {
 		const uint32_t slot = plan->order[i];
 		const struct gguf_tensor *t = &plan->base->tensors[slot];

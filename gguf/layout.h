@@ -21,7 +21,8 @@ struct piece {
 };
 
 struct layout {
-	uint64_t size; /* size of the assembled file */
+	uint64_t size;	      /* size of the assembled file */
+	uint64_t data_offset; /* where its header ends, and tensor data begins */
 	struct piece *pieces;
 	size_t n_pieces;
 	uint8_t *header; /* new bytes of the header */

@@ -163,6 +163,23 @@ static void release_view(void *context)
 	view_unref(context);
 }
 
+/* The header of a result as a source with zeros behind it: the reader of GGUF reads ahead, and tensor
+ * data may take passes over whole models. */
+struct header {
+	struct backing *file;
+	uint64_t size;
+};
+
+static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct header *header = context;
+	const uint64_t left = offset < header->size ? header->size - offset : 0;
+	const size_t part = n < left ? n : (size_t)left;
+
+	memset((uint8_t *)bytes + part, 0, n - part);
+	return backing_read_with(header->file, BACKING_UNVERIFIED, bytes, part, offset);
+}
+
 static int open_layout(const struct planner *planner, struct layout *layout,
 		       const struct plan_model *form, const struct document_part *parts,
 		       struct base *base)
@@ -172,14 +189,15 @@ static int open_layout(const struct planner *planner, struct layout *layout,
 				   .st_size = (off_t)layout->size,
 				   .st_mtim = backing_stat(form->file)->st_mtim };
 	struct backing_ops ops = { .read = read_view, .release = release_view, .computed = true };
-	struct source source;
+	struct header header = { .size = layout->data_offset };
+	const struct source source = { read_header, &header, layout->size };
 
 	ops.context = view_of_layout(layout, form->file, parts);
 	if (ops.context)
 		base->file = backing_from_ops(&ops, backing_path(form->file), &stat);
 	if (!base->file)
 		return plan_out_of_memory(planner);
-	source = backing_source(base->file);
+	header.file = base->file;
 	base->gguf = gguf_read(&source, planner->err);
 	return base->gguf ? 0 : -planner->err->code;
 }

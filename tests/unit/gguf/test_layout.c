@@ -117,6 +117,8 @@ static void assemble(struct bench *b)
 	b->read = read_bytes(b->bytes, to_size(b->layout.size));
 	assert_int_equal(b->read->version, b->base->version);
 	assert_int_equal(b->read->n_kv, b->base->n_kv);
+	if (b->read->n_tensors)
+		assert_int_equal(b->layout.data_offset, b->read->data_offset);
 	assert_int_equal(b->read->infos_offset, b->base->infos_offset);
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->slots[i].fill != FILL_NOTHING)
