@@ -253,6 +253,7 @@ struct merge_plan *merge_plan_new(const struct merge_config *config,
 				   .form = { .file = params->form, .gguf = params->gguf },
 				   .err = err };
 
+	planner.result = &planner;
 	return plan_make(&planner);
 }
 

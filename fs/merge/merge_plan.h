@@ -65,9 +65,8 @@ struct merge_plan_tensor {
 
 /* What a document of the configuration makes, as a GGUF whose bytes are made when they are read. */
 struct merge_document {
-	struct base base; /* gguf NULL: it is not planned yet, */
-	bool is_busy;	  /* or about to be */
-	unsigned depth;	  /* of documents within each other: at least itself */
+	struct base base; /* gguf NULL: it is not planned yet */
+	unsigned reads;	  /* of results that one read of this one takes, itself included */
 };
 
 struct merge_plan {

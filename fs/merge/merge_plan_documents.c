@@ -12,23 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A read of the result may take reads of so many results within each other. */
-#define DEPTH_MAX 8
-
-static struct planner *result_of(struct planner *planner)
-{
-	while (planner->outer)
-		planner = planner->outer;
-	return planner;
-}
-
-const struct merge_config *plan_document(const struct planner *planner, const char *written)
-{
-	while (planner->outer)
-		planner = planner->outer;
-	return merge_config_document(planner->config, written);
-}
-
 static int check_used(const struct planner *result)
 {
 	const struct merge_config *config = result->config;
@@ -62,14 +45,16 @@ static int open_parsed(void *context, const char *written, struct base *base, ch
 static int open_form(struct planner *inner, const struct plan_model *at, struct base *opened)
 {
 	const char *written = merge_config_form(inner->config);
-	const struct merge_config *document = plan_document(inner, written);
+	const struct merge_config *document = merge_config_document(inner->result->config, written);
+	const struct merge_document *made;
 	const struct base *form = opened;
 	struct error why = { 0 };
 	char *path = NULL;
 	int rc;
 
 	if (document) {
-		rc = plan_open_document(inner, document, at, &form);
+		rc = plan_open_document(inner, document, at, &made);
+		form = rc == 0 ? &made->base : form;
 	} else {
 		rc = inner->params->open(inner->params->context, written, opened, &path, &why);
 		free(path);
@@ -287,9 +272,12 @@ static int plan_anew(struct planner *planner, const struct merge_config *documen
 		     const struct plan_model *at, struct merge_document *opened)
 {
 	struct merge_plan_params params = *planner->params;
-	struct planner inner = {
-		.config = document, .params = &params, .outer = planner, .err = planner->err
-	};
+	struct planner inner = { .config = document,
+				 .params = &params,
+				 .outer = planner,
+				 .result = planner->result,
+				 .reads = 1,
+				 .err = planner->err };
 	struct merge_plan *plan = NULL;
 	struct plan_model form;
 	struct base file = { .file = NULL };
@@ -306,41 +294,29 @@ static int plan_anew(struct planner *planner, const struct merge_config *documen
 		rc = plan ? open_result(planner, plan, &form, &opened->base) : -planner->err->code;
 	}
 	if (rc == 0)
-		rc = take_files(result_of(planner), plan, at);
-	opened->depth = inner.depth + 1;
+		rc = take_files(planner->result, plan, at);
+	opened->reads = inner.reads;
 	merge_plan_free(plan);
 	base_close(&file);
 	return rc;
 }
 
 int plan_open_document(struct planner *planner, const struct merge_config *document,
-		       const struct plan_model *at, const struct base **base)
+		       const struct plan_model *at, const struct merge_document **made)
 {
-	struct planner *result = result_of(planner);
-	struct merge_plan *plan = result->plan;
-	const size_t n = result->config->n_documents;
+	const struct merge_config *result = planner->result->config;
+	struct merge_plan *plan = planner->result->plan;
 	struct merge_document *opened;
-	int rc = 0;
 
-	if (!plan->documents && !(plan->documents = calloc(n + 1, sizeof(*plan->documents))))
+	for (const struct planner *outer = planner; outer; outer = outer->outer)
+		if (outer->config == document)
+			return plan_refuse(planner, at, "\"%.80s\" is made of itself",
+					   document->name);
+	if (!plan->documents &&
+	    !(plan->documents = calloc(result->n_documents, sizeof(*plan->documents))))
 		return plan_out_of_memory(planner);
-	plan->n_documents = n;
-	opened = document == result->config
-			 ? NULL
-			 : &plan->documents[document - result->config->documents];
-	if (!opened || opened->is_busy)
-		return plan_refuse(planner, at, "\"%.80s\" is made of itself", document->name);
-	opened->is_busy = true;
-	if (!opened->base.gguf)
-		rc = plan_anew(planner, document, at, opened);
-	opened->is_busy = false;
-	if (rc == 0 && opened->depth > DEPTH_MAX)
-		return plan_refuse(planner, at,
-				   "\"%.80s\": more than %d documents are within "
-				   "each other",
-				   document->name, DEPTH_MAX);
-	if (opened->depth > planner->depth)
-		planner->depth = opened->depth;
-	*base = &opened->base;
-	return rc;
+	plan->n_documents = result->n_documents;
+	opened = &plan->documents[document - result->documents];
+	*made = opened;
+	return opened->base.gguf ? 0 : plan_anew(planner, document, at, opened);
 }

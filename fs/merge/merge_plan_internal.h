@@ -14,6 +14,7 @@
 struct base;
 struct gguf_tensor;
 struct merge_data;
+struct merge_document;
 struct merge_model;
 struct merge_plan_tensor;
 
@@ -36,8 +37,9 @@ struct plan_model {
 
 struct planner {
 	const struct merge_config *config;
-	struct planner *outer; /* of the document that has this one as a model; NULL: the result */
-	unsigned depth;	       /* of the documents that it has as models */
+	struct planner *outer;	/* of the document that has this one as a model; NULL: the result */
+	struct planner *result; /* the outermost */
+	unsigned reads;		/* of documents' results that one read of its result takes */
 	const struct merge_plan_params *params;
 	struct merge_plan *plan;
 	size_t room, added; /* of the plan's tensors */
@@ -76,12 +78,9 @@ struct merge_plan *plan_make(struct planner *planner);
 
 /* merge_plan_documents.c */
 
-/* The document of the configuration that the name means. NULL: none. */
-const struct merge_config *plan_document(const struct planner *planner, const char *written);
-
-/* What the document makes, a model at that place, planned once: *base becomes that, borrowed. */
+/* Plan the document, named at that place, unless it is planned; *made is borrowed. */
 int plan_open_document(struct planner *planner, const struct merge_config *document,
-		       const struct plan_model *at, const struct base **base);
+		       const struct plan_model *at, const struct merge_document **made);
 
 /* List the files of the plan; of the result each document has to be used. */
 int plan_list_files(struct planner *planner);
@@ -90,6 +89,9 @@ int plan_list_files(struct planner *planner);
 
 /* So many are opened for a merge, each of which keeps files open. */
 #define PLAN_MODELS_MAX ((size_t)128)
+
+/* A document is read once for each model that names it, those of documents too. */
+#define PLAN_READS_MAX 256u
 
 /* Find the fingerprint of a model that is opened, where it is to have one. */
 int plan_fingerprint(const struct planner *planner, struct merge_model *opened,

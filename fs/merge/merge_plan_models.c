@@ -167,23 +167,39 @@ static int refuse_part(const struct planner *planner, const struct shards *shard
 	return rc;
 }
 
+static int open_document(struct planner *planner, const struct merge_config *document,
+			 struct merge_model *opened, struct plan_model *model)
+{
+	const struct merge_document *made;
+	int rc;
+
+	opened->is_document = true;
+	opened->path = strdup(opened->written);
+	rc = opened->path ? plan_open_document(planner, document, model, &made)
+			  : plan_out_of_memory(planner);
+	if (rc < 0)
+		return rc;
+	model->file = made->base.file;
+	model->gguf = made->base.gguf;
+	planner->reads += made->reads;
+	if (planner->reads <= PLAN_READS_MAX)
+		return 0;
+	return plan_refuse(planner, model,
+			   "\"%.80s\": a read of the result would take more than %u reads of "
+			   "documents' results; write some of these to files",
+			   model->name, PLAN_READS_MAX);
+}
+
 static int open_model(struct planner *planner, struct merge_model *opened, struct plan_model *model)
 {
 	const struct merge_plan_params *params = planner->params;
-	const struct merge_config *document = plan_document(planner, opened->written);
-	const struct base *made;
+	const struct merge_config *document =
+		merge_config_document(planner->result->config, opened->written);
 	struct error why = { 0 };
 	int rc;
 
-	if (document && !model->is_adapter) {
-		opened->is_document = true;
-		opened->path = strdup(opened->written);
-		rc = opened->path ? plan_open_document(planner, document, model, &made)
-				  : plan_out_of_memory(planner);
-		model->file = rc == 0 ? made->file : NULL;
-		model->gguf = rc == 0 ? made->gguf : NULL;
-		return rc;
-	}
+	if (document)
+		return open_document(planner, document, opened, model);
 	rc = params->open(params->context, opened->written, &opened->base, &opened->path, &why);
 	if (rc < 0)
 		return error_set(planner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %.*s%s",

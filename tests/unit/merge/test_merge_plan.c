@@ -1011,7 +1011,8 @@ static void document_is_a_model_of_others_and_brings_its_files(void **state)
 	assert_string_equal(p.plan->files[1]->written, "form");
 	assert_true(p.plan->files[1]->is_form && !p.plan->files[1]->fingerprint[0]);
 	assert_int_equal(p.plan->n_documents, 2);
-	assert_int_equal(p.plan->documents[1].depth, 2);
+	assert_int_equal(p.plan->documents[0].reads, 1);
+	assert_int_equal(p.plan->documents[1].reads, 2);
 	tensor = tensor_of(&p, "blk.1.attn_q.weight");
 	assert_int_equal(tensor->made, MERGE_OF_ROWS);
 	assert_ptr_equal(tensor->tensor.inputs[0].file, p.plan->documents[0].base.file);
@@ -1019,6 +1020,54 @@ static void document_is_a_model_of_others_and_brings_its_files(void **state)
 	/* The metadata of the form that a document names are its own. */
 	assert_string_equal(p.plan->chat_template, "{a}");
 	release(&p);
+}
+
+/* Levels of documents, each of which has all of the level before as models, as has the result. */
+static char *levels(unsigned n, unsigned wide)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	must(out);
+	for (unsigned level = 0; level <= n; level++)
+		for (unsigned i = 0; i < (level < n ? wide : 1); i++) {
+			if (level < n)
+				fprintf(out, "name: l%ui%u\n", level, i);
+			fputs(BY_WEIGHT "models: [", out);
+			for (unsigned k = 0; level && k < wide; k++)
+				fprintf(out, "{model: l%ui%u}, ", level - 1, k);
+			fputs(level ? "{model: form}]\n---\n" : "{model: donor}]\n---\n", out);
+		}
+	size -= strlen("---\n");
+	assert_int_equal(fclose(out), 0);
+	text[strlen(text) - strlen("---\n")] = '\0';
+	return text;
+}
+
+static void documents_that_multiply_their_reads_are_refused(void **state)
+{
+	char *deep = levels(31, 1), *wide = levels(4, 4);
+	struct planned p;
+
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1 });
+	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
+	p = plan(state, deep);
+	assert_int_equal(p.plan->documents[30].reads, 31);
+	release(&p);
+	assert_not_planned(state, wide, EINVAL, "83:55",
+			   "more than 256 reads of documents' results");
+	free(deep);
+	free(wide);
+}
+
+static void document_is_no_adapter(void **state)
+{
+	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1 });
+	assert_not_planned(state,
+			   "name: a\n" BY_WEIGHT "models: [{model: form}]\n---\n" BY_WEIGHT
+			   "models: [{model: {model: form, lora: a}}]\n",
+			   EINVAL, "8:10", "is no half of a low-rank pair");
 }
 
 static void without_memory_nothing_is_planned(void **state)
