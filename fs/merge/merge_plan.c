@@ -178,10 +178,9 @@ static int count_blocks(struct planner *planner)
 
 static int compare_tokenizers(struct planner *planner)
 {
-	struct merge_plan *plan = planner->plan;
+	struct merge_plan *plan = planner->plan, *result = planner->result->plan;
 
-	plan->other_tokenizer = SIZE_MAX;
-	for (size_t i = 0; i < plan->n_models && plan->other_tokenizer == SIZE_MAX; i++) {
+	for (size_t i = 0; i < plan->n_models && !result->other_tokenizer; i++) {
 		const struct plan_model *model = &planner->models[i];
 		const int rc = plan->models[i].is_form || model->is_adapter
 				       ? 1
@@ -194,8 +193,10 @@ static int compare_tokenizers(struct planner *planner)
 					 "line %zu, column %zu: the tokenizer of \"%.100s\" "
 					 "cannot be read",
 					 model->line, model->column, model->name);
-		if (rc == 0)
-			plan->other_tokenizer = i;
+		if (rc == 0 &&
+		    !(result->other_tokenizer = arena_copy(result->arena, plan->models[i].path,
+							   strlen(plan->models[i].path))))
+			return plan_out_of_memory(planner);
 	}
 	return 0;
 }

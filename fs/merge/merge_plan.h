@@ -84,8 +84,9 @@ struct merge_plan {
 	uint64_t blocks; /* of the result */
 	/* The chat template of the result; NULL: that of the form, or none. In the arena. */
 	const char *chat_template;
-	/* The first model whose tokenizer is another than the form's; or SIZE_MAX. */
-	size_t other_tokenizer;
+	/* Path of the first model, also of a document, whose tokenizer differs from its form's, in
+	 * the arena. NULL: none. */
+	const char *other_tokenizer;
 	struct arena *arena;
 	/* Tensors of models with their adapters, n_adapted of them, which tensors refer to. */
 	size_t n_adapted;

@@ -370,8 +370,8 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 		well = add_model(state, plan->files[i]->written,
 				 plan->files[i]->is_form ? "" : plan->files[i]->path,
 				 plan->files[i]->fingerprint);
-	if (well && plan->other_tokenizer != SIZE_MAX) {
-		state->tokenizer = strdup(plan->models[plan->other_tokenizer].path);
+	if (well && plan->other_tokenizer) {
+		state->tokenizer = strdup(plan->other_tokenizer);
 		well = state->tokenizer;
 	}
 	if (well && plan->chat_template) {

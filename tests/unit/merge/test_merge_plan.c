@@ -247,7 +247,7 @@ static void whole_models_are_merged_tensor_by_tensor(void **state)
 	assert_true(q->tensor.rule.inputs[1].weight == 0.5);
 	q = tensor_of(&p, "output.weight");
 	assert_true(q->tensor.rule.inputs[1].weight == 0.0);
-	assert_int_equal(p.plan->other_tokenizer, SIZE_MAX);
+	assert_null(p.plan->other_tokenizer);
 	release(&p);
 }
 
@@ -622,7 +622,7 @@ static void tensors_that_an_adapter_changes_are_made_of_rows(void **state)
 	p = plan(state, "merge_method: passthrough\nmodels: [{model: donor.gguf+lora}]\n");
 	assert_int_equal(p.plan->n_models, 2);
 	assert_string_equal(p.plan->models[1].written, "lora");
-	assert_int_equal(p.plan->other_tokenizer, SIZE_MAX);
+	assert_null(p.plan->other_tokenizer);
 	q = tensor_of(&p, "blk.1.attn_q.weight");
 	assert_int_equal(q->made, MERGE_OF_ROWS);
 	assert_int_equal(q->tensor.inputs[0].type, GGML_F32);
@@ -723,6 +723,8 @@ static void a_table_that_another_model_lacks_stays_the_forms(void **state)
 	release(&p);
 }
 
+#define BY_WEIGHT "merge_method: linear\nparameters: {weight: 1}\n"
+
 static void the_first_model_with_another_tokenizer_is_told(void **state)
 {
 	struct planned p;
@@ -730,15 +732,20 @@ static void the_first_model_with_another_tokenizer_is_told(void **state)
 	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1, .token = "one" });
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1, .token = "one" });
 	p = plan(state, LINEAR);
-	assert_int_equal(p.plan->other_tokenizer, SIZE_MAX);
+	assert_null(p.plan->other_tokenizer);
 	release(&p);
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1, .token = "two" });
 	p = plan(state, LINEAR);
-	assert_int_equal(p.plan->other_tokenizer, 1);
+	assert_string_equal(p.plan->other_tokenizer, in_temp(state, "donor.gguf").text);
 	release(&p);
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
 	p = plan(state, LINEAR);
-	assert_int_equal(p.plan->other_tokenizer, 1);
+	assert_string_equal(p.plan->other_tokenizer, in_temp(state, "donor.gguf").text);
+	release(&p);
+	p = plan(state,
+		 "name: a\n" BY_WEIGHT "models: [{model: form}, {model: donor}]\n---\n" BY_WEIGHT
+		 "models: [{model: a}, {model: form}]\n");
+	assert_string_equal(p.plan->other_tokenizer, in_temp(state, "donor.gguf").text);
 	release(&p);
 }
 
@@ -991,7 +998,6 @@ static void arrays_of_other_elements_are_not_the_same(void **state)
 	base_close(&one);
 }
 
-#define BY_WEIGHT "merge_method: linear\nparameters: {weight: 1}\n"
 #define DOCUMENTS                                                           \
 	"name: a\n" BY_WEIGHT "models: [{model: donor}, {model: form}]\n"   \
 	"---\nname: b\n" BY_WEIGHT "models: [{model: a}, {model: donor}]\n" \
