@@ -301,9 +301,8 @@ static int check_slice(const struct merge_config *config, struct merge_slice *sl
 	int rc = 0;
 
 	if (merge_config_needs_base(config, slice) && !merge_config_base(config, slice)->model)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "line 1, column 1: %s needs \"base_model\"",
-				 merge_method_names[config->method]);
+		return refuse(err, config, "%s needs \"base_model\"",
+			      merge_method_names[config->method]);
 	slice->base = MERGE_CONFIG_NO_SOURCE;
 	for (size_t i = 0; rc == 0 && i < slice->n; i++)
 		rc = check_source(config, slice, i, err);
@@ -312,11 +311,34 @@ static int check_slice(const struct merge_config *config, struct merge_slice *sl
 	return rc == 0 ? check_count(config, slice, err) : rc;
 }
 
-int merge_config_check(struct merge_config *config, struct error *err)
+static int check(struct merge_config *config, struct error *err)
 {
 	int rc = check_parameters(config, &config->parameters, false, err);
 
 	for (size_t i = 0; rc == 0 && i < config->n; i++)
 		rc = check_slice(config, &config->slices[i], err);
 	return rc;
+}
+
+static int check_document(const struct merge_config *result, struct merge_config *document,
+			  struct error *err)
+{
+	if (!document->name)
+		return refuse(err, document, "%s has no \"name\", as this one", "another document");
+	if (merge_config_document(result, document->name) != document)
+		return refuse(err, document, "\"%.60s\" is the name of two documents",
+			      document->name);
+	if (document->chat_template)
+		return refuse(err, document, "%s is of the document that is the result",
+			      "\"chat_template\"");
+	return check(document, err);
+}
+
+int merge_config_check(struct merge_config *config, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < config->n_documents; i++)
+		rc = check_document(config, &config->documents[i], err);
+	return rc == 0 ? check(config, err) : rc;
 }

@@ -143,7 +143,7 @@ struct merge_config {
 	bool tokenizer_of_base;
 	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result has that of its form. */
 	char *chat_template;
-	size_t line, column; /* of chat_template, or where the document begins, from 1 on */
+	size_t line, column; /* where the document begins, from 1 on */
 	uint64_t seed;
 };
 

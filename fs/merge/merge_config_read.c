@@ -453,7 +453,6 @@ static int read_template(struct config_reader *reader, void *into)
 		return refuse(reader, "here has to be \"" MERGE_TEMPLATE_AUTO "\" or a template in "
 				      "Jinja, with a \"{\"; the templates that mergekit has by "
 				      "name are not here: write the template itself");
-	merge_set_place(reader, &config->line, &config->column);
 	config->chat_template = strdup(text);
 	return config->chat_template ? 0 : yaml_reader_out_of_memory(&reader->yaml);
 }
@@ -533,31 +532,11 @@ static int read_documents(struct config_reader *reader, struct merge_config *res
 	return rc;
 }
 
-#define refuse_document(err, document, format, ...)                                                \
-	error_set(err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: " format, (document)->line, \
-		  (document)->column, __VA_ARGS__)
-
-static int check_document(const struct merge_config *result, const struct merge_config *document,
-			  struct error *err)
-{
-	if (!document->name)
-		return refuse_document(err, document, "%s has no \"name\", as this one",
-				       "another document");
-	if (merge_config_document(result, document->name) != document)
-		return refuse_document(err, document, "\"%.60s\" is the name of two documents",
-				       document->name);
-	if (document->chat_template)
-		return refuse_document(err, document, "%s is of the document that is the result",
-				       "\"chat_template\"");
-	return merge_config_check(&result->documents[document - result->documents], err);
-}
-
 /* The document without a name, or the last one, becomes what the others are documents of. */
-static int choose_result(struct merge_config *config, struct error *err)
+static void choose_result(struct merge_config *config)
 {
 	size_t chosen = config->n_documents - 1;
 	struct merge_config result;
-	int rc = 0;
 
 	for (size_t i = config->n_documents; i-- > 0;)
 		if (!config->documents[i].name)
@@ -568,9 +547,6 @@ static int choose_result(struct merge_config *config, struct error *err)
 	memmove(&result.documents[chosen], &result.documents[chosen + 1],
 		(result.n_documents - chosen) * sizeof(result));
 	*config = result;
-	for (size_t i = 0; rc == 0 && i < config->n_documents; i++)
-		rc = check_document(config, &config->documents[i], err);
-	return rc;
 }
 
 int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err)
@@ -587,7 +563,8 @@ int merge_config_read(const char *text, size_t n, struct merge_config *config, s
 		return rc;
 	rc = read_documents(&reader, config);
 	yaml_reader_close(&reader.yaml);
-	if (rc == 0)
-		rc = choose_result(config, err);
-	return rc == 0 ? merge_config_check(config, err) : rc;
+	if (rc < 0)
+		return rc;
+	choose_result(config);
+	return merge_config_check(config, err);
 }
