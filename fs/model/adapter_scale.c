@@ -26,14 +26,11 @@ static size_t skip_blanks(const char *text, size_t n, size_t at)
 	return at;
 }
 
-/* The bytes of the word that begins there. */
-static size_t word_at(const char *text, size_t n, size_t at)
+static size_t trim(const char *text, size_t n, size_t at)
 {
-	size_t end = at;
-
-	while (end < n && skip_blanks(text, n, end) == end && text[end] != ',' && text[end] != ']')
-		end++;
-	return end - at;
+	while (n > at && skip_blanks(text, n, n - 1) == n)
+		n--;
+	return n;
 }
 
 static int add_number(const char *text, size_t length, size_t at, struct adapter_scale *scale,
@@ -41,6 +38,8 @@ static int add_number(const char *text, size_t length, size_t at, struct adapter
 {
 	uint64_t bits;
 
+	if (length == 0)
+		return error_set(err, EINVAL, at, "here has to be a number");
 	if (scale->n == ADAPTER_SCALE_NUMBERS)
 		return error_set(err, EINVAL, at, "a gradient has at most %d numbers",
 				 ADAPTER_SCALE_NUMBERS);
@@ -52,47 +51,40 @@ static int add_number(const char *text, size_t length, size_t at, struct adapter
 	return 0;
 }
 
-/* Numbers with blanks between them, or in brackets with commas. *at becomes the end. */
-static int parse_numbers(const char *text, size_t n, size_t *at, struct adapter_scale *scale,
+/* Numbers between blanks, or with commas between the brackets of a list. */
+static int parse_numbers(const char *text, size_t n, size_t at, struct adapter_scale *scale,
 			 struct error *err)
 {
-	const bool listed = *at < n && text[*at] == '[';
+	const bool listed = at < n && text[at] == '[';
 	bool more = true;
 
-	for (*at += listed; more; *at = skip_blanks(text, n, *at)) {
-		size_t length;
+	if (listed && text[--n] != ']')
+		return error_set(err, EINVAL, n, "a list ends with \"]\"");
+	for (at += listed; more;) {
+		size_t end = at = skip_blanks(text, n, at);
 
-		*at = skip_blanks(text, n, *at);
-		length = word_at(text, n, *at);
-		if (add_number(text, length, *at, scale, err) < 0)
+		while (end < n && skip_blanks(text, n, end) == end && text[end] != ',')
+			end++;
+		if (add_number(text, end - at, at, scale, err) < 0)
 			return -EINVAL;
-		*at = skip_blanks(text, n, *at + length);
-		more = listed ? *at < n && text[*at] == ','
-			      : *at < n && text[*at] != ',' && text[*at] != ']' &&
-					(word_at(text, n, *at) != strlen(KEEP) ||
-					 memcmp(text + *at, KEEP, strlen(KEEP)) != 0);
-		*at += listed && more;
+		at = skip_blanks(text, n, end);
+		more = at < n;
+		if (listed && more && text[at++] != ',')
+			return error_set(err, EINVAL, at - 1, "here has to be a comma or \"]\"");
 	}
-	if (listed && (*at == n || text[*at] != ']'))
-		return error_set(err, EINVAL, *at, "here has to be a comma or \"]\"");
-	*at += listed;
 	return 0;
 }
 
 int adapter_scale_parse(const char *text, size_t n, struct adapter_scale *scale, struct error *err)
 {
-	size_t at = skip_blanks(text, n, 0);
+	const size_t at = skip_blanks(text, n, 0), keep = strlen(KEEP);
 
-	*scale = (struct adapter_scale){ .n = 0 };
-	if (parse_numbers(text, n, &at, scale, err) < 0)
-		return -EINVAL;
-	at = skip_blanks(text, n, at);
-	scale->keeps_norm = n - at >= strlen(KEEP) && memcmp(text + at, KEEP, strlen(KEEP)) == 0;
+	n = trim(text, n, at);
+	*scale = (struct adapter_scale){ .keeps_norm = n - at >= keep &&
+						       memcmp(text + n - keep, KEEP, keep) == 0 };
 	if (scale->keeps_norm)
-		at = skip_blanks(text, n, at + strlen(KEEP));
-	return at == n ? 0
-		       : error_set(err, EINVAL, at,
-				   "behind the numbers there may be " KEEP ", and nothing else");
+		n = trim(text, n - keep, at);
+	return parse_numbers(text, n, at, scale, err);
 }
 
 size_t adapter_scale_print(const struct adapter_scale *scale, char text[ADAPTER_TEXT_MAX])

@@ -250,7 +250,7 @@ int adapters_check_scale(struct model *model, const char *name, size_t length,
 {
 	const struct adapter_entry *entry = find(model->adapters, name, length);
 	const bool keeps_norm =
-		scale ? scale->keeps_norm : entry && adapter_entry_scale(entry).keeps_norm;
+		scale ? scale->keeps_norm : entry && adapter_entry_scale(entry)->keeps_norm;
 
 	if (!gguf && entry)
 		gguf = entry->gguf;
@@ -501,7 +501,7 @@ static bool list_link(const struct model *model, const struct adapter_entry *ent
 {
 	const struct content *link = entry->link;
 
-	*line = (struct adapter_line){ .scale = adapter_entry_scale(entry), .mtime = link->mtime };
+	*line = (struct adapter_line){ .scale = *adapter_entry_scale(entry), .mtime = link->mtime };
 	for (uint32_t i = 0; entry->gguf && i < entry->gguf->n_tensors; i++)
 		line->bytes += entry->gguf->tensors[i].size;
 	if (adapters_is_importance(entry->name))
@@ -519,7 +519,7 @@ static bool list_link(const struct model *model, const struct adapter_entry *ent
 static bool list_copied(struct model *model, const struct adapter_entry *entry,
 			struct adapter_line *line)
 {
-	*line = (struct adapter_line){ .scale = adapter_entry_scale(entry),
+	*line = (struct adapter_line){ .scale = *adapter_entry_scale(entry),
 				       .mtime = entry->settings[ADAPTER_SCALE].set
 							? entry->settings[ADAPTER_SCALE].mtime
 							: backing_stat(model->base)->st_mtim };

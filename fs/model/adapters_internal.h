@@ -46,8 +46,8 @@ struct adapters {
 	struct adapter_entry *order[ADAPTERS_NAMES];   /* by name */
 };
 
-/* The scale of an adapter. */
-struct adapter_scale adapter_entry_scale(const struct adapter_entry *entry);
+/* Scale of an adapter, as long as the caller holds a lock that the entry needs. */
+const struct adapter_scale *adapter_entry_scale(const struct adapter_entry *entry);
 
 /* The number of it for the model's tensor of that name. */
 float adapter_entry_scale_at(const struct model *model, const struct adapter_entry *entry,

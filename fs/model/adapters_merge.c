@@ -42,11 +42,12 @@ static void note_time(struct adapter_plan *planning, const struct timespec *mtim
 		planning->mtime = *mtime;
 }
 
-struct adapter_scale adapter_entry_scale(const struct adapter_entry *entry)
+const struct adapter_scale *adapter_entry_scale(const struct adapter_entry *entry)
 {
+	static const struct adapter_scale one = { .n = 1, .numbers = { 1.0 } };
 	const struct adapter_setting *scale = &entry->settings[ADAPTER_SCALE];
 
-	return scale->set ? scale->value : (struct adapter_scale){ .n = 1, .numbers = { 1.0 } };
+	return scale->set ? &scale->value : &one;
 }
 
 int32_t adapters_block(const char *tensor, size_t length)
@@ -57,10 +58,10 @@ int32_t adapters_block(const char *tensor, size_t length)
 float adapter_entry_scale_at(const struct model *model, const struct adapter_entry *entry,
 			     const char *tensor, size_t length)
 {
-	const struct adapter_scale scale = adapter_entry_scale(entry);
+	const struct adapter_scale *scale = adapter_entry_scale(entry);
 	const int32_t block = adapters_block(tensor, length);
 
-	return (float)merge_gradient(scale.numbers, scale.n, block < 0 ? 0 : (uint64_t)block,
+	return (float)merge_gradient(scale->numbers, scale->n, block < 0 ? 0 : (uint64_t)block,
 				     block < 0 ? 0 : model->adapters->blocks);
 }
 
@@ -142,7 +143,7 @@ static void add_pair(struct adapter_plan *planning, const struct adapter_entry *
 	pair->flipped = pair_is_flipped(planning->target.name, planning->target.name_length);
 	pair->rank = pair_rank(a, pair->flipped);
 	pair->factor = lora_factor(scale_here(planning, entry), alpha, (size_t)pair->rank);
-	if (adapter_entry_scale(entry).keeps_norm) {
+	if (adapter_entry_scale(entry)->keeps_norm) {
 		error_set(&planning->err, EINVAL, ERROR_NO_OFFSET,
 			  "the scale of the adapter %.100s has norm=keep, which is for control "
 			  "vectors",
@@ -192,7 +193,7 @@ static void add_direction(struct adapter_plan *planning, const struct adapter_en
 	const struct organ *organ = &planning->target;
 	struct lora_merge *merge = &planning->merge;
 	struct lora_merge_pair pair = { .factor = -scale_here(planning, entry),
-					.keeps_norm = adapter_entry_scale(entry).keeps_norm };
+					.keeps_norm = adapter_entry_scale(entry)->keeps_norm };
 	const struct gguf_tensor *direction =
 		control_vector_direction(entry->gguf, organ->name, organ->name_length,
 					 &pair.flipped);
