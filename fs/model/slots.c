@@ -554,7 +554,7 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 
 uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base)
 {
-	uint32_t merged = 0;
+	uint32_t merged = merge_state_template(snapshot->merge) != NULL;
 
 	for (uint32_t i = 0; i < snapshot->n; i++) {
 		const struct content *own = content_own(snapshot->content[i]);

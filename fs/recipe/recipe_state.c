@@ -393,15 +393,7 @@ static int add_base(struct maker *maker)
 static const struct merge_state *merge_shown(const struct model *model,
 					     const struct snapshot *snapshot)
 {
-	bool changes = merge_state_template(snapshot->merge);
-
-	for (uint32_t i = 0; !changes && i < snapshot->n; i++) {
-		const struct content *own = content_own(snapshot->content[i]);
-
-		changes = own && own->beneath &&
-			  (i < model->gguf->n_tensors || !content_is_whiteout(own));
-	}
-	return changes ? snapshot->merge : NULL;
+	return snapshot_merged(snapshot, model->gguf->n_tensors) ? snapshot->merge : NULL;
 }
 
 static int add_model(struct maker *maker, const struct merge_state *state, size_t i)

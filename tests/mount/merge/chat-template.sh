@@ -31,6 +31,9 @@ equal "$(cat "$template")" '{{ of_most }}'
 "$GGUF" edit merged.gguf expected.gguf "$key=string:{{ of_most }}"
 same "$MNT/model.gguf" expected.gguf
 cp "$MNT/.recipe" recipe.yml
+echo "$TMP/out.gguf" >"$MNT/.assemble"
+assembly_says ' 0 grafts, 58 merged, '
+same out.gguf expected.gguf
 
 grep -q '^ok	merge	.*; with its own chat template$' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"
