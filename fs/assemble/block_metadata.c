@@ -242,7 +242,7 @@ static int follow_predicting(struct model *model, const struct snapshot *snapsho
 
 #define CHAT_TEMPLATE "tokenizer.chat_template"
 
-/* The template that a merge in force has for its result, whatever the base's type of the key. */
+/* Add the chat template of the merge in force as a string; the base may have another type. */
 static int follow_template(struct model *model, const struct snapshot *snapshot,
 			   struct layout_values *follow)
 {

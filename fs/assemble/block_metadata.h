@@ -2,9 +2,9 @@
 /* block_metadata.h - metadata that follows the blocks: ARCH.block_count, and every array of ARCH.*
  * with an entry for each block. llama.cpp refuses a model in which they disagree.
  * ARCH.nextn_predict_layers follows the blocks with tensors for multi-token prediction, even if the
- * base has no such key. general.file_type follows the types of the matrices (model_types.h). With
- * -o blocks=keep none of these follows. tokenizer.chat_template is that of the merge in force, if
- * its configuration sets one. */
+ * base has no such key. general.file_type follows the types of the matrices (model_types.h). None
+ * of these follows if -o blocks=keep is set. tokenizer.chat_template is the template of the merge
+ * in force, if the merge has one. */
 #ifndef FS_ASSEMBLE_BLOCK_METADATA_H
 #define FS_ASSEMBLE_BLOCK_METADATA_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan_documents.c - see merge_plan_internal.h: a document of the configuration as a model of
- * another one. It is planned as a merge by itself, for the form that it names, and what comes of it
- * is laid out as a GGUF whose bytes are made when they are read. */
+ * another document. The document is planned as a merge by itself, for the form that it names, and
+ * its result is laid out as a GGUF whose bytes are computed by each read. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
@@ -25,7 +25,8 @@ static int check_used(const struct planner *result)
 	return 0;
 }
 
-/* The plan of the form alone knows what was parsed of the form. */
+/* Open a model for a document. The caller's function parses no GGUF if the model is the mounted
+ * one, because that is already parsed; a document needs the GGUF, since its form may be another. */
 static int open_parsed(void *context, const char *written, struct base *base, char **path,
 		       struct error *err)
 {
@@ -41,7 +42,8 @@ static int open_parsed(void *context, const char *written, struct base *base, ch
 	return rc;
 }
 
-/* The model whose place the result of a document takes. opened is to be closed. */
+/* Open the form of a document, the model whose metadata and shape its result has. The caller closes
+ * opened. */
 static int open_form(struct planner *inner, const struct plan_model *at, struct base *opened)
 {
 	const char *written = merge_config_form(inner->config);
@@ -69,7 +71,7 @@ static int open_form(struct planner *inner, const struct plan_model *at, struct 
 
 /* The result. */
 
-/* Where the data of a tensor is that is not the form's. */
+/* Data of a tensor of the result that is not the form's. */
 struct document_part {
 	struct organ organ;
 	struct backing *file; /* with a reference */
@@ -148,8 +150,8 @@ static void release_view(void *context)
 	view_unref(context);
 }
 
-/* The header of a result as a source with zeros behind it: the reader of GGUF reads ahead, and tensor
- * data may take passes over whole models. */
+/* Source of a result's header, with zeros in the place of tensor data: gguf_read() reads ahead, and
+ * tensor data may need passes over whole models. */
 struct header {
 	struct backing *file;
 	uint64_t size;
@@ -169,7 +171,7 @@ static int open_layout(const struct planner *planner, struct layout *layout,
 		       const struct plan_model *form, const struct document_part *parts,
 		       struct base *base)
 {
-	/* No file's number: the result is not the form. */
+	/* Device and inode are 0, so that the result is never taken for the form's file. */
 	const struct stat stat = { .st_mode = S_IFREG | 0444,
 				   .st_size = (off_t)layout->size,
 				   .st_mtim = backing_stat(form->file)->st_mtim };
@@ -222,7 +224,8 @@ static bool is_known(const struct planner *result, const char *written)
 	return known;
 }
 
-/* Of a document's models, those that the result does not know yet become its own. */
+/* Move the open models of a document's plan that the result does not name into the result's plan,
+ * whose layer, recipe and checks list them. */
 static int take_files(const struct planner *result, struct merge_plan *of,
 		      const struct plan_model *at)
 {
@@ -267,7 +270,7 @@ int plan_list_files(struct planner *planner)
 	return planner->outer ? 0 : check_used(planner);
 }
 
-/* Plan the document into opened. */
+/* Plan a document and open its result. */
 static int plan_anew(struct planner *planner, const struct merge_config *document,
 		     const struct plan_model *at, struct merge_document *opened)
 {

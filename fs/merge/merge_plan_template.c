@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_template.c - see merge_plan_internal.h: the chat template that a configuration asks
- * for. Of "auto" it is the most frequent one of the models, as mergekit has it (merge.py,
- * _set_chat_template()): models without a template and blanks around a template do not count. */
+/* merge_plan_template.c - see merge_plan_internal.h: the chat template of a result. "auto" chooses
+ * the most frequent template of the models, as mergekit does (merge.py, _set_chat_template()).
+ * Models without a template do not count, and blanks around a template are ignored. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
@@ -18,7 +18,7 @@ static bool is_blank(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The model's template without blanks around it, to free. NULL with *rc 0: it has none. */
+/* The model's template without blanks around it, to free. NULL with *rc 0: the model has none. */
 static char *read_template(const struct planner *planner, const struct plan_model *model, int *rc)
 {
 	const struct kv *kv = gguf_find(model->gguf, KEY);
@@ -55,7 +55,7 @@ static char *read_template(const struct planner *planner, const struct plan_mode
 	return text;
 }
 
-/* The first of the n texts, of which some are NULL, that stands there most often. */
+/* The most frequent of n texts, the first one of several; NULL texts do not count. */
 static const char *most_frequent(char *const *texts, size_t n)
 {
 	const char *most = NULL;

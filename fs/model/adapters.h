@@ -132,9 +132,9 @@ void adapters_set_value(struct model *model, const char *name, size_t length,
 			enum adapter_file kind, const struct adapter_scale *value,
 			const struct timespec *mtime);
 
-/* Does what the adapter's file has, or is to have, allow the scale that it has, or is to have?
- * norm=keep is of control vectors. scale or gguf NULL: what is in force. Returns 0, or -EINVAL with
- * err set. */
+/* Check a scale, or the one in force if scale is NULL, against an adapter's file, or the linked one
+ * if gguf is NULL: norm=keep needs a control vector. A linked file that is broken passes. Returns
+ * 0, or -EINVAL with err set. */
 int adapters_check_scale(struct model *model, const char *name, size_t length,
 			 const struct adapter_scale *scale, const struct gguf *gguf,
 			 struct error *err);

@@ -38,7 +38,7 @@ struct adapters {
 	uint64_t blocks;     /* of the base */
 	struct matrix_cache *matrix_cache;
 	pthread_mutex_t lock;		      /* protects the fields below */
-	float noted_alpha;		      /* adapters_note_alpha(); 0: none yet */
+	float noted_alpha;		      /* by adapters_note_alpha(); 0: none yet */
 	struct importance_matrix *importance; /* NULL: none */
 	atomic_uint importance_changes;
 	uint32_t n;
@@ -49,11 +49,11 @@ struct adapters {
 /* Scale of an adapter, as long as the caller holds a lock that the entry needs. */
 const struct adapter_scale *adapter_entry_scale(const struct adapter_entry *entry);
 
-/* The number of it for the model's tensor of that name. */
+/* The scale's number for the model's tensor of that name. */
 float adapter_entry_scale_at(const struct model *model, const struct adapter_entry *entry,
 			     const char *tensor, size_t length);
 
-/* The block that gradients go by; -1: they have their first number there. */
+/* Block of a tensor for gradients. -1: none; the tensor has the first number. */
 int32_t adapters_block(const char *tensor, size_t length);
 
 /* Copied half of that tensor, to release. NULL: none, or its slot was removed. */

@@ -65,7 +65,7 @@ float adapter_entry_scale_at(const struct model *model, const struct adapter_ent
 				     block < 0 ? 0 : model->adapters->blocks);
 }
 
-/* For the slot. */
+/* The adapter's number for the slot that is planned. */
 static float scale_here(const struct adapter_plan *planning, const struct adapter_entry *entry)
 {
 	const struct organ_place *place = &planning->model->places[planning->slot];

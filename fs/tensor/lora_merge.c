@@ -245,7 +245,6 @@ static int compute_products(void *context, float *values)
 					.n_pairs = (uint32_t)(of->pair - merge->pairs),
 					.use = add_products,
 					.to = of };
-
 	int rc = 0;
 
 	of->products = values;
