@@ -272,21 +272,15 @@ bool merge_plan_organ(const struct gguf *form, const struct merge_plan_tensor *t
 				tensor->tensor.ne, organ);
 }
 
-static void close_models(struct merge_model *models, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		base_close(&models[i].base);
-		free(models[i].path);
-	}
-	free(models);
-}
-
 void merge_plan_free(struct merge_plan *plan)
 {
 	if (!plan)
 		return;
-	close_models(plan->models, plan->n_models);
-	close_models(plan->inner, plan->n_inner);
+	for (size_t i = 0; i < plan->n_models + plan->n_inner; i++) {
+		base_close(&plan->models[i].base);
+		free(plan->models[i].path);
+	}
+	free(plan->models);
 	for (size_t i = 0; i < plan->n_documents; i++)
 		base_close(&plan->documents[i].base);
 	free(plan->documents);

@@ -72,15 +72,14 @@ struct merge_document {
 struct merge_plan {
 	size_t n;
 	struct merge_plan_tensor *tensors; /* in the form's order, then new ones by block */
-	size_t n_models;		   /* that the configuration names, documents too */
+	/* The models that the configuration names, documents too, and behind them the n_inner files
+	 * that documents alone name. */
+	size_t n_models, n_inner;
 	struct merge_model *models;
-	/* Of these, and of the models of documents, those that are files. */
-	size_t n_files;
+	size_t n_files; /* of these */
 	struct merge_model **files;
-	/* Of the result of several documents: their results, and the files that they alone name. */
-	size_t n_documents, n_inner;
+	size_t n_documents; /* of the result: its other documents */
 	struct merge_document *documents;
-	struct merge_model *inner;
 	uint64_t blocks; /* of the result */
 	/* The chat template of the result; NULL: that of the form, or none. In the arena. */
 	const char *chat_template;

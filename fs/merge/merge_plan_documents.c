@@ -215,12 +215,12 @@ static int open_result(const struct planner *planner, const struct merge_plan *p
 
 /* Files. */
 
-static bool is_known(const struct planner *result, const char *written)
+static bool is_known(const struct merge_plan *plan, const char *written)
 {
-	bool known = plan_model_named(result, written);
+	bool known = false;
 
-	for (size_t i = 0; !known && i < result->plan->n_inner; i++)
-		known = strcmp(result->plan->inner[i].written, written) == 0;
+	for (size_t i = 0; !known && i < plan->n_models + plan->n_inner; i++)
+		known = strcmp(plan->models[i].written, written) == 0;
 	return known;
 }
 
@@ -231,13 +231,11 @@ static int take_files(const struct planner *result, struct merge_plan *of,
 {
 	struct merge_plan *plan = result->plan;
 
-	if (!plan->inner && !(plan->inner = calloc(PLAN_MODELS_MAX, sizeof(*plan->inner))))
-		return plan_out_of_memory(result);
 	for (size_t i = 0; i < of->n_files; i++) {
 		struct merge_model *file = of->files[i];
 		int rc;
 
-		if (is_known(result, file->written))
+		if (is_known(plan, file->written))
 			continue;
 		if (plan->n_models + plan->n_inner == PLAN_MODELS_MAX)
 			return plan_refuse(result, at, "at most %zu models are opened for a merge",
@@ -248,7 +246,7 @@ static int take_files(const struct planner *result, struct merge_plan *of,
 			return rc;
 		if (file->is_form)
 			file->fingerprint[0] = '\0';
-		plan->inner[plan->n_inner++] = *file;
+		plan->models[plan->n_models + plan->n_inner++] = *file;
 		file->base = (struct base){ .file = NULL };
 		file->path = NULL;
 	}
@@ -258,15 +256,14 @@ static int take_files(const struct planner *result, struct merge_plan *of,
 int plan_list_files(struct planner *planner)
 {
 	struct merge_plan *plan = planner->plan;
+	const size_t n = plan->n_models + plan->n_inner;
 
-	plan->files = calloc(plan->n_models + plan->n_inner + 1, sizeof(struct merge_model *));
+	plan->files = calloc(n + 1, sizeof(struct merge_model *));
 	if (!plan->files)
 		return plan_out_of_memory(planner);
-	for (size_t i = 0; i < plan->n_models; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!plan->models[i].is_document)
 			plan->files[plan->n_files++] = &plan->models[i];
-	for (size_t i = 0; i < plan->n_inner; i++)
-		plan->files[plan->n_files++] = &plan->inner[i];
 	return planner->outer ? 0 : check_used(planner);
 }
 
