@@ -20,30 +20,11 @@
 static struct segment segment_of(const struct piece *piece, const struct layout *layout,
 				 struct model *model, const struct snapshot *snapshot)
 {
-	struct segment segment = { .length = piece->length };
-	const struct content *content;
+	const struct content *graft =
+		piece->kind == PIECE_GRAFT ? snapshot->content[piece->slot] : NULL;
 
-	switch (piece->kind) {
-	case PIECE_ZEROS:
-		segment.kind = SEGMENT_ZEROS;
-		break;
-	case PIECE_HEADER:
-		segment.kind = SEGMENT_MEMORY;
-		segment.memory = layout->header + piece->offset;
-		break;
-	case PIECE_BASE:
-		segment.kind = SEGMENT_EXTENT;
-		segment.backing = model->base;
-		segment.offset = piece->offset;
-		break;
-	case PIECE_GRAFT:
-		content = snapshot->content[piece->slot];
-		segment.kind = SEGMENT_EXTENT;
-		segment.backing = content->file;
-		segment.offset = content->offset;
-		break;
-	}
-	return segment;
+	return segment_of_piece(piece, layout, graft ? graft->file : model->base,
+				graft ? graft->offset : piece->offset);
 }
 
 /* A view of that size whose reads fail, for an adapter that cannot be read. */

@@ -113,22 +113,11 @@ static struct view *view_of_layout(struct layout *layout, struct backing *form,
 
 	for (size_t i = 0; segments && i < layout->n_pieces; i++) {
 		const struct piece *piece = &layout->pieces[i];
-		struct segment *segment = &segments[i];
+		const struct document_part *part =
+			piece->kind == PIECE_GRAFT ? &parts[piece->slot] : NULL;
 
-		*segment = (struct segment){ .kind = SEGMENT_EXTENT,
-					     .length = piece->length,
-					     .backing = form,
-					     .offset = piece->offset };
-		if (piece->kind == PIECE_ZEROS)
-			segment->kind = SEGMENT_ZEROS;
-		if (piece->kind == PIECE_HEADER) {
-			segment->kind = SEGMENT_MEMORY;
-			segment->memory = layout->header + piece->offset;
-		}
-		if (piece->kind == PIECE_GRAFT) {
-			segment->backing = parts[piece->slot].file;
-			segment->offset = parts[piece->slot].offset;
-		}
+		segments[i] = segment_of_piece(piece, layout, part ? part->file : form,
+					       part ? part->offset : piece->offset);
 	}
 	view = segments ? view_new(segments, layout->n_pieces, layout->header) : NULL;
 	if (segments)

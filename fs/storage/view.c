@@ -2,6 +2,7 @@
 /* view.c - see view.h. */
 #include "fs/storage/view.h"
 #include "fs/storage/backing.h"
+#include "gguf/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,6 +61,23 @@ struct view *view_new_computed(const struct segment *segments, size_t n, void *o
 struct view *view_new(const struct segment *segments, size_t n, void *owned)
 {
 	return view_new_computed(segments, n, owned, NULL);
+}
+
+struct segment segment_of_piece(const struct piece *piece, const struct layout *layout,
+				struct backing *file, uint64_t offset)
+{
+	struct segment segment = { .kind = SEGMENT_EXTENT, .length = piece->length };
+
+	if (piece->kind == PIECE_ZEROS) {
+		segment.kind = SEGMENT_ZEROS;
+	} else if (piece->kind == PIECE_HEADER) {
+		segment.kind = SEGMENT_MEMORY;
+		segment.memory = layout->header + piece->offset;
+	} else {
+		segment.backing = file;
+		segment.offset = offset;
+	}
+	return segment;
 }
 
 struct view *view_of_text(char *text, size_t size)

@@ -13,6 +13,9 @@
 
 enum segment_kind { SEGMENT_MEMORY, SEGMENT_EXTENT, SEGMENT_ZEROS, SEGMENT_COMPUTED };
 
+struct layout;
+struct piece;
+
 struct segment {
 	enum segment_kind kind;
 	uint64_t length;
@@ -46,6 +49,10 @@ struct view; /* reference-counted, immutable; any thread may use it */
 /* A view of n segments in their order. The view owns `owned`, memory that segments point to, also
  * on failure; owned may be NULL. NULL: out of memory. */
 struct view *view_new(const struct segment *segments, size_t n, void *owned);
+
+/* Segment of a layout's piece, which is at that offset of file if it is the base's or a graft's. */
+struct segment segment_of_piece(const struct piece *piece, const struct layout *layout,
+				struct backing *file, uint64_t offset);
 
 /* view_new() with computed segments. The view owns the generator, also on failure. */
 struct view *view_new_computed(const struct segment *segments, size_t n, void *owned,
