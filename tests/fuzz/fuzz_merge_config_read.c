@@ -43,6 +43,10 @@ static void check_config(const struct merge_config *config)
 		for (; place.block < place.blocks; place.block += 1 + place.blocks / 4)
 			check_rule(config, &place, "blk.0.ffn_up.weight");
 	}
+	for (size_t i = 0; i < config->n_documents; i++) {
+		require(config->documents[i].name && !config->documents[i].n_documents);
+		check_config(&config->documents[i]);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
