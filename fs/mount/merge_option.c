@@ -114,6 +114,6 @@ int merge_option_run(struct mount *fs)
 		return 0;
 	if (model->whole)
 		return merge_edit_write(model, &request);
-	log_error("%s: shards are missing, and what is merged has to be whole", option->form);
+	log_error("%s: shards are missing, and a merge needs a whole model", option->form);
 	return -EINVAL;
 }

@@ -29,8 +29,8 @@ bool merge_option_is(const char *path);
 int merge_option_read(struct merge_option *option, const char *path, struct error *err);
 void merge_option_release(struct merge_option *option);
 
-/* Put what was read for the mount's model in force, if there is any. Returns 0, or -errno after a
- * line on stderr. */
+/* Put the configuration, if there is one, in force in the mount's model. Returns 0, or -errno after
+ * a line on stderr. */
 int merge_option_run(struct mount *fs);
 
 #endif
