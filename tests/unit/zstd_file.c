@@ -24,7 +24,8 @@ uint8_t *mk_shrinking(size_t n, uint64_t seed)
 
 void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n, int level)
 {
-	const int fd = open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	const int fd =
+		open(in_temp(state, name).text, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
 	struct zstd_writer *writer = zstd_writer_new(level);
 	struct stat stat;
 	int64_t size;

@@ -43,7 +43,7 @@ static void a_digest_that_is_none_is_refused(void **state)
 					       "\"sha256:" HEX "/../x\"",
 					       "\"sha256:0123\"",
 					       "\"sha256-" HEX "\"",
-					       "\"../../etc/passwd\"",
+					       "\"../../outside\"",
 					       "\"\"",
 					       "12",
 					       "null" };
