@@ -102,8 +102,8 @@ void background_ready(int waiting)
 		dup2(null, fd);
 	if (null > STDERR_FILENO)
 		close(null);
-	/* If the waiting parent was killed, SIGPIPE is raised, which session_loop() ignores
-	 * later. */
+	/* The waiting parent may have been killed. */
+	signal(SIGPIPE, SIG_IGN);
 	if (write(waiting, "", 1) < 0)
 		errno = 0;
 	close(waiting);

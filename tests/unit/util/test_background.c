@@ -5,15 +5,15 @@
 #include "tests/unit/temp_dir.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static pid_t command;
 
-/* The exit status of a process that goes into the background and runs that there. */
-static int status_of(void (*run)(void **state, int waiting), void **state)
+/* A process that goes into the background and runs that there. */
+static pid_t begin(void (*run)(void **state, int waiting), void **state)
 {
 	const pid_t process = fork();
-	int status = -1;
 
 	if (process == 0) {
 		int waiting;
@@ -24,6 +24,15 @@ static int status_of(void (*run)(void **state, int waiting), void **state)
 			run(state, waiting);
 		_exit(waiting < 0 ? 9 : 3);
 	}
+	return process;
+}
+
+/* Its exit status. */
+static int status_of(void (*run)(void **state, int waiting), void **state)
+{
+	const pid_t process = begin(run, state);
+	int status = -1;
+
 	assert_int_equal(waitpid(process, &status, 0), process);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
@@ -57,6 +66,29 @@ static void the_command_returns_when_the_child_is_ready(void **state)
 {
 	assert_int_equal(status_of(be_ready, state), 0);
 	assert_true(exists(in_temp(state, "there").text));
+}
+
+static void be_orphaned(void **state, int waiting)
+{
+	(void)state;
+	must(kill(command, SIGKILL) == 0);
+	while (getppid() == command)
+		tick();
+	background_ready(waiting);
+}
+
+static void a_child_outlives_a_command_that_is_killed(void **state)
+{
+	int status = -1;
+	pid_t process;
+
+	must(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+	process = begin(be_orphaned, state);
+	assert_int_equal(waitpid(process, &status, 0), process);
+	assert_true(WIFSIGNALED(status));
+	assert_true(waitpid(-1, &status, 0) > 0);
+	assert_true(WIFEXITED(status));
+	must(prctl(PR_SET_CHILD_SUBREAPER, 0) == 0);
 }
 
 static void give_up(void **state, int waiting)
