@@ -25,17 +25,18 @@ _organfs_files() {
 
 # The same, and models by their names in stores.
 _organfs_models() {
-	local IFS=$'\n' store
-	for store in ollama: hf: lmstudio:; do
-		[[ $cur == "$store"* ]] || continue
-		mapfile -t COMPREPLY < <(
-			compgen -W "$(organfs --models 2>/dev/null | cut -f 1)" -- "$cur")
-		_organfs_break "$cur"
+	local name
+	if [[ $cur == @(ollama|hf|lmstudio):* ]]; then
+		COMPREPLY=()
+		# Others choose these names: compgen -W would expand one, and the user's line too.
+		while IFS=$'\t' read -r name _; do
+			[[ $name != "$cur"* ]] || COMPREPLY+=("$(printf %q "$name")")
+		done < <(organfs --models 2>/dev/null)
 		return
-	done
+	fi
 	_organfs_files "$@"
 	mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(
-		compgen -W $'ollama:\nhf:\nlmstudio:' -- "$cur")
+		compgen -W 'ollama: hf: lmstudio:' -- "$cur")
 	# A name of a file would have its colon quoted.
 	[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *: ]] || compopt +o filenames -o nospace
 }
@@ -93,8 +94,9 @@ _organfs_value() {
 
 # Where readline takes what is behind the last = or : for a word, it wants no more than that.
 _organfs_break() {
-	local i before=${1%"${1##*[=:]}"}
-	[[ $COMP_WORDBREAKS == *=* && $COMP_WORDBREAKS == *:* ]] || return 0
+	local i breaks=${COMP_WORDBREAKS//[^=:]/} before
+	[[ $breaks ]] || return 0
+	before=${1%"${1##*["$breaks"]}"}
 	for i in "${!COMPREPLY[@]}"; do
 		COMPREPLY[i]=${COMPREPLY[i]#"$before"}
 	done
@@ -114,7 +116,7 @@ _organfs_program() {
 	*,--imatrix=*) _organfs_value _organfs_files gguf; _organfs_break "--imatrix=" ;;
 	*,-*) _organfs_words '-d -f -s -h --help -V --version --report --report= --json --picture --diff --diff= --models --show --why --pack --unpack --check --theta --npy --quantise --imatrix= --recipe --list --stop -o' ;;
 	*,yes) _organfs_files ;;
-	*) _organfs_models gguf GGUF yml yaml ;;
+	*) _organfs_models gguf GGUF yml yaml; _organfs_break "$cur" ;;
 	esac
 }
 

@@ -23,6 +23,7 @@ cat >"$TMP/ask.bash" <<'END'
 . /usr/share/bash-completion/bash_completion
 . "$1"
 compopt() { :; }
+COMP_WORDBREAKS=${BREAKS-$COMP_WORDBREAKS}
 COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDS=() COMPREPLY=()
 read -ra raw <<<"$2"
 [[ $2 != *' ' ]] || raw+=('')
@@ -173,6 +174,15 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	offers 'organfs -o ro,allow_other,'
 	lacks ',ro$'
 	lacks 'allow_other,allow_other'
+	offers 'organfs -o model=ollama:st' 'story:260k'
+	lacks model=
+	BREAKS='=' offers 'organfs -o layer=' 'dir/'
+	lacks layer=
+	# A name that the shell would expand is neither expanded here nor in the user's line.
+	in_hub 'me/repo/$(touch made).gguf' b.gguf
+	offers 'organfs hf:me'
+	same <(echo 'me/repo/\$\(touch\ made\).gguf') "$TMP/answer"
+	absent made
 	ask_bash() {
 		bash --norc "$TMP/ask-any.bash" "$scripts/unlisted.bash" "$1" |
 			sed 's/\(dir\|\.base\|\.views\|metadata\)$/&\//'
