@@ -9,8 +9,9 @@
  *	keeping		the grafts stay in the layer
  *	unmounting	the others
  *
- * Of fs/ they have how mountinfo is read (mountinfo) and mounts are asked (mount_child), how files
- * are read (io), and what can be shown (utf8). They load no library beside libc. */
+ * Of fs/ they have how mountinfo is read (mountinfo), mounts are asked (mount_child)
+ * and taken away (taking_away), how files are read (io), and what can be shown (utf8). They load no
+ * library beside libc. */
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"

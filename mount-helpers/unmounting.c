@@ -7,7 +7,7 @@
 #include "mount-helpers/asking.h"
 #include "mount-helpers/keeping.h"
 #include "mount-helpers/outcome.h"
-#include "mount-helpers/taking_away.h"
+#include "fs/util/taking_away.h"
 #include "mount-helpers/unmounting.h"
 
 #include <errno.h>

@@ -69,7 +69,7 @@ static void unmount(void *context)
 	if (place == AS_IT_WAS)
 		fuse_session_unmount(unmounter->session);
 	else if (place == MOVED)
-		mountpoint_detach(mount.point);
+		mountpoint_detach(&mount);
 	mountinfo_release(&mount);
 }
 

@@ -4,6 +4,7 @@
 #include "fs/mount/utab.h"
 #include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
+#include "fs/util/taking_away.h"
 #include "gguf/error.h"
 
 #include <dirent.h>
@@ -56,7 +57,7 @@ bool mountpoint_remove_dead(const char *point)
 
 	if (find_mount(point, &mount) && mountinfo_is_of(&mount, geteuid())) {
 		mount_child_begin(&child, &mount, PATIENCE_MS, ask, NULL);
-		removed = mount_child_is_dead(mount_child_end(&child)) && mountpoint_detach(point);
+		removed = mount_child_is_dead(mount_child_end(&child)) && mountpoint_detach(&mount);
 	}
 	mountinfo_release(&mount);
 	if (removed && geteuid() == 0)
@@ -64,14 +65,14 @@ bool mountpoint_remove_dead(const char *point)
 	return removed;
 }
 
-bool mountpoint_detach(const char *point)
+bool mountpoint_detach(const struct mountinfo *mount)
 {
-	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", point, NULL };
+	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", mount->point, NULL };
 	int status = -1;
 	pid_t pid;
 
 	if (geteuid() == 0)
-		return umount2(point, MNT_DETACH | UMOUNT_NOFOLLOW) == 0;
+		return taking_away(mount, MNT_DETACH, false) == 0;
 	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) != 0)
 		return false;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -84,8 +85,7 @@ static bool is_automount(const char *point)
 {
 	const int fd = open(point, O_PATH | O_CLOEXEC);
 	struct statfs status;
-	const bool is = fd >= 0 && fstatfs(fd, &status) == 0 &&
-			status.f_type == AUTOFS_SUPER_MAGIC;
+	const bool is = fd >= 0 && fstatfs(fd, &status) == 0 && status.f_type == AUTOFS_SUPER_MAGIC;
 
 	if (fd >= 0)
 		close(fd);

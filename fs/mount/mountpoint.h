@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct error;
+struct mountinfo;
 
 /* Is the directory, an absolute path without links, free? Returns 0, or -errno with err set: EBUSY
  * organfs is mounted there, ENOTEMPTY there is something in it that the mount would hide. That is
@@ -17,8 +18,8 @@ int mountpoint_check(const char *point, bool nonempty, struct error *err);
  * answer within a second counts as alive. Returns whether the mount is gone. */
 bool mountpoint_remove_dead(const char *point);
 
-/* Detach the mount that is uppermost there, by fusermount3 if this process is not root's. Returns
- * whether that succeeded. */
-bool mountpoint_detach(const char *point);
+/* Detach that mount: as root by taking_away(), else by fusermount3, which detaches a mount of this
+ * user that is uppermost at its path by now. Returns whether that succeeded. */
+bool mountpoint_detach(const struct mountinfo *mount);
 
 #endif

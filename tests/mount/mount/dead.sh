@@ -55,6 +55,27 @@ kill -CONT "$pid"
 mountpoint -q "$MNT" || fail 'the mount is gone'
 umount "$MNT"
 
+# A user who moves what lies above the mount while its daemon is asked, and puts a link in its place,
+# has no other mount detached.
+mkdir -p others/mnt "$TMP/home/above"
+chown "$ORDINARY:$ORDINARY" "$TMP/home/above"
+mount -t tmpfs other others/mnt
+touch others/mnt/file
+organfs -o ro "$base" "$TMP/home/above/mnt"
+pid=$(daemon_of "$TMP/home/above/mnt")
+stop "$pid"
+organfs -o ro "$base" "$TMP/home/above/mnt" >said 2>&1 &
+asker=$!
+asks() {
+	[ -n "$(children_of $asker)" ]
+}
+until_true 60 asks || late 'its daemon is not asked'
+as_user sh -c "cd '$TMP/home' && mv above moved && ln -s '$TMP/others' above"
+kill -9 "$pid"
+! wait $asker || fail 'it is mounted elsewhere'
+mountpoint -q others/mnt || fail "another mount was detached: $(cat said)"
+umount others/mnt "$TMP/home/moved/mnt"
+
 # Another FUSE filesystem, whose daemon is gone.
 exec 6<>/dev/fuse
 mount -i -t fuse.other -o fd=6,rootmode=040000,user_id=0,group_id=0 other "$MNT"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* taking_away.c - see taking_away.h. */
-#include "mount-helpers/taking_away.h"
+#include "fs/util/taking_away.h"
 #include "fs/util/mountinfo.h"
 
 #include <errno.h>
