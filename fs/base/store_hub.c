@@ -171,7 +171,7 @@ static int find_remote(const char *cache, const struct hub_name *name, char **pa
 			cache);
 	if (!url_is_remote(endpoint))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "HF_ENDPOINT is no URL with http or https: %.100s", endpoint);
+				 "HF_ENDPOINT is no URL with http or https");
 	while (n && endpoint[n - 1] == '/')
 		n--;
 	file = encode(name->file, " !\"#$%&'()*+,:;<=>?@[\\]^`{|}\x80");

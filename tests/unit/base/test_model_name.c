@@ -88,7 +88,7 @@ static void assert_not_found(const char *name, int code, const char *says)
 
 	assert_refused(model_name_find(name, &path, &err), &err, code, ERROR_NO_OFFSET);
 	assert_null(path);
-	if (!strstr(err.text, says))
+	if (!strstr(err.text, says) || strstr(err.text, "secret"))
 		fail_msg("%s: %s", name, err.text);
 }
 
@@ -216,8 +216,9 @@ static void a_file_that_the_cache_lacks_is_at_a_url(void **state)
 		     "https://huggingface.co/you/repo/resolve/refs%2Fpr%2F2/d/a%20b%23%C3%B6.gguf");
 	setenv("HF_ENDPOINT", "http://mirror:80//", 1);
 	assert_found(state, "hf:a/b/c.gguf", "http://mirror:80/a/b/resolve/main/c.gguf");
-	setenv("HF_ENDPOINT", "mirror", 1);
-	assert_not_found("hf:a/b/c.gguf", EINVAL, "HF_ENDPOINT");
+	/* Its secrets are not for .log, where others may have asked for the model. */
+	setenv("HF_ENDPOINT", "ftp://me:secret@mirror", 1);
+	assert_not_found("hf:a/b/c.gguf", EINVAL, "HF_ENDPOINT is no URL with http or https");
 	setenv("HF_HUB_OFFLINE", "1", 1);
 	assert_not_found("hf:a/b/c.gguf", ENOENT, "HF_HUB_OFFLINE");
 	assert_found(state, "hf:me/repo/m.gguf", SNAPSHOT "m.gguf");
