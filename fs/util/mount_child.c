@@ -110,6 +110,14 @@ static int descriptor_of(struct msghdr *message)
 	return fd;
 }
 
+/* Milliseconds from now, for poll(2). */
+static int left_until(int64_t until)
+{
+	const int64_t left = until - clock_ms();
+
+	return left > 0 ? (int)left : 0;
+}
+
 ssize_t mount_child_receive(struct mount_child *child, char *text, size_t n, int *fd)
 {
 	union control control;
@@ -119,11 +127,10 @@ ssize_t mount_child_receive(struct mount_child *child, char *text, size_t n, int
 				  .msg_control = &control,
 				  .msg_controllen = sizeof(control) };
 	struct pollfd poll_for = { .fd = child->socket, .events = POLLIN };
-	const int64_t left = child->until - clock_ms();
 	ssize_t got = 0;
 	int with;
 
-	if (child->socket >= 0 && poll(&poll_for, 1, left > 0 ? (int)left : 0) == 1)
+	if (child->socket >= 0 && poll(&poll_for, 1, left_until(child->until)) == 1)
 		got = recvmsg(child->socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	with = got > 0 ? descriptor_of(&message) : -1;
 	if (fd)
@@ -136,7 +143,6 @@ ssize_t mount_child_receive(struct mount_child *child, char *text, size_t n, int
 int mount_child_end(struct mount_child *child)
 {
 	const int pidfd = child->pid > 0 ? pidfd_open(child->pid, 0) : -1;
-	const int64_t left = child->until - clock_ms();
 	struct pollfd poll_for = { .fd = pidfd, .events = POLLIN };
 	int status = 0;
 	bool ended;
@@ -146,11 +152,12 @@ int mount_child_end(struct mount_child *child)
 	if (child->pid <= 0)
 		return EAGAIN;
 	/* A job that was asked for no answer any more may be about to end. */
-	if (pidfd >= 0 && left > 0)
-		poll(&poll_for, 1, (int)left);
+	if (pidfd >= 0)
+		poll(&poll_for, 1, left_until(child->until));
 	kill(child->pid, SIGKILL);
+	/* Children that began together have this time together. */
 	if (pidfd >= 0) {
-		poll(&poll_for, 1, REAPING_MS);
+		poll(&poll_for, 1, left_until(child->until + REAPING_MS));
 		close(pidfd);
 	}
 	ended = waitpid(child->pid, &status, pidfd >= 0 ? WNOHANG : 0) == child->pid;

@@ -127,4 +127,20 @@ kill -CONT "$stopped"
 umount -i donor
 umount "$TMP/home/mnt" both "$MNT"
 
+# Daemons that take the question and give no answer hold it up together, not one after the other.
+mkdir silent silent{1..20}
+python3 "$here/../tools/liar.py" silent 0 0 '' >ready 2>&1 &
+silent=$!
+until_true 60 grep -qs ready ready || late "no mount: $(cat ready)"
+for i in {1..20}; do
+	mount --bind silent silent$i
+done
+list
+equal "$(jq -c 'map(.state) | unique' list.json)" '["busy"]'
+kill -9 $silent
+# Those that asked end with it.
+for i in silent{1..20} silent; do
+	until_true 60 umount $i 2>/dev/null || late "$i is busy"
+done
+
 expect_fail 'takes no MODEL' organfs --list "$base"
