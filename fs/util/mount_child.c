@@ -72,6 +72,11 @@ void mount_child_begin(struct mount_child *child, const struct mountinfo *mount,
 	child->socket = ends[0];
 	child->pid = fork();
 	if (child->pid == 0) {
+		/* A reader of the parent's output must not wait for a child that the kernel cannot
+		 * end. */
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			if (fd != ends[1])
+				close(fd);
 		/* End even if the parent was killed. */
 		alarm((unsigned)(patience / 1000) + 2);
 		_exit(work(mount, ends[1], job, context));

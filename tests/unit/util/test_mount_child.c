@@ -5,6 +5,7 @@
 #include "fs/util/mountinfo.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +60,24 @@ static void answers_come_one_by_one(void **state)
 	assert_memory_equal(text, "aga", 3);
 	assert_int_equal(fd, -1);
 	assert_int_equal(mount_child_receive(&child, text, sizeof(text), NULL), -1);
+	assert_int_equal(mount_child_end(&child), 0);
+}
+
+static int look_for_output(int socket, const void *context)
+{
+	(void)socket;
+	(void)context;
+	return fcntl(STDOUT_FILENO, F_GETFD) < 0 && fcntl(STDERR_FILENO, F_GETFD) < 0 ? 0 : EEXIST;
+}
+
+/* Else a reader of that output would wait for a child that the kernel cannot end. */
+static void a_child_does_not_keep_the_output_of_its_parent(void **state)
+{
+	const struct mountinfo mount = mount_of_tmp();
+	struct mount_child child;
+
+	(void)state;
+	mount_child_begin(&child, &mount, 60000, look_for_output, NULL);
 	assert_int_equal(mount_child_end(&child), 0);
 }
 
