@@ -2,9 +2,9 @@
 /* taking_away.h - root takes a mount away that may be another user's.
  *
  * That user may rename what lies above the mount point, and put a link in its place, while its
- * daemon is asked (mount_child.h): the path would lead to another mount then. So the directory above is
- * opened without following a link, and what has the name in there has to be that mount. A name on
- * which something is mounted can be neither renamed nor removed (rename(2), EBUSY). */
+ * daemon is asked (mount_child.h): the path would lead to another mount then. So the directory
+ * above is opened without following a link, and what has the name in there has to be that mount. A
+ * name on which something is mounted can be neither renamed nor removed (rename(2), EBUSY). */
 #ifndef FS_UTIL_TAKING_AWAY_H
 #define FS_UTIL_TAKING_AWAY_H
 
