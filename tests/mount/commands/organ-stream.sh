@@ -75,6 +75,10 @@ equal "$(cut -d ' ' -f 2 "$TMP/requests")" ''
 requests() {
 	grep -c "^$1 " "$TMP/requests" || true
 }
+# unlocked TABLE: no child of an ended one has it any more; the next one would wait five seconds.
+unlocked() {
+	flock -w 60 "$1" true || late "$1 is locked"
+}
 # ended BLOCKS SIGNAL TABLE: it is ended when so many blocks of a file are sent, and some are here.
 # Sets status.
 ended() {
@@ -91,6 +95,7 @@ ended() {
 	wait $pid || status=$?
 	until_true 60 eval '[ "$(requests GONE)" -gt "$before" ]' ||
 		fail 'it goes on to fetch'
+	unlocked "$table"
 	rm "$TMP/blocks"
 }
 
@@ -129,6 +134,7 @@ echo "$MODELS/types.gguf" >"$TMP/list"
 status=0
 ORGANFS=$TMP/killer "$stream" "$TMP/list" "$TMP/k.tsv" >"$TMP/out" 2>&1 || status=$?
 equal $status 137
+unlocked "$TMP/k.tsv"
 mountpoint -q "$TMP/k.tsv.work/mnt" || fail 'it was not mounted'
 "$stream" "$TMP/list" "$TMP/k.tsv" >"$TMP/out" || fail 'it does not go on'
 equal "$(done_of "$TMP/k.tsv")" 1
