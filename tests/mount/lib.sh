@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lib.sh - the words in which the mount tests are written. Sourced by each of them; tests/mount/run
-# gives the directories: $MNT to mount on, $TMP to work in, $LOGS for what daemons say.
+# lib.sh - functions for the mount tests, sourced by each of them. tests/mount/run sets the
+# directories: $MNT to mount on, $TMP to work in, $LOGS for the daemons' output.
 set -eu
 
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
@@ -82,8 +82,8 @@ milliseconds() {
 	echo "${up/./}0"
 }
 
-# mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: in the foreground mode of the daemon, so that its
-# exit status and what it says are known.
+# mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: the daemon runs in foreground mode, so that its exit
+# status and output are known.
 mount_model() {
 	local options=()
 	if [ "$1" = -o ]; then
@@ -170,7 +170,7 @@ daemon_of() {
 	echo "${said%% *}"
 }
 
-# Those of all its threads.
+# Pids of the children of all threads of process $1.
 children_of() {
 	cat "/proc/$1/task/"*/children | xargs
 }
@@ -237,7 +237,7 @@ wait_daemon() {
 	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
 	unset "DAEMON[$mnt]"
-	# With 2 it has written a model that .check calls impossible, and says so.
+	# Exit status 2: the written model is called impossible by .check, and the output says so.
 	[[ $status = 0 || $status = 127 ]] ||
 		[[ $status = 2 && $(<"$LOGS/${mnt##*/}") = *impossible* ]] ||
 		fail "the daemon of $mnt ended with status $status: $(tail -n 3 "$LOGS/${mnt##*/}")"
@@ -248,7 +248,7 @@ unmount_and_wait() {
 	wait_daemon "$@"
 }
 
-# As a power cut would have it.
+# SIGKILL to the daemon, like a power cut.
 kill_daemon() {
 	local mnt=${1:-$MNT}
 	kill -9 "${DAEMON[$mnt]}"
@@ -314,12 +314,12 @@ expect_refusal() {
 	! mountpoint -q "$MNT" || fail "$1 is refused and mounted"
 }
 
-# What .assemble tells of the last assembly.
+# The text of .assemble about the last assembly matches the pattern $1.
 assembly_says() {
 	grep -Eqi -- "$1" "$MNT/.assemble" || fail ".assemble says: $(cat "$MNT/.assemble")"
 }
 
-# What the mount says about the last refusal.
+# The last refusal in .log matches the pattern $1.
 log_says() {
 	log_has "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
 }
@@ -413,16 +413,16 @@ is_idle() {
 	sleeps "$pid" && sleeps "$pid" && ! has_read "$before"
 }
 
-# A command as from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
+# Run a command as from a terminal: the shell makes background processes ignore Ctrl-C.
 at_terminal() {
 	exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
-# The test from its beginning in a namespace of mounts of its own, in which mount(8) and umount(8)
-# find our helpers, whatever is installed, and what they write down goes with the test; $HELPER is
-# the one of umount(8) by its other name.
+# Run the test again from its beginning in its own mount namespace, in which mount(8) and umount(8)
+# find our helpers even if others are installed, and whose utab ends with the test; $HELPER is the
+# helper of umount(8) under its second name.
 with_umount_helper() {
 	local sbin name
 	need_root
@@ -459,9 +459,9 @@ with_mount_helper() {
 	PATH=$PATH:$bin # sudo does not look there in every release
 }
 
-# For tests with_mount_helper: there is an ordinary user, $ORDINARY by number, with $TMP/home for a
-# home, who may open /dev/fuse. as_user COMMAND... is run by him. Root has a home there too, for
-# what mount(8) runs: in the true one there may be grafts of the same model.
+# For tests with_mount_helper: sets up an ordinary user, number $ORDINARY, home $TMP/home, with the
+# right to open /dev/fuse. as_user COMMAND... runs a command as that user. Root gets a home there
+# too, for programs started by mount(8): root's true home may hold grafts of the same model.
 with_ordinary_user() {
 	ORDINARY=65534
 	need setpriv
@@ -498,7 +498,8 @@ is_waiting() {
 	return 1
 }
 
-# umount_says STATUS PATTERN COMMAND...: its exit status, and what it says, '' for nothing.
+# umount_says STATUS PATTERN COMMAND...: the command's exit status, and the pattern of its output,
+# '' for none.
 umount_says() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
@@ -582,7 +583,7 @@ calls() {
 	grep -Ec "^[0-9]+ +(${names// /|})\(" "$TMP/calls" || true
 }
 
-# What these calls of the last trace returned, together: bytes.
+# Sum of the return values of these calls in the last trace: bytes.
 returned() {
 	local names=$*
 	awk -v names="^[0-9]+ +(<[.][.][.] )?(${names// /|})([(]| resumed>)" '
@@ -590,7 +591,7 @@ returned() {
 		END { printf "%.0f\n", sum }' "$TMP/calls"
 }
 
-# at_most WHAT COUNT: the bound is in counts/bounds.tsv.
+# at_most KEY COUNT: counts/bounds.tsv has the bound.
 at_most() {
 	local most
 	most=$(awk -F '\t' -v what="$1" '$1 == what { print $2 }' "$here/counts/bounds.tsv")
@@ -602,9 +603,9 @@ at_most() {
 	}
 }
 
-# cached COUNTED WHAT COMMAND...: COUNTED, which calls at_most, of a COMMAND whose answers are in
-# the kernel's caches. A kernel that is short of memory drops some of them, so that the least count
-# of five holds; a daemon that is asked too much is asked too much each time.
+# cached COUNTED KEY COMMAND...: run COUNTED, which calls at_most, for a COMMAND whose answers are
+# in the kernel's caches. A kernel that is short of memory drops some of them, so the smallest of
+# five counts is compared; a real regression raises all five.
 cached() {
 	local try
 	for try in 1 2 3 4; do
@@ -651,10 +652,10 @@ read_by() {
 	equal "$(way "$2")" "$1" "$2"
 }
 
-# cut_power DIRECTORY: the disk of mount_image takes nothing any more, and its log ends where it is
-# (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN with NOLOGFLUSH). restore_power TYPE DIRECTORY: it is there
-# again as the next boot finds it, once nothing uses it. As a copy: other tests' namespaces may have
-# the old one mounted.
+# cut_power DIRECTORY: the disk of mount_image accepts no more writes, and its log ends at this
+# point (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN with NOLOGFLUSH). restore_power TYPE DIRECTORY: once
+# nothing uses the disk, mount it again in the state that the next boot would find. A copy is
+# mounted, because the namespaces of other tests may still have the old disk mounted.
 cut_power() {
 	need python3
 	python3 -c 'import fcntl, os, struct, sys
@@ -729,7 +730,8 @@ is_served() {
 	[ -s "$LOGS/served" ] || ! kill -0 "$SERVER" 2>/dev/null
 }
 
-# status EXPECTED CURL-ARGUMENTS...: of an HTTP request. $TMP/answer is what comes with it.
+# status EXPECTED CURL-ARGUMENTS...: the status of an HTTP request. $TMP/answer is the body of the
+# answer.
 status() {
 	local expected=$1 code
 	shift
@@ -739,12 +741,12 @@ status() {
 		fail "$code instead of $expected for $*: $(cat "$TMP/answer" 2>/dev/null)"
 }
 
-# What an answer has to say.
+# The body of the last answer matches the pattern $1.
 answer_says() {
 	grep -Eq -- "$1" "$TMP/answer" || fail "the answer is: $(cat "$TMP/answer")"
 }
 
-# A mount that is served ends what serves it, which keeps files open for no more than 3 seconds.
+# The unmount ends the server of this mount, which keeps files open for at most 3 seconds.
 unmount_served() {
 	until_true 60 fusermount3 -q -u "$MNT" ||
 		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
@@ -862,7 +864,8 @@ failing_disk() {
 	until_true 60 mountpoint -q "$2" || late "no disk: $(cat "$LOGS/disk")"
 }
 
-# fault [LINE...]: what goes wrong from now on, as tools/disk.c says; without a line nothing does.
+# fault [LINE...]: faults of the disk from now on, in the syntax of tools/disk.c; without a line
+# there are none.
 fault() {
 	printf '%s\n' "$@" >"$TMP/control.new"
 	mv "$TMP/control.new" "$TMP/control"

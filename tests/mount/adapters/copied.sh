@@ -46,7 +46,7 @@ same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''
 equal "$(ls "$MNT/adapters")" ''
 
-# Half a pair waits. Where it came from says its alpha.
+# Half a pair waits for the other half. Its alpha is that of its donor file.
 cp "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
 same "$MNT/model.gguf" "$base"
 grep -q '^risky	adapters	.*1 half of a pair .* other half' "$MNT/.check" ||
@@ -80,7 +80,7 @@ same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
 rm "$MNT/$pair"_[ab].bin
 same "$MNT/model.gguf" "$base"
 
-# Of files of which nothing is known, the scale alone counts, and the log says so.
+# Without a known donor the scale alone counts, and the log says so.
 cp "$TMP/lora/${pair}_a.bin" "$TMP/a.bin"
 cp "$TMP/lora/${pair}_b.bin" "$TMP/b.bin"
 cp "$TMP/a.bin" "$MNT/${pair}_a.bin"
@@ -117,7 +117,7 @@ differ "$MNT/skeleton/blk_1_attn_k.bin" "$TMP/k.bin"
 rm "$MNT/skeleton/blk_1_attn_k.bin" "$MNT"/adapters/blk_1_*.bin
 unmount_and_wait
 
-# As llama-export-lora does it; what the layer has is in force again.
+# The result equals that of llama-export-lora; the adapters of the layer are in force again.
 mount_model -o merged=f16,noassemble "$base"
 same_organs --f16 "$TMP/plain.gguf=1"
 unmount_and_wait

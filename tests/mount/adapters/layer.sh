@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Adapters are kept in the layer: after kill -9 the next mount has what was confirmed, in a layer
+# Adapters are kept in the layer: after kill -9 the next mount has the confirmed ones, in a layer
 # that was made without them they are simply not there, and one whose file is gone is broken until
 # the file is there again.
 . "${0%/*}/../lib.sh"
@@ -52,7 +52,7 @@ equal "$(layer_sql "$layer" "SELECT count(*) FROM slot WHERE kind = 'copy'")" "$
 
 mount_model -o "layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/both"
-# In whatever order they were found.
+# The order in which the adapters are found does not matter.
 equal "$(cut -f1-6 "$MNT/.grafts" | sort)" "$(cut -f1-6 "$TMP/grafts" | sort)"
 unmount_and_wait
 # ro: in force, and nothing can be changed.
@@ -75,7 +75,7 @@ absent "$TMP/x.gguf"
 grep -q '^impossible	adapters	' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 mv "$a.away" "$a"
 same "$MNT/model.gguf" "$TMP/both"
-# A file that was written to is not what was merged: nothing is read of it any more.
+# A file that was written to since the merge is no longer read.
 cp "$a" "$TMP/copy"
 printf x >>"$a"
 expect_fail 'input/output' cmp "$MNT/skeleton/blk_0_attn_q.bin" /dev/null
@@ -88,7 +88,7 @@ equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
 equal "$(layer_sql "$layer" 'SELECT file FROM adapter; SELECT name FROM slot')" ''
 
-# What is in a layer and is none is left alone, and the mount writes nothing then.
+# Rows that describe no adapter are ignored, and the mount then writes nothing.
 layer_change "$layer" "INSERT INTO adapter (file, text, mtime)
 	VALUES ('x.scale', 'many', 0), ('y.gguf', '1', 0)"
 mount_model -o "layer=$layer,output=$TMP/out.gguf" "$base"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Symbolic links between slots that adapters change: what they lead to is merged once, however often
-# it is looked at, and a ring of them leads nowhere. And the file of an adapter that is gone is
-# held as long as a process reads what it made, and no longer.
+# Symbolic links between slots that adapters change: the target is merged once, however many links
+# are read, and a ring of links leads nowhere. The file of a removed adapter stays open only as long
+# as a process reads a merged organ.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -14,7 +14,7 @@ q() {
 	echo "$MNT/skeleton/blk_$1_attn_q.bin"
 }
 
-# A link to what is merged, to a link that is, and to a link that is not.
+# A link to a merged slot, to a link that is merged, and to one that is not.
 cp "$(q 1)" "$TMP/merged"
 "$GGUF" organ "$base" blk.4.attn_q.weight "$TMP/plain"
 ln -sf blk_1_attn_q.bin "$(q 3)"
@@ -50,7 +50,7 @@ exec 3<"$(q 2)"
 rm "$MNT/adapters/a.gguf"
 cat <&3 >"$TMP/read"
 differ "$TMP/read" "$(q 2)"
-holds_adapter || fail 'what is open has lost its adapter'
+holds_adapter || fail 'the open file has lost its adapter'
 exec 3<&-
 ls -l "$MNT/skeleton" >"$TMP/list" # nor does the kernel know what it made any more
 until_true 60 eval '! holds_adapter' || fail 'the file of an adapter that is gone is held'

@@ -10,7 +10,7 @@ b=$TMP/b.gguf
 "$LORA" make "$base" "$a" 'blk.[01].attn_q.weight' token_embd.weight --seed a
 "$LORA" make "$base" "$b" 'blk.1.*' --rank 3 --alpha 0 --type F16 --seed b
 
-# merged_as ADAPTER=SCALE...: the model is what these make of it.
+# merged_as ADAPTER=SCALE...: the model equals the base merged with these adapters.
 merged_as() {
 	"$LORA" merge "$base" "$TMP/expected" "$@" >"$TMP/changed"
 	same "$MNT/model.gguf" "$TMP/expected"
@@ -38,7 +38,7 @@ adapter_is a.gguf adapter 1 "$(cat "$TMP/changed")"
 grafts_say 'skeleton/blk_1_attn_q.bin	merged	F32	64x64	'
 "$GGUF" organ "$TMP/expected" blk.1.attn_q.weight "$TMP/organ"
 same "$slot" "$TMP/organ"
-# Who had it open goes on reading what was there.
+# A process that had the organ open goes on reading the old content.
 "$GGUF" organ "$base" blk.1.attn_q.weight "$TMP/before"
 cat <&3 >"$TMP/held"
 same "$TMP/held" "$TMP/before"
@@ -54,7 +54,7 @@ python3 - "$slot" "$TMP/organ" <<-'END' || fail 'pieces differ'
 	    assert os.pread(fd, n, at) == whole[at:at + n], (at, n)
 END
 
-# θ and hashes are of what is shown.
+# θ and hashes describe the merged content.
 mkdir "$TMP/other"
 mount_model -o noassemble "$TMP/expected" "$TMP/other"
 for name in skeleton/blk_1_attn_q embed/token_embd; do
@@ -94,7 +94,7 @@ done
 log_says 'refused: norm=keep is for control vectors, and a.gguf is none; nothing is changed'
 merged_as "$a=1"
 
-# Two of them, in the order of their names; what changed of the first is as it was.
+# Two adapters apply in the order of their names; the removal of one leaves the result of the other.
 ln -s "$b" "$MNT/adapters/b.gguf"
 merged_as "$a=1" "$b=1"
 echo -0.25 >"$MNT/adapters/b.scale"
@@ -109,8 +109,8 @@ rm -f "$MNT/adapters/"*
 equal "$(cat "$MNT/.grafts")" ''
 same "$MNT/model.gguf" "$base"
 
-# What adapters make of a slot can be copied and linked elsewhere; what is moved or written to is
-# what the slot holds by itself.
+# The merged content of a slot can be copied and linked elsewhere; a slot that is moved or written
+# to loses the adapter's part.
 ln -s "$b" "$MNT/adapters/b.gguf"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/shown"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"

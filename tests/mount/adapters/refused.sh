@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is no adapter for a model is refused at once, with the reason, and changes nothing.
+# A file that is no adapter for the model is refused at once with the reason, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -76,7 +76,7 @@ cp "$TMP/half" "$MNT/adapters/${pair}_a.bin"
 "$GGUF" organ "$TMP/b.gguf" blk.0.attn_q.weight.lora_b "$TMP/other"
 not_a_half 'lora_a has rank 4 and lora_b 3' "$TMP/other" "${pair}_b"
 same "$MNT/model.gguf" "$base"
-# What is merged and does not fit any more, since its tensor became another, cannot be read.
+# A merged tensor whose shape no longer fits the adapter cannot be read.
 unmount_and_wait
 mount_model -o noassemble,shape=any "$base"
 "$GGUF" organ "$a" blk.0.attn_q.weight.lora_b "$TMP/other"

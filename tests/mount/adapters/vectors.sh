@@ -114,7 +114,7 @@ differs_by_adapter "$base" "$TMP/once" -1
 ln -s "$w" "$MNT/adapters/"
 ablated_as "$v=1" "$w=1"
 adapter_is w.gguf 1 7
-# What a LoRA adapter adds loses them too.
+# The directions are taken out of a LoRA adapter's part as well.
 "$LORA" merge "$base" "$TMP/merged" "$TMP/lora.gguf=1" >"$TMP/changed"
 ln -s "$TMP/lora.gguf" "$MNT/adapters/a.gguf"
 cp "$MNT/model.gguf" "$TMP/now"

@@ -9,7 +9,7 @@
 size=$(stat -c %s "$TMP/large.gguf")
 mkdir "$TMP/out"
 
-# As from a terminal: the shell lets what runs behind its back ignore Ctrl-C.
+# Run as from a terminal: the shell makes background processes ignore Ctrl-C.
 assemble_to() {
 	exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -72,7 +72,7 @@ release
 unmount_and_wait
 rm "$TMP/large.gguf"
 
-# With patience each has its turn.
+# Writers that wait are served in turn.
 base=$(use stories260K)
 mount_model "$base"
 for i in 1 2 3 4; do

@@ -61,7 +61,7 @@ for change in cut_base write_base; do
 	cp --sparse=always "$TMP/whole" "$base"
 done
 
-# The daemon ends: by itself, when it has written what it had begun, or at once.
+# The daemon ends at SIGTERM after it has written the model it had begun, at SIGKILL at once.
 for signal in TERM KILL; do
 	begin_mount
 	begin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What .assemble writes and what model.gguf reads are the same, at every step of grafting.
+# The file that .assemble writes equals model.gguf at every step of grafting.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)

@@ -13,7 +13,7 @@ cp "$donor" "$merged"
 cp "$donor" "$TMP/free.gguf"
 mkdir "$TMP/donor" "$TMP/linked"
 
-# assemble NAME: what a shell's echo into .assemble says and ends with.
+# assemble NAME: output and exit status of a shell's echo into .assemble.
 assemble() {
 	bash -c 'echo "$1" >"$2"' - "$1" "$MNT/.assemble"
 }
@@ -66,7 +66,7 @@ unmount_and_wait
 mount_model -o noassemble "$base"
 (cd "$TMP" && echo '!free.gguf' >"$MNT/.assemble" && echo free.gguf >"$MNT/.assemble")
 same "$TMP/free.gguf" "$MNT/model.gguf"
-# What is not used any more may be replaced.
+# A model that is no longer in use may be replaced.
 unmount_and_wait "$TMP/donor"
 assemble "!$donor"
 same "$donor" "$MNT/model.gguf"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# As many shards as tensors, where a process may have hardly more files open than that.
+# One shard for each tensor, where a process may have hardly more files open than that.
 . "${0%/*}/../lib.sh"
 
 need_strace
@@ -8,7 +8,7 @@ base=$(use stories260K)
 ulimit -n 80
 mount_model "$base"
 mkdir "$TMP/out"
-# What a killed assembly left is looked for once, not for each of them.
+# Remains of a killed assembly are searched for once, not once per shard.
 strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e trace=getdents64 2>"$LOGS/strace" &
 TRACER=$!
 until_true 60 is_traced "${DAEMON[$MNT]}" || late "strace: $(tail -n 1 "$LOGS/strace")"

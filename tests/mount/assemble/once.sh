@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What .assemble wrote, the unmount does not write again, as long as it is there and nothing was
-# changed since.
+# The unmount does not write a model again that .assemble has written, as long as the file is there
+# and nothing changed since.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -51,7 +51,7 @@ echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 echo other >"$MNT/metadata/general.name"
 writes "$default"
 
-# What failed does not count, nor what is gone, was replaced or was written to.
+# A failed assembly does not count, nor a file that was removed, replaced or written to.
 graft
 ! echo "$TMP/missing/a.gguf" 2>/dev/null >"$MNT/.assemble" || fail 'assembled to nowhere'
 writes "$default"
@@ -65,7 +65,7 @@ for spoil in 'rm $file' 'mv $file $file.moved' 'cp -p $file $file.2; mv $file.2 
 	writes "$default"
 done
 
-# Where output= names a file, that one is wanted.
+# output= names a file: the unmount writes that file.
 graft -o "output=$TMP/wanted.gguf"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 writes "$TMP/wanted.gguf"
@@ -85,14 +85,14 @@ echo "$TMP/out/s-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
 rm "$TMP/out"/s-00002-*
 writes "$default"
 
-# With noassemble nothing is written, and the layer stays.
+# With noassemble the unmount writes nothing, and the layer stays.
 graft -o noassemble
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 unmount_and_wait
 absent "$default"
 mount_model "$base"
 equal "$(wc -l <"$MNT/.grafts")" 1
-# Of another mount's assembly nothing is known.
+# A mount knows nothing of another mount's assembly.
 writes "$default"
 graft -o "layer=$TMP/layer"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"

@@ -24,8 +24,8 @@ same "$TMP/elsewhere/out.gguf" "$TMP/expected"
 equal "$(ls -A "$TMP/elsewhere")" out.gguf
 absent "$TMP/stories260K.grafted.gguf"
 
-# The base itself is no output, and neither is what lies in a directory that is not there: that is
-# said at once, or the grafts are kept.
+# output= refuses the base itself and a path in a missing directory at once; otherwise the grafts
+# are kept.
 for output in "$base" "$TMP/none/out.gguf"; do
 	if "$ORGANFS" -o "output=$output" "$base" "$MNT" 2>/dev/null; then
 		unmount_and_wait

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 300
-# The power goes during an assembly, and after it: what is on the disk then is what was made
-# durable. The target is the old one or the new one, whole; once the writer was told, the new one.
+# A power cut during an assembly and after it: the disk then has only durable content. The target is
+# the old model or the new one, whole; after the writer's success it is the new one.
 . "${0%/*}/../lib.sh"
 
 need xfs_io
@@ -13,11 +13,12 @@ target=$disk/out.gguf
 "$GGUF" organ "$TMP/base.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 tail -c 1000000 "$TMP/base.gguf" | dd of="$TMP/organ.bin" conv=notrunc bs=4k seek=1 status=none
 
-# What was not written and flushed is lost.
+# Data that was not flushed is lost.
 cut_power() {
 	xfs_io -x -c shutdown "$disk" >/dev/null 2>&1 || skip "no shutdown of $1"
 }
-# From a copy: another process may still know the old mount, and the disk would be that one again.
+# A copy is mounted: another process may still have the old mount, and the disk would be that one
+# again.
 power_returns() {
 	local options=loop
 	[ "$1" != xfs ] || options=loop,nouuid

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With a layer of its own the mount serves model.gguf from the file that was assembled, for as long
-# as model and file stay what they were; its bytes are the same before, meanwhile and after.
-# Where the kernel reads the file by itself (passthrough/), who has it open sees what becomes of it.
+# With a layer of its own the mount serves model.gguf from the assembled file, for as long as
+# neither model nor file changes; its bytes stay the same. If the kernel reads the file by itself
+# (passthrough/), a reader that has it open sees later changes of the file.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -27,12 +27,12 @@ for i in 1 2; do
 done
 (cd "$TMP" && echo relative.gguf >"$MNT/.assemble")
 equal "$(extent)" "$TMP/relative.gguf:0:$size"
-cmp - "$TMP/expected" <&3 || fail 'what was open before reads something else'
+cmp - "$TMP/expected" <&3 || fail 'the file opened before reads something else'
 
 # The file changes under its readers, and under its name.
 exec 3<"$MNT/model.gguf"
 truncate -s 1000 "$TMP/relative.gguf"
-cmp - "$TMP/expected" <&3 || fail 'what was open reads something else'
+cmp - "$TMP/expected" <&3 || fail 'the open file reads something else'
 exec 3<&-
 equal "$(extent)" '' 'the file was cut'
 same "$MNT/model.gguf" "$TMP/expected"

@@ -38,7 +38,7 @@ for size in 1 400000 1M 1T; do
 	unmount_and_wait "$TMP/mnt2"
 done
 
-# Its own shards again, whatever the base was: an alignment of its own stays.
+# The model's own split again, for any base: an alignment of its own stays.
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/aligned.gguf" --align 4096
 mount_model -o noassemble "$TMP/aligned.gguf" "$TMP/mnt2"
 echo "$TMP/out/al-%05d-of-%05d.gguf split=300K" >"$TMP/mnt2/.assemble"
@@ -82,7 +82,7 @@ equal "$(ls -A "$TMP/out" | wc -l)" $((10#$n - 1))
 assemble 1M
 equal "$(cat "$TMP"/out/* | sha256sum)" "$before"
 
-# Into the mount, onto a full disk.
+# Targets that are refused: in the mount itself, on a full disk.
 refused "$MNT/x-%05d-of-%05d.gguf split=1M" 'in this mount itself'
 if [ "$(id -u)" = 0 ]; then
 	mkdir "$TMP/small"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Where files can share blocks an assembly takes no more room than the grafts: there is not enough
-# for a copy here. What does not fit all the same is known before, and leaves everything as it was.
+# On a filesystem that shares blocks an assembly takes no more room than the grafts: here is not
+# enough for a copy. An assembly that does not fit is refused before it writes, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 need filefrag
@@ -59,7 +59,7 @@ for type in xfs btrfs; do
 	[ $((before - $(room))) -lt 8192 ] || fail "$type: of $before KiB $(room) are left"
 	rm "$MNT/metadata/general.description"
 
-	# On another filesystem it is a copy.
+	# On another filesystem the model is copied.
 	assemble "$TMP/elsewhere.gguf"
 	same "$TMP/elsewhere.gguf" "$MNT/model.gguf"
 	assembly_says '; 0 shared'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What .check says against a model stands where its assembly is told of: in .assemble, in the log,
-# and in what the unmount says. It is written all the same.
+# .check's verdict against a model appears in .assemble, in the log and in the unmount's message.
+# The model is written all the same.
 . "${0%/*}/../lib.sh"
 with_umount_helper
 
@@ -66,7 +66,7 @@ for command in "$HELPER" umount; do
 		"$LOGS/foreground" || fail "log: $(cat "$LOGS/foreground")"
 done
 
-# The base alone is the base, whatever is to be said of it.
+# The base alone is written without a verdict.
 mount_daemon "$base" "$MNT"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 ! grep -q 'check says' "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"

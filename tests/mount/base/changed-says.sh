@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base that cannot be read any more is named in .log, with what is wrong: once for each file, not
-# once for each read.
+# A base that cannot be read any more is named in .log with the reason: once for each file, not once
+# for each read.
 . "${0%/*}/../lib.sh"
 
 # says_once NAME FILE: the words and their number, wherever reads come from.
@@ -23,7 +23,7 @@ says_once "$MNT" "$base"
 log_says "$base: cannot be read: .*changed"
 unmount_and_wait
 
-# Cut off: what is beyond the end and what is before it.
+# Truncated base: reads before and beyond its new end.
 base=$(use scribe-Q4_K_M)
 mount_model "$base"
 truncate -s 1000000 "$base"
@@ -35,7 +35,7 @@ says_once "$MNT" "$base"
 log_says "$base: cannot be read: .*changed"
 unmount_and_wait
 
-# Of several models the one.
+# Of several models, only the damaged one is named.
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"

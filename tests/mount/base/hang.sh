@@ -55,7 +55,7 @@ others_go_on() {
 }
 need getfattr
 others_go_on 'with readers'
-# What no process has asked for yet has to be read from the base.
+# Content that no process has read yet has to come from the base.
 for i in 1 2 3 4 5; do
 	ls -l "$MNT/.base/metadata" >/dev/null 2>&1 &
 	readers+=($!)
@@ -73,7 +73,7 @@ are_gone() {
 until_true 60 are_gone || fail "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
-# Again and again: what one reader leaves behind is bounded.
+# Repeated reads: each reader leaves a bounded number of requests behind.
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	dd if="$MNT/organs/blk_4_ffn_up.bin" of=/dev/null bs=64k iflag=direct 2>/dev/null &
 	until_true 60 wait_inside $! || late 'a reader does not wait'

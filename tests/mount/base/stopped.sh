@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A reader that is stopped as it waits, by Ctrl-Z, a debugger or the freezer, and goes on has what
-# it asked for, however long that took; so does a writer of .assemble, and one whose child ends
-# meanwhile, as a job of a shell. One that is killed while it is stopped is gone.
+# A reader that is stopped while it waits (Ctrl-Z, debugger, freezer) and continued gets its data,
+# however long it was stopped; so does a writer of .assemble, and one whose child ends meanwhile,
+# like a job of a shell. A stopped reader that is killed goes away.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 

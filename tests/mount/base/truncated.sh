@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base that shrinks under the mount: what is lost answers EIO, never zeros, never short.
+# A base that shrinks under the mount: reads of the lost part fail with EIO, and give neither zeros
+# nor fewer bytes.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -35,7 +36,7 @@ END
 check_reads
 expect_fail 'input/output error' cat "$MNT/model.gguf"
 expect_fail 'input/output error' cp "$MNT/model.gguf" "$TMP/copy.gguf"
-# A map of what is lost is a signal for its reader, as of every file system, and no zeros.
+# A mapped read of the lost part raises SIGBUS, as in every filesystem, and gives no zeros.
 python3 - "$MNT/model.gguf" 2>/dev/null <<'END' && fail 'a lost page was mapped'
 import mmap, os, sys
 f = os.open(sys.argv[1], os.O_RDONLY)

@@ -30,7 +30,7 @@ same_block() {
 	done
 }
 
-# cp -r opens with O_EXCL what it writes into a directory that it makes.
+# cp -r opens files with O_EXCL in a directory that it makes.
 cp -r donor/blocks/2 "$MNT/blocks/2"
 same_block 2 2
 diff -rq donor/blocks/2 "$MNT/blocks/2"

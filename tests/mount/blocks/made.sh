@@ -13,7 +13,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 cd "$TMP"
 blocks=$MNT/blocks
 
-# What cp -r made in a directory that is gone is new again.
+# After the directory is removed, cp -r makes all files of it anew.
 for turn in 1 2; do
 	cp -r donor/blocks/1 "$blocks/6" || fail "turn $turn"
 	rm -r "$blocks/6"

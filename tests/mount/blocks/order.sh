@@ -44,7 +44,7 @@ mount_model -o noassemble "$base"
 equal "$(cat "$order")" '0-3 2-5'
 same "$MNT/model.gguf" repeated.gguf
 sed -i '' "$order" 2>/dev/null || log_says 'in place'
-# What is written is the order of the base's blocks, not one of those that are there now.
+# The numbers written are those of the base's blocks, not of the current order.
 echo 1 0 3-5 >"$order"
 matches 1 0 3 4 5
 grep -q '^# blocks/order.order' "$MNT/.undo" || fail "$(cat "$MNT/.undo")"
@@ -102,7 +102,7 @@ same "$MNT/model.gguf" "$base"
 unmount_and_wait "$TMP/donor"
 unmount_and_wait
 
-# In a mount of several models the model itself is meant, whatever its name.
+# A mount of several models: the order applies to the model itself, with any name.
 cp "$base" "it's 1+1.gguf"
 mount_model -o noassemble "$PWD"
 echo 5 0-4 >"$MNT/it's 1+1/blocks/order"

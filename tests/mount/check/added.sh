@@ -51,7 +51,7 @@ rm "$MNT/skeleton/blk_6_attn_k.bin"
 says impossible complete 'blk 6 .*lacks attn_k'
 rm "$MNT"/*/blk_6_*.bin
 agrees 6 57
-# Fewer; and what was edited is what was said.
+# Fewer blocks; an edited block_count wins.
 rm "$MNT"/*/blk_5_*.bin
 agrees 5 48
 echo 9 >"$MNT/metadata/llama.block_count"

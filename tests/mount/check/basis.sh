@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Weights that are stored in a rotated basis, as *.hadamard.* keys say, do not mix with others: by
-# graft, merge, adapter or difference. With models of the same basis they do.
+# Weights stored in a rotated basis (keys *.hadamard.*) do not mix with others by graft, merge,
+# adapter or difference. They mix with models of the same basis.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models"

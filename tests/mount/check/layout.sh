@@ -40,7 +40,7 @@ refuses() {
 	absent "$MNT/$kind/.views/npy/organs/blk_0_ffn_up.npy"
 	same "$MNT/$kind/model.gguf" "$TMP/$kind/$kind.gguf"
 
-	# From such a tensor, by each way there is, and onto one.
+	# Each way from such a tensor to another, and the reverse.
 	cat "$organs/blk_0_ffn_up.bin" >"$TMP/short.bin"
 	refused cp "$TMP/short.bin" "$organs/blk_0_ffn_gate.bin"
 	refused cp "$organs/blk_0_ffn_up.bin" "$organs/blk_0_ffn_gate.bin"

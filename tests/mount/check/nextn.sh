@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A block for multi-token prediction from a GGUF that has nothing but its tensors, into a model of
-# another quantisation: .check knows what such a block has, and what the metadata has to say of it.
+# Graft a multi-token prediction block, from a GGUF that has only its tensors, into a model of
+# another quantisation: .check knows the block's tensors and the metadata that it needs.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -41,7 +41,7 @@ says ok lineage 'does not apply'
 says ok spreads 'does not apply'
 says ok norms 'within 2 times'
 says ok role 'each'
-# What cannot be known.
+# Verdicts that cannot be known.
 says unknown rope 'does not say'
 equal "$(verdict overall)" unknown
 python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'
@@ -68,7 +68,7 @@ for class in skeleton organs norm; do
 done
 says impossible nextn 'of 7 they are 5'
 rm "$MNT"/*/blk_6_*.bin
-# What such a block lacks.
+# Tensors that such a block lacks.
 rm "$MNT/norm/blk_5_nextn_hnorm.bin" "$MNT/organs/blk_5_ffn_down.bin"
 says impossible complete 'blk 5 .*lacks nextn_hnorm, ffn_down'
 rm "$MNT"/*/blk_5_*.bin
@@ -116,7 +116,7 @@ END
 done
 unmount_and_wait
 unmount_and_wait "$other"
-# A model that has such types itself is run by what knows them.
+# A model that has such types itself runs in a program that knows them.
 mount_model -o noassemble "$TMP/fork.gguf"
 cp "$MNT/organs/blk_5_ffn_up.bin" "$TMP/up.bin"
 cp "$TMP/up.bin" "$MNT/organs/blk_6_ffn_up.bin"

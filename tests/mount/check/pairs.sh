@@ -77,7 +77,7 @@ cp "$other/organs/blk_3_ffn_down.bin" "$MNT/organs/blk_0_ffn_down.bin"
 says risky unit 'blk 0'
 undo
 
-# From who knows where: what its bytes tell is checked, the rest is unknown.
+# Donor unknown: the content is checked, the rest is unknown.
 for name in up gate; do
 	cat "$other/organs/blk_2_ffn_$name.bin" | cat >"$MNT/organs/blk_2_ffn_$name.bin"
 done
@@ -140,7 +140,7 @@ says ok blocks '3 from 0'
 has_form
 undo
 
-# What was edited counts, not what the base says.
+# The edited metadata counts, not the base's.
 cp "$other"/skeleton/blk_2_attn_*.bin "$MNT/skeleton/"
 says ok rope 'freq_base 10000, scaling none'
 key=$MNT/metadata/llama.rope.freq_base
@@ -157,7 +157,7 @@ cp "$MNT/.base/metadata/llama.block_count" "$MNT/metadata/"
 says ok blocks '6 from 0'
 undo
 
-# The donor is gone, or not what it was.
+# The donor was removed, or has changed.
 cp "$other/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 unmount_and_wait "$other"
 says ok architecture llama
@@ -169,7 +169,7 @@ cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 says unknown lineage 'No such file'
 has_form
 ! cp "$check" "$MNT/organs/blk_4_ffn_up.bin" 2>/dev/null || fail 'a check is no organ'
-# What is written to it is dropped.
+# A write to .check is ignored.
 cp "$check" "$TMP/check.before"
 echo x >"$check"
 same "$check" "$TMP/check.before"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Parts of the same model at another precision may be mixed; and what does not apply to a graft is
-# no reason to doubt it.
+# Parts of the same model at another precision may be mixed; a check that does not apply to a graft
+# does not make it doubtful.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -26,7 +26,7 @@ says ok overall '1 graft, '
 cp "$other/organs/blk_1_ffn_up.bin" "$organs/blk_0_ffn_up.bin"
 says risky unit 'ffn gate, up and down .* blk 0-1'
 undo
-# Of an organ file, and out of a pipe, as far as they tell.
+# From an organ file and out of a pipe, as far as they tell the donor.
 cp "$other/organs/blk_1_ffn_up.bin" "$TMP/"
 cp "$TMP/blk_1_ffn_up.bin" "$organs/"
 says ok unit 'organ files: .*another precision'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .check knows after a remount, and after a crash, what it knew before: where each graft came from
-# is kept in the layer. What a layer tells is not believed where the file is another now.
+# .check gives the same verdicts after a remount and after a crash: the layer keeps the donor of
+# each graft. If the donor file has changed since, the layer's record is not believed.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -19,7 +19,7 @@ remount() {
 	unmount_and_wait
 	mount_model -o "$OPTIONS" "$base"
 }
-# The same lines, whatever they are padded with.
+# The same lines, apart from padding.
 noted() {
 	sed 's/ *$//' "$MNT/.check" >"$TMP/$1.check"
 	cut -f 1,2,8,9 "$MNT/.grafts" >"$TMP/$1.grafts"
@@ -61,14 +61,14 @@ unmount_and_wait "$other"
 remount
 unchanged 'no mount of the donor'
 
-# A shared copy has it from the one it is shared with; what is replaced has it no more.
+# A shared copy has the donor of its source; a replaced slot has no donor.
 cp "$organs/blk_1_ffn_gate.bin" "$organs/blk_0_ffn_gate.bin"
 donor_of_gate() {
 	layer_sql "$layer" "SELECT donor FROM slot WHERE name = 'blk_0_ffn_gate'"
 }
 equal "$(donor_of_gate)" "$donor" 'the donor of a share'
 cat "$MNT/.base/organs/blk_3_ffn_up.bin" | dd of="$organs/blk_0_ffn_gate.bin" status=none
-equal "$(donor_of_gate)" '' 'the donor of what was replaced'
+equal "$(donor_of_gate)" '' 'the donor of the replaced slot'
 cp "$MNT/.base/organs/blk_0_ffn_gate.bin" "$organs/"
 
 # Another file under the donor's name, or none, is unknown, not ok.
@@ -86,7 +86,7 @@ mv "$TMP/kept" "$donor"
 
 # Hostile values: nothing is believed, no graft is lost.
 cp "$layer/layer.db" "$TMP/whole.db"
-# sets VALUES: in the row of a copied organ, whatever the schema says of them.
+# sets VALUES: change the row of a copied organ, against the constraints of the schema.
 sets() {
 	cp "$TMP/whole.db" "$layer/layer.db"
 	layer_change "$layer" "PRAGMA ignore_check_constraints = ON;
@@ -128,7 +128,7 @@ equal "$(verdict architecture donor)$(verdict architecture .check)" unknown
 grep -q 'into this mount' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 unmount_and_wait
 
-# What is linked and what was copied of one file is of one donor, also after a remount.
+# Links and copies of one file have the same donor, also after a remount.
 layer=$TMP/linked
 OPTIONS=layer=$layer
 mount_model -o ro "$donor" "$other"

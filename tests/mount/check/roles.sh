@@ -77,7 +77,7 @@ rm "$organs/blk_6_ffn_up.bin"
 # One that is known to do as another does is risky.
 cp "$other/embed/token_embd.bin" "$MNT/embed/output.bin"
 says risky role 'output.bin holds token_embd.weight'
-# What its header names is not known.
+# The tensor that the organ's header names is unknown.
 python3 - "$other/organs/blk_1_ffn_up.bin" "$TMP/odd.bin" <<'END'
 import struct, sys
 data = open(sys.argv[1], "rb").read()
