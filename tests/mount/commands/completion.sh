@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
-# What bash, zsh and fish offer: options and their values, files, mount points. Every option that
-# organfs --help names is among it, in each of them. For any command that takes files, they offer
-# those of a mount that are not listed, too.
+# Completions of bash, zsh and fish: options and their values, files, mount points. Each shell
+# offers every option of organfs --help. For any command that takes files they also offer the hidden
+# files of a mount.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -18,7 +18,7 @@ mount_model -o ro "$MODELS/stories260K.gguf" "$TMP/m n"
 export HOME=$TMP PATH=${ORGANFS%/*}:$PATH
 in_ollama registry.ollama.ai/library/story/260k "$MODELS/stories260K.gguf"
 
-# What readline would have a completion function see, and what that answers, a line each.
+# Call a completion function with the variables of readline, and print its answers, one a line.
 cat >"$TMP/ask.bash" <<'END'
 . /usr/share/bash-completion/bash_completion
 . "$1"
@@ -39,8 +39,7 @@ _organfs "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
-# For a command of others: the completion that bash-completion has for it. What was sourced twice is
-# there once.
+# Completion of another command by bash-completion. A file that is sourced twice is registered once.
 cat >"$TMP/ask-any.bash" <<'END'
 . /usr/share/bash-completion/bash_completion
 . "$1"
@@ -57,8 +56,8 @@ completion=${completion#*-F }
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
-# zsh shows what it offers to a user who types, here at a terminal without an end of its lines. What
-# compinit finds out the first time is kept for the next ones.
+# zsh shows completions only to a user who types: it runs here at a terminal with very long lines.
+# compinit's cache is kept for the next calls.
 cat >"$TMP/ask.zsh" <<'END'
 zmodload zsh/zpty
 setup="PS1= PS2=; stty columns 500 rows 500; COLUMNS=500 LINES=500 LISTMAX=0; fpath=($1 \$fpath)"
@@ -67,7 +66,7 @@ setup+="; . $1/unlisted.zsh"
 setup+="; bindkey '^I' list-choices; echo re''ady"
 zpty shell zsh -f -i
 zpty -w shell "$setup"
-# Until it reads keys, which is when it asks to be told of what is pasted.
+# Wait until zsh reads keys, which is when it enables bracketed paste.
 zpty -r -m shell said '*ready*2004h*'
 zpty -w -n shell "$2"$'\t\x15echo do\'\'ne\r'
 zpty -r -m shell said '*done*'
@@ -83,7 +82,8 @@ ask_fish() {
 	HOME=$TMP fish --no-config -c "source '$scripts/organfs.fish'; complete -C '$1'" | cut -f 1
 }
 
-# offers LINE WORD...: all these, perhaps behind what the line ends with, or with = and a value.
+# offers LINE WORD...: each word is offered, either as it stands, or appended to the end of the
+# line, or with = and a value.
 offers() {
 	local line=$1 word
 	shift
@@ -133,9 +133,9 @@ try_shell() {
 	offers 'organfs --stop --' --all --keep
 }
 
-# .base, .views and metadata, by whatever path, and what is in them; no name with a dot where none
-# was typed, and none where they are not. What is listed is offered as ever, and so are directories
-# that are no mounts.
+# .base, .views, metadata and their entries, by any path; no hidden name where no dot was typed, and
+# none outside of mounts. Listed names are offered as ever, and so are directories that are no
+# mounts.
 try_unlisted() {
 	local mount
 	for mount in "$TMP/plain" ../plain; do
@@ -151,7 +151,7 @@ try_unlisted() {
 		offers "cat $mount/.views/."
 		lacks '\.base'
 	done
-	# What is typed with a backslash, bash takes apart only where a user types.
+	# bash takes an escaped word apart only in an interactive shell.
 	offers 'cat ../m\ n/.' .base/ .views/
 	offers 'cat ' b.gguf text.txt 'dir/'
 	offers 'cat ./.'
@@ -164,7 +164,7 @@ try_unlisted() {
 tried=
 if [ -e /usr/share/bash-completion/bash_completion ]; then
 	shell=bash
-	# Which is a directory, readline sees for itself.
+	# readline itself appends / to a directory.
 	ask_bash() {
 		bash --norc "$TMP/ask.bash" "$scripts/organfs.bash" "$1" | sed 's/dir$/&\//'
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files of defaults: the user's before the system's, the command line before both; and what is no
-# such file mounts nothing, says so in a line, and keeps no process waiting.
+# Files of defaults: the user's file wins over the system's, the command line over both. A file of
+# another kind causes one line of error and no mount, and blocks no process.
 . "${0%/*}/../lib.sh"
 
 if [ "$(id -u)" = 0 ] && [ -z "${ORGANFS_TEST_NAMESPACE-}" ] && unshare -m true 2>/dev/null; then
@@ -37,7 +37,7 @@ expect_fail 'read-only' touch "$MNT/organs/x.bin"
 unmount_and_wait
 is_mounted rw rw
 is_mounted ro samples=all
-# By HOME where nothing else is said.
+# HOME is used if nothing else is set.
 mv "$file" "$HOME/.config/organfs.conf"
 is_mounted rw
 XDG_CONFIG_HOME='' is_mounted ro
@@ -48,8 +48,8 @@ echo 'samples=256' >"$file"
 "$ORGANFS" --picture "$base" >"$TMP/few.svg"
 "$ORGANFS" --picture -o samples=all "$base" >"$TMP/all.svg"
 differ "$TMP/few.svg" "$TMP/all.svg"
-echo 'what' >"$file"
-expect_fail "organfs: $file:1: unknown option \"what\"" "$ORGANFS" --picture "$base"
+echo 'nonsense' >"$file"
+expect_fail "organfs: $file:1: unknown option \"nonsense\"" "$ORGANFS" --picture "$base"
 "$ORGANFS" --help | grep -q '/etc/organfs.conf' || fail 'no help'
 "$ORGANFS" --version >/dev/null || fail 'no version'
 
@@ -80,7 +80,7 @@ is_mounted rw
 rm "$file"
 
 [ -n "${ORGANFS_TEST_NAMESPACE-}" ] || exit 0
-# What an environment of another user brings along is said, and is not heard.
+# A file that another user's environment names is reported and ignored.
 echo ro >"$file"
 chown 65534 "$file"
 "$ORGANFS" "$base" "$MNT" 2>"$TMP/said" || fail "$(cat "$TMP/said")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --diff: figures of two models beside NumPy's, what is the same, what stands in one of them
-# only, and metadata; of what is no model a line that says why, and nothing.
+# organfs --diff: figures of two models agree with NumPy; equal tensors, tensors of one model only,
+# and metadata are told. A file that is no model causes one line with the reason and no output.
 . "${0%/*}/../lib.sh"
 
 diff_of() {

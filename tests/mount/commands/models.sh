@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --models lists what stores have, by names that mount, and a line on stderr tells of
-# what is damaged.
+# organfs --models lists the models of stores, by names that can be mounted; stderr has a line for
+# each damaged one.
 . "${0%/*}/../lib.sh"
 
 need script

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every path of a script
 # plain: commands are scripts
-# What each helper runs beside coreutils and organfs is what its table of tools says: with nothing
-# else it does its work, and without one of them it says in one sentence which package to install.
+# Each helper runs no tools but coreutils, organfs and those of its table: it works with these
+# alone, and if one is missing it says in one sentence which package to install.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -28,7 +28,7 @@ package_of() {
 	"$helpers/needs" --tools | awk -F '\t' -v helper="$1" -v tool="$2" '
 		$1 == helper && (index("|" $2 "|", "|" tool "|")) { print $3 }'
 }
-# with_tools TOOL...: what is in $PATH is coreutils, and these.
+# with_tools TOOL...: $PATH has coreutils and these only.
 with_tools() {
 	local tool path
 	rm -rf "$TMP/path"
@@ -46,8 +46,8 @@ serves_or_ends() {
 inside() {
 	PATH=$TMP/path "$TMP/path/timeout" 60 "$TMP/path/env" -u ORGANFS "$@"
 }
-# says_what_it_needs STATUS HELPER TOOL COMMAND...: in one line, and nothing else is said.
-says_what_it_needs() {
+# says_need STATUS HELPER TOOL COMMAND...: in one line, and nothing else is said.
+says_need() {
 	local expected=$1 words status=0
 	words="needs $3 (package $(package_of "$2" "$3"))"
 	shift 3
@@ -69,7 +69,7 @@ each() {
 		[[ " $OPTIONAL " != *" $tool "* ]] || continue
 		with_tools "${tools[@]}"
 		rm -f "$TMP/path/$tool"
-		says_what_it_needs "$expected" "$helper" "$tool" "$@"
+		says_need "$expected" "$helper" "$tool" "$@"
 	done
 	with_tools "${tools[@]}"
 }
@@ -86,7 +86,7 @@ for command in "organ-dissect $base $TMP/other" "organ-stream $TMP/none $TMP/tab
 done
 printf 'file://%s\n' "$base" >"$TMP/list"
 each 1 organ-stream "$helpers/organ-stream" "$TMP/list" "$TMP/table.tsv"
-# What is no URL is measured without curl.
+# A path is measured without curl; only a URL needs it.
 rm "$TMP/path/curl"
 printf '%s\n' "$base" >"$TMP/list"
 inside "$helpers/organ-stream" "$TMP/list" "$TMP/files.tsv" >"$TMP/said" 2>&1 ||
@@ -143,7 +143,7 @@ rm "$TMP/path/$own"
 # Root itself takes the mount away, and umount(8) forgets it.
 says_it_lacks "$([ $own = umount ] && echo 0 || echo 32)" $own
 if [ ${#others[@]} != 0 ]; then
-	# Where others may look, of a mount of theirs.
+	# A mount of another user, in a directory that others may enter.
 	cp "$ORGANFS" "$UMOUNT" "$TMP/"
 	ln -sf "$TMP/organfs-umount" "$TMP/path/organfs-umount"
 	chown 65534 "$MNT"
@@ -167,10 +167,10 @@ if PATH=$PATH:/usr/sbin command -v lighttpd >/dev/null && [ -e $modules/mod_webd
 		with_tools $(tools_of organ-serve)
 		rm "$TMP/path/$tool"
 		[ $tool != lighttpd ] || [ ! -e /usr/sbin/lighttpd ] || continue
-		says_what_it_needs 1 organ-serve $tool "$helpers/organ-serve" "$MNT" 0
+		says_need 1 organ-serve $tool "$helpers/organ-serve" "$MNT" 0
 	done
 	with_tools $(tools_of organ-serve)
-	says_what_it_needs 1 organ-serve lighttpd LIGHTTPD=lighttpd-not-there \
+	says_need 1 organ-serve lighttpd LIGHTTPD=lighttpd-not-there \
 		"$helpers/organ-serve" "$MNT" 0
 	mkdir "$TMP/modules"
 	ln -s $modules/*.so "$TMP/modules/"
@@ -178,14 +178,14 @@ if PATH=$PATH:/usr/sbin command -v lighttpd >/dev/null && [ -e $modules/mod_webd
 		>"$TMP/path/lighttpd-few"
 	chmod +x "$TMP/path/lighttpd-few"
 	rm "$TMP/modules/mod_webdav.so"
-	says_what_it_needs 1 organ-serve mod_webdav LIGHTTPD=lighttpd-few \
+	says_need 1 organ-serve mod_webdav LIGHTTPD=lighttpd-few \
 		"$helpers/organ-serve" "$MNT" 0
 	ln -s $modules/mod_webdav.so "$TMP/modules/"
 	rm -f "$TMP/modules/mod_openssl.so"
 	: >"$TMP/pem"
-	says_what_it_needs 1 organ-serve mod_openssl LIGHTTPD=lighttpd-few \
+	says_need 1 organ-serve mod_openssl LIGHTTPD=lighttpd-few \
 		"$helpers/organ-serve" --cert "$TMP/pem" --key "$TMP/pem" "$MNT" 0
-	# It serves, and a PUT is done, with what the table has.
+	# organ-serve serves and accepts a PUT with the tools of its table alone.
 	# organ-serve chooses the port, which an outgoing connection may take before it listens.
 	for try in 1 2 3 4 5; do
 		inside "$helpers/organ-serve" "$MNT" 0 >"$TMP/url" 2>"$TMP/err" &
@@ -204,7 +204,7 @@ if PATH=$PATH:/usr/sbin command -v lighttpd >/dev/null && [ -e $modules/mod_webd
 	wait $server || fail "$(cat "$TMP/err")"
 fi
 
-# What make install says where they are missing.
+# The message of make install if tools are missing.
 with_tools sed awk grep find
 inside "$helpers/needs" >"$TMP/said" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 [ ! -s "$TMP/err" ] || fail "$(cat "$TMP/err")"

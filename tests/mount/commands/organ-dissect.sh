@@ -3,7 +3,7 @@
 # release: every option of a script
 # plain: tests programs of others
 # timeout: 300
-# organ-dissect: what it takes apart is what the mount shows, whole or not there at all.
+# organ-dissect: each model's output equals the mount's files and is complete, or absent.
 . "${0%/*}/../lib.sh"
 
 need jq iconv flock
@@ -23,7 +23,7 @@ as_mounted() {
 	same "$MNT/manifest.json" "$2/manifest.json"
 	unmount_and_wait
 }
-# Only what is whole, and nothing mounted.
+# OUT has only complete models, and nothing is mounted.
 only() {
 	equal "$(ls -A "$out" | tr '\n' ' ')" "$1 " 'in OUT'
 	! grep "$TMP" /proc/self/mountinfo || fail 'something is mounted'
@@ -61,7 +61,7 @@ cp "$MODELS/types.gguf" "$TMP/dash/-name/-o.gguf"
 equal "$(ls -A "$TMP/dashed" | tr '\n' ' ')" '-o -type dissection_report.json '
 as_mounted "$TMP/dash/-type.gguf" "$TMP/dashed/-type"
 
-# What is there is not made again, and stays in the report.
+# An existing model is not made again, and stays in the report.
 touch "$out/types/mine"
 before=$(jq -c '.[0]' "$report")
 rm -r "$out/scribe-Q4_K_M"
@@ -73,7 +73,7 @@ equal "$(jq -c '.[0]' "$report")" "$before"
 cp "$MODELS/types-stress.gguf" "$TMP/models/types.gguf"
 expect_fail 'types is of another file' "$dissect" "$TMP/models/types.gguf" "$out"
 
-# One that is no model stops no other; no half model is left, whatever goes wrong.
+# A file that is no model does not stop the others; no half of a model is left after any error.
 rm -rf "$out"
 head -c 5000 "$MODELS/types.gguf" >"$TMP/junk.gguf"
 expect_fail "failed: $TMP/junk.gguf: at byte" \
@@ -105,7 +105,7 @@ exists "$out/.stories260K.part"
 only 'dissection_report.json stories260K types'
 as_mounted "$MODELS/stories260K.gguf" "$out/stories260K"
 
-# What others have in OUT stays, also where it has the name of a model.
+# Files of others in OUT stay, also under the name of a model.
 mkdir -p "$out/clerk-Q4_K_M" "$out/.types-stress.part"
 echo mine | tee "$out/clerk-Q4_K_M/letter" >"$out/.organfs-a1b2c3.part"
 expect_fail "clerk-Q4_K_M.gguf: $out/clerk-Q4_K_M is there, and not from a model" \
@@ -115,8 +115,7 @@ equal "$(cat "$out/.organfs-a1b2c3.part")" mine
 rm "$out/.organfs-a1b2c3.part"
 only 'clerk-Q4_K_M dissection_report.json stories260K types types-stress'
 
-# What was taken apart is a model, to mount, to pack and to take apart again; the last line is the
-# sum.
+# A dissected model can be mounted, packed and dissected again; the last line is the sum.
 "$dissect" "$out/types" "$TMP/again" >"$TMP/said" || fail "$(cat "$TMP/said")"
 diff -r "$out/types/organs" "$TMP/again/types/organs" || fail 'other organs the second time'
 "$ORGANFS" --pack "$TMP/again/types" "$TMP/types.gguf" 2>/dev/null || fail 'it is no model'

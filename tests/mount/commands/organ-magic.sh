@@ -15,7 +15,7 @@ rm -f organfs.magic.mgc
 xattr() {
 	getfattr --absolute-names --only-values -n "user.organfs.$1" "$2"
 }
-# What organfs says of each organ itself.
+# Description of each organ by organfs itself.
 for model in types types-stress stories260K; do
 	mount_model -o ro "$MODELS/$model.gguf"
 	for organ in "$MNT"/*/*.bin; do
@@ -23,7 +23,7 @@ for model in types types-stress stories260K; do
 		expected="$expected $(xattr shape "$organ")"
 		equal "$(file -b -m "$magic" "$organ")" "$expected" "$organ"
 	done
-	# In front of what the system has, which takes some of them for the tape of a home computer.
+	# Our rules before the system's, some of which take organs for tapes of a home computer.
 	cp "$organ" organ.bin
 	for known in "$magic:/usr/share/misc/magic" "$magic"; do
 		equal "$(file -b -m "$known" organ.bin)" "$expected"
@@ -46,7 +46,7 @@ done < <(sed 's/TYPE_.*\t0\t0$/x 0 0/' "$here/../unit/types.tsv")
 ln -s "$magic" .magic
 equal "$(HOME=$TMP file -b organ.bin)" "$expected"
 
-# What is no organ: models, what else a mount shows, what is kept of grafts, programs, halves.
+# Files that are no organs: models, other files of a mount, files of a layer, programs, halves.
 mount_model -o noassemble "$(use stories260K)"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/x.gguf"
 # Compressed: one over 64 KiB lies in a file.

@@ -3,8 +3,8 @@
 # release: every way to interrupt a script
 # plain: tests programs of others
 # timeout: 300
-# organ-stream: measures what it is told to, one after the other, from URLs and paths; goes on after
-# whatever interrupted it; leaves a table that makes the report of the mount.
+# organ-stream measures models from URLs and paths, one after the other; resumes after any
+# interruption; leaves a table from which the report equals the mount's.
 . "${0%/*}/../lib.sh"
 
 need curl flock
@@ -20,7 +20,7 @@ nothing_left() {
 	absent "$1.work"
 	! grep "$TMP" /proc/self/mountinfo || fail 'something is mounted'
 }
-# What the mounts say of themselves.
+# The reports of the mounts themselves.
 truth() {
 	local paths=() name
 	for name; do
@@ -35,8 +35,8 @@ done_of() {
 	grep -c '^# done	' "$1" 2>/dev/null || true
 }
 
-# Paths and URLs, with an own name for one; what is named twice is one; one that is not there and
-# one that is no model do not stop the others, and are told at the end.
+# Paths and URLs, one with an own name; a model named twice counts once; a missing file and one that
+# is no model do not stop the others, and are reported at the end.
 head -c 100000 "$MODELS/types.gguf" >"$TMP/cut.gguf"
 {
 	echo '# a list'
@@ -64,7 +64,7 @@ equal "$(awk '$1 == "model" { print $NF }' "$TMP/report" | sort | tr '\n' ' ')" 
 grep -q ' my types$' "$TMP/report" || fail "$(cat "$TMP/report")"
 # The half that had come was not asked for again.
 awk '$1 == "GET" && $2 ~ "cut" && $3 > 0' "$TMP/requests" | grep -q . || fail 'nothing continued'
-# What is there is passed over, and the others are tried again.
+# Models in the table are skipped; failed ones are tried again.
 : >"$TMP/requests"
 cp "$MODELS/types.gguf" "$TMP/cut.gguf"
 "$stream" "$TMP/list" "$TMP/t.tsv" >"$TMP/out" 2>"$TMP/err" && fail 'a shard is missing'
@@ -108,7 +108,7 @@ for blocks in 1 30 2 20 18 7 11 5 5; do
 	ended $blocks KILL "$table"
 done
 [ "$(grep ^GONE "$TMP/requests" | sort -u | wc -l)" = 6 ] || fail "$(cat "$TMP/requests")"
-# As a power cut leaves a table that is being written.
+# A power cut leaves a half-written table.
 printf 'table\t1\thalf\t57\t57\t0\ntensor\thalf\tx' >>"$table"
 "$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 grep -q 'cut off 34 bytes' "$TMP/err" || fail "$(cat "$TMP/err")"
@@ -140,7 +140,7 @@ mountpoint -q "$TMP/k.tsv.work/mnt" || fail 'it was not mounted'
 equal "$(done_of "$TMP/k.tsv")" 1
 nothing_left "$TMP/k.tsv"
 
-# Interrupted politely, it cleans up, keeps what came, and does not continue another file with it.
+# SIGTERM: it cleans up and keeps the downloaded part, and does not continue another file with it.
 echo "$url/held/clerk-Q4_K_M.gguf" >"$TMP/list"
 ended 3 TERM "$TMP/int.tsv"
 equal $status 143
@@ -158,7 +158,7 @@ mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf"
 same "$TMP/report" "$MNT/.theta"
 unmount_and_wait
 
-# Where a server does not say which file it has, nothing is continued.
+# A server that identifies no version of its file: the download is not resumed.
 for manner in bare signed; do
 	source=$url/$manner/types.gguf
 	own=$TMP/s.tsv.work/$(printf '%s' "$source" | cksum | tr ' ' -)
@@ -205,7 +205,7 @@ for name in samples=all.tsv -t.tsv; do
 	absent "./$name.work"
 done
 
-# What is in DIR is not ours.
+# Files of others in DIR are left alone.
 mkdir -p dir/mnt dir/empty
 echo kept | tee dir/table dir/said >dir/headers
 mount_model -o ro "$MODELS/types.gguf" "$TMP/dir/mnt"
@@ -214,7 +214,7 @@ cd dir
 mountpoint -q mnt || fail 'it unmounts what it has not mounted'
 equal "$(cat table said headers | tr '\n' ' ')" 'kept kept kept '
 equal "$(ls | tr '\n' ' ')" 'empty headers mnt said t.tsv table '
-# Nor is what belongs to another one in it.
+# So is a work directory of another process.
 mkdir organ-stream.t.tsv.work
 exec 8<organ-stream.t.tsv.work
 flock 8
@@ -224,7 +224,7 @@ exec 8<&-
 cd "$TMP"
 unmount_and_wait "$TMP/dir/mnt"
 
-# Options reach organfs; what is another file than a table, or has no room, is left alone.
+# Options reach organfs; a file that is no table, or has no room, is left unchanged.
 echo "$MODELS/scribe-Q4_K_M.gguf" | "$stream" -o samples=2000 - "$TMP/few.tsv" >"$TMP/out"
 equal "$(awk -F '\t' '$1 == "tensor" && $17 + 0 > 2048' "$TMP/few.tsv")" ''
 expect_fail 'is no table' "$stream" "$TMP/list" "$MODELS/types.gguf"
@@ -245,7 +245,7 @@ exec 8>&-
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m none "$TMP/small"; then
 	echo "$url/fine/scribe-Q4_K_M.gguf" >"$TMP/list"
 	expect_fail 'MB are needed in .*small' "$stream" -d "$TMP/small/w" "$TMP/list" "$TMP/n.tsv"
-	# Of a table for which there is no room nothing stays, but what was fetched for it does.
+	# A full disk leaves no partial table, but keeps the download.
 	mount -o remount,size=12k "$TMP/small"
 	echo '# organfs, mine' >"$TMP/small/t.tsv"
 	: >"$TMP/requests"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --picture: the bytes of theta.svg, without a mount and without a trace; of what is no
-# model a line that says why, and nothing.
+# organfs --picture prints the bytes of theta.svg, without a mount and without a trace. A file that
+# is no model causes one line with the reason and no output.
 . "${0%/*}/../lib.sh"
 
 picture() {
@@ -32,7 +32,7 @@ picture -o samples=512 "$base"
 differ "$TMP/picture" "$MNT/theta.svg"
 unmount_and_wait
 
-# Of the base: grafts that a mount has left are its business, and stay.
+# The picture shows the base: grafts of an earlier mount stay unused.
 mount_model -o noassemble "$base"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 unmount_and_wait
@@ -43,7 +43,7 @@ mount_model -o ro "$base"
 same "$TMP/picture" "$MNT/theta.svg"
 unmount_and_wait
 
-# Any shard is the model; alone it is what there is.
+# Any shard stands for the model; a lone shard shows its own tensors.
 cp "$MODELS"/stories260K-split-*.gguf "$TMP"
 mount_model -o ro "$TMP/stories260K-split-00001-of-00003.gguf"
 picture "$TMP/stories260K-split-00002-of-00003.gguf"

@@ -30,7 +30,7 @@ at_line() {
 
 at_line fsync:1 'scribe-Q4_K_M: 100 %, 2 of 2 MB' "$FAULTY" --pack "$base" "$TMP/out.gguf"
 same "$TMP/out.gguf" "$base"
-# Then comes what came of it, on a line of its own.
+# The result follows on a line of its own.
 tr '\r' '\n' <"$TMP/typescript" | grep -aq '^organfs: assembled: ' ||
 	fail "$(cat -v "$TMP/typescript")"
 

@@ -18,7 +18,7 @@ fusermount3 -u "$MNT"
 mount_model -o ro "$MODELS/stories260K.gguf"
 cat "$MNT/.theta" >"$TMP/whole"
 unmount_and_wait
-# All of them, under the name of the whole, whatever the order and on how many machines.
+# All shards give one report under the model's name, in any order and from any number of machines.
 for order in '0 1 2' '2 0 1'; do
 	rm -f "$TMP"/*.tsv
 	for n in $order; do

@@ -45,7 +45,7 @@ for name in $all; do
 	tables+=("$TMP/$name.tsv")
 	quietly "$TMP/$name.tsv"
 	same "$TMP/report" "$TMP/$name.theta"
-	# As a table for other tools.
+	# Table for other tools.
 	equal "$(awk -F '\t' '$1 == "tensor" && NF != 25' "$TMP/$name.tsv")" ''
 	equal "$(awk -F '\t' '/^# tensor/ { print NF }' "$TMP/$name.tsv")" 25
 done
@@ -58,7 +58,7 @@ same "$TMP/report" "$TMP/ranking"
 "$ORGANFS" --report=types "${tables[@]}" >"$TMP/report"
 same "$TMP/report" "$TMP/types.theta"
 expect_fail 'no model typo' "$ORGANFS" --report=typo "${tables[@]}"
-# What an earlier version wrote ends before the values are described.
+# Tables of an earlier version lack the columns that describe values.
 cut -f 1-20 "$TMP/types.tsv" >"$TMP/older.tsv"
 quietly "$TMP/older.tsv"
 same "$TMP/report" "$TMP/types.theta"
@@ -118,7 +118,7 @@ equal "$(wc -l <"$TMP/err")" 1
 report "$TMP/few" "$s.tsv"
 same "$TMP/report" "$s.theta"
 
-# What is no table: where, and nothing on standard output.
+# A file that is no table: the error has the line number, and standard output is empty.
 # refused LINE WORDS [FILE...]
 refused() {
 	local line=$1 words=$2 status=0

@@ -43,7 +43,7 @@ show "$MNT"
 sed '/^verdict/,$d' "$TMP/shown" | diff "$TMP/model" - || fail 'the mount shows something else'
 fits 80
 
-# What was done.
+# Changes are listed.
 cp "$TMP"/donor/organs/blk_[1-4]_ffn_*.bin "$MNT/organs/"
 cp "$TMP/donor/organs/blk_5_ffn_down.bin" "$MNT/organs/blk_1_ffn_down.bin"
 cp "$TMP/donor/norm/blk_5_attn_norm.bin" "$MNT/norm/blk_6_attn_norm.bin"
@@ -145,7 +145,7 @@ equal "$(head -n 1 "$TMP/shown")" two
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
 
-# What is wrong is said so that no terminal obeys the names in it.
+# Names in error messages are escaped, so that no terminal obeys them.
 odd=$TMP/several/$(printf 'o\033[2Jdd\302\233')
 mkdir -p "$odd/.base/metadata"
 touch "$odd/.table" "$odd/.grafts" "$odd/.check"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# What small changes ask of the system, counted: fsync(), requests and calls of the daemon of a
-# graft, a removal and a key.
+# Count fsync(), requests and calls of the daemon for a graft, a removal and a key.
 . "${0%/*}/../lib.sh"
 
 need strace
@@ -69,7 +68,7 @@ unmount_and_wait
 
 unmount_and_wait "$TMP/donor"
 
-# Where the disk keeps no order it is no more.
+# A disk that keeps no order costs no more.
 mount_model -o "layer=$unordered/layer" "$TMP/base.gguf"
 trace "$MNT" fsync,fdatasync
 rm "$MNT"/organs/blk_1??_ffn_up.bin

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# What a look at 2,000 organs asks of a daemon, the first time and again, counted: requests and
-# calls of the daemon.
+# Count requests and calls of the daemon for a listing of 2,000 organs, the first time and again.
 . "${0%/*}/../lib.sh"
 
 need strace

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# What a mount costs, counted: calls of organfs and fusermount3 until both have ended, beyond those
-# of their start, and bytes that it reads. Of models that are small, have many organs, grafts on
-# them, a large vocabulary, 100 shards.
+# Count the calls of organfs and fusermount3 from mount to exit, beyond those of process start, and
+# the bytes read, for models that are small, have many organs, grafts, a large vocabulary, 100
+# shards.
 . "${0%/*}/../lib.sh"
 
 need_strace
@@ -13,7 +13,7 @@ is_mounted() {
 	mountpoint -q "$MNT" || ! kill -0 "$TRACER" 2>/dev/null
 }
 
-# mount_counted WHAT MODEL [OPTIONS]
+# mount_counted KEY MODEL [OPTIONS]
 mount_counted() {
 	strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" -o "ro${3-}" "$2" "$MNT" \
 		>"$TMP/.said" 2>&1 </dev/null &
@@ -35,7 +35,7 @@ counted() {
 	bytes=$(returned pread64 preadv preadv2)
 }
 
-# What the dynamic linker does is another thing in every release.
+# The dynamic linker makes different calls in every release: subtract them.
 strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" --version >"$TMP/.said" ||
 	fail 'organfs --version'
 counted

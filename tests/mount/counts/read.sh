@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
 # alone
-# What reading costs that no machine makes faster or slower: requests, calls of the daemon and
-# bytes that it reads, of 64 MiB and told for 1 GiB, where the daemon reads.
+# Costs of reading that do not depend on the machine's speed: requests, calls of the daemon and
+# bytes that it reads, measured over 64 MiB and given for 1 GiB, without passthrough.
 . "${0%/*}/../lib.sh"
 
-# Alone: beside others the kernel tells late of what is closed, which the next count would have.
+# Beside other tests the kernel sends RELEASE late, and the next count would include it.
 need strace getfattr
 need_root # a user's mount is read ahead by less
 base=$TMP/base.gguf
 "$GGUF" synth "$base" --tensors 20 --vocab 1000 --size 64M --organ 48M --fill
 organ=$MNT/organs/blk_0_ffn_up.bin
 
-# read_counted WHAT BYTES COMMAND...: counted for 1 GiB.
+# read_counted KEY BYTES COMMAND...: counts for 1 GiB.
 read_counted() {
 	local what=$1 bytes=$2
 	shift 2
@@ -73,7 +73,7 @@ read_counted 'direct reads of 1 MiB' "$size" dd if="$organ" of=/dev/null bs=1M i
 	status=none
 unmount_and_wait
 
-# What is passed through, the daemon opens and closes.
+# The daemon opens and closes files in passthrough; it does not read them.
 mount_model -o ro "$base"
 if [ "$(way "$MNT/model.gguf")" = passthrough ]; then
 	read_counted 'passed through' "$all" cat "$MNT/model.gguf"

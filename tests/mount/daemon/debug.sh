@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -d and -o debug: organfs stays in the foreground, and every request and its answer is on stderr,
-# beside what is logged.
+# -d and -o debug: organfs stays in the foreground; stderr has the log and every request with its
+# answer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Random system calls of several processes agree with a model of what must be (tests/tools/fsfuzz),
-# also after the daemon was killed amid them: what close() had confirmed is there, and nothing half.
-# LONG seconds if that is set, as `make check-long` does, and from the seed SEED on.
+# Random system calls of several processes agree with a model (tests/tools/fsfuzz), also after the
+# daemon was killed amid them: every change that close() confirmed is there, and no half of one.
+# LONG sets the seconds, as `make check-long` does, and SEED the first seed.
 . "${0%/*}/../lib.sh"
 
 fsfuzz=${ORGANFS%/*}/tests/tools/fsfuzz/fsfuzz
@@ -17,7 +17,7 @@ seed=${SEED:-1}
 state=$TMP/state.fsfuzz
 layer=layer=$TMP/layer
 
-# What the model has, by another program's word.
+# The content of the model, as another program reads it.
 mount_model -o ro "$base"
 "$GGUF" check-mount "$base" "$MNT"
 for class in skeleton organs embed norm; do
@@ -26,8 +26,8 @@ for class in skeleton organs embed norm; do
 done
 unmount_and_wait
 
-# What it prints of a find is more than the end that is shown of a test that fails: of the
-# operations before it those on the last one's file are.
+# The output of a find is longer than the tail that is shown of a failed test: print the operations
+# on the file of the last one only.
 run() {
 	local file status=0
 	"$fsfuzz" --seed "$1" --seconds "$2" --processes "$processes" --state "$state" --patience \

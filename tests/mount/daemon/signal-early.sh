@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A signal that comes between the mount and the first request ends the mount as a later one does,
-# and leaves none without a daemon. The time between is what mount(8), which enters the mount in
-# utab, is given here.
+# A signal between the mount and the first request unmounts like a later one, and leaves no mount
+# without a daemon. That time is extended by mount(8), which enters the mount in utab.
 . "${0%/*}/../lib.sh"
 
 need_root

@@ -48,7 +48,7 @@ for reader in "${readers[@]}"; do
 done
 within sh -c 'echo "$1" >"$2/.assemble"' sh "$TMP/assembled.gguf" "$MNT"
 same "$TMP/assembled.gguf" "$TMP/model.gguf"
-# What is linked to goes away before.
+# The link's target is removed first.
 cp "$MNT/.base/organs/blk_0_ffn_gate.bin" "$MNT/organs/"
 unmount_and_wait
 exists "$TMP/scribe-Q4_K_M.grafted.gguf"

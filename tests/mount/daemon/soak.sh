@@ -3,9 +3,9 @@
 # release: takes memory and time
 # timeout: 300
 # alone
-# Everything at once for LONG seconds, 20 unless told otherwise: memory, descriptors, threads and
-# inodes of the daemon do not grow from one half of that time to the other, the first three stay
-# below what organfs(1) says, and when all is undone the model is the base again.
+# All operations at once for LONG seconds (default 20): memory, descriptors, threads and inodes of
+# the daemon do not grow from the first half to the second; the first three stay below the limits in
+# organfs(1); after an undo of everything the model is the base again.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -43,7 +43,7 @@ case $(nm "$ORGANFS" 2>/dev/null) in
 	[ "$later_kib" -le $((65536 + 2048 * $(nproc))) ] || fail "$later_kib KiB"
 	;;
 esac
-# Two of each graft, and what is open at the moment.
+# Two descriptors for each graft, and those open at the moment.
 [ "$later_fds" -le $((fds + 32)) ] || fail "$fds descriptors, then $later_fds"
 [ "$later_fds" -le $((2 * slots + 96)) ] || fail "$later_fds descriptors"
 [ "$later_threads" -le $((threads + 16)) ] || fail "$threads threads, then $later_threads"

@@ -3,9 +3,9 @@
 # release: takes memory and time
 # timeout: 600
 # alone
-# Other people's stressors in a class directory: the daemon lives, answers, keeps neither
-# descriptors nor memory, and the model is what it was. STRESS may be set: seconds of each of the
-# two rounds.
+# stress-ng's stressors in a class directory: the daemon survives, answers, leaks neither
+# descriptors nor memory, and the model is unchanged. STRESS sets the seconds of each of the two
+# rounds.
 . "${0%/*}/../lib.sh"
 
 need stress-ng
@@ -14,13 +14,13 @@ nodirs=${ORGANFS%/*}/tests/tools/nodirs.so
 base=$(use stories260K)
 mkdir "$TMP/links"
 mount_model "$base"
-# Without .log, which says what was refused: a private file that is no organ.
+# .log is excluded: it has the refusal of a private file that is no organ.
 list=(ls -lA --ignore=.log --time-style=full-iso "$MNT")
 "${list[@]}" "$MNT"/*/ >"$TMP/listing"
 
-# What works on files, on one it makes in a directory it makes, which nodirs turns into a link. Not
-# filename and dir, and touch since 0.19, which empty the directory they are in, and so the organs'
-# too; nor inotify, which leaves its file there when it is ended.
+# Stressors that work on files, each in a directory it makes, which nodirs turns into a link. Left
+# out: filename, dir and, since 0.19, touch, which empty their directory and so that of the organs;
+# inotify, which leaves its file when it is ended.
 files='access aio chmod chown copy-file dentry dnotify fallocate fcntl fiemap flock fpunch getdent
 	inode-flags io-uring iomix lease link lockf mincore open rename revio seek sendfile
 	splice sync-file utime xattr'
@@ -65,7 +65,7 @@ unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
 
-# Where nothing can be written, nothing comes of it at all.
+# A read-only mount: nothing changes at all.
 mount_model -o ro "$base"
 "${list[@]}" "$MNT"/*/ >"$TMP/listing"
 STRESS=2 stress "$MNT/organs"

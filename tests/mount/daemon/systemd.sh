@@ -19,12 +19,12 @@ cp "$units/organfs@.service" "$HOME/.config/systemd/user/"
 printf '[Service]\nStandardError=append:%s\n' "$HOME/journal" \
 	>"$HOME/.config/systemd/user/organfs@.service.d/test.conf"
 
-# It says nothing, and says something of what is wrong.
+# systemd-analyze is silent about good units, and names the error of bad ones.
 verify() {
 	as_user systemd-analyze --man=no "$@" >"$TMP/said" 2>&1 || fail "$*: $(cat "$TMP/said")"
 	[ ! -s "$TMP/said" ] || fail "$*: $(cat "$TMP/said")"
 }
-# Where that user can read.
+# Copies that the user can read.
 cp "$units/organfs@.service" 'organfs@some\x20model.service'
 cp "$units"/examples/srv-models-scribe.* .
 verify --user verify "$PWD/organfs@some\\x20model.service"
@@ -40,7 +40,7 @@ mount -t "$(setting Type)" -o "$(setting Options)" "$TMP$(setting What)" "$TMP$(
 as_user cmp "$TMP$(setting Where)/model.gguf" "$TMP$(setting What)"
 umount "$TMP$(setting Where)"
 
-# A manager for that user, in a group of processes of its own, on what looks like a system with one.
+# A manager for that user, in its own process group, in an environment that looks booted by systemd.
 group=organfs-test-$$
 hierarchies=()
 for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
@@ -133,7 +133,7 @@ is active:success
 session stop "$unit"
 is inactive:success
 
-# A file of settings; what is not there, what is mounted already.
+# A file of settings; a missing model; a model that is mounted already.
 printf 'MODEL=%s\nOPTIONS=ro,samples=all\n' "$TMP/other.gguf" >"$HOME/.config/organfs/x.conf"
 unit=organfs@x.service
 session start "$unit"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What file managers do to a directory that they show costs no measurement, no hash and no line in
-# .log; a copy by drag and drop is a graft; nothing goes to a trash in the mount. First as strace
-# shows it of GIO and KIO, then by GIO itself where it is there.
+# A file manager that shows a directory causes no measurement, no hash and no line in .log; a copy
+# by drag and drop is a graft; nothing goes to a trash in the mount. First the calls of GIO and KIO,
+# as strace shows them, then GIO itself if it is installed.
 . "${0%/*}/../lib.sh"
 
 need getfattr python3
@@ -18,9 +18,9 @@ untouched() {
 base=$(use scribe-Q4_K_M)
 mount_model "$base"
 
-# Every directory listed; of every entry status, access, attributes; of every file that is not known
-# by its name the first bytes. Those that are known are in organfs-mime.xml and, ending in .svg, in
-# the database that all desktops have.
+# List every directory; of every entry read status, access, attributes; of every file of unknown
+# name read the first bytes. Known names are in organfs-mime.xml and, for .svg, in the shared
+# database of all desktops.
 cat >"$TMP/pass.py" <<'END'
 import ctypes, fnmatch, os, sys, xml.etree.ElementTree as ET
 
@@ -82,8 +82,8 @@ for trash in .Trash .Trash-0 ".Trash-$(id -u)" ".Trash-$(id -u)/files"; do
 done
 untouched 'a trash'
 
-# What is dropped into the window: written under another name, and renamed; with the old content
-# kept beside it for as long. A copy of $1 by way of $2 onto $3.
+# A drop into the window writes under another name and renames, and keeps the old content for as
+# long. Copy $1 by way of $2 onto $3.
 organ=$TMP/blk_3_ffn_up.bin
 cp "$MNT/organs/blk_1_ffn_up.bin" "$organ"
 drop() {

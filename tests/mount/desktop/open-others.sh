@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: needs a desktop
 # plain: tests programs of others
-# organfs-open finds a mount while others unmount what stands before it in the kernel's list.
+# organfs-open finds a mount while other processes unmount entries before it in the kernel's list.
 . "${0%/*}/../lib.sh"
 need_root
 if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then

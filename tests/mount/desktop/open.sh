@@ -3,7 +3,7 @@
 # release: needs a desktop
 # plain: tests programs of others
 # organfs-open: a model is mounted once, under a name of its own, opened, and leaves nothing behind;
-# what is wrong is said where a user of a desktop sees it.
+# errors are shown where a user of a desktop sees them.
 . "${0%/*}/../lib.sh"
 
 export HOME=$TMP/home ORGANFS_OPENER=$TMP/bin/manager DISPLAY=:none
@@ -43,7 +43,7 @@ complains() {
 }
 
 base=$(use stories260K)
-# What a clone of the source is called.
+# The directory has the name of a clone of the source.
 mkdir "$HOME/organfs"
 touch "$HOME/organfs/Makefile"
 odd=$TMP/'-a 1%41\0407 <b>&
@@ -120,11 +120,11 @@ complains 'not mounted' -u "$TMP/none.gguf"
 equal "$(mounts)" 7
 equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxxx 'directories'
 
-# The end: what was grafted is written, and the directories are gone.
+# The end: the grafted model is written, and the directories are gone.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
 cp "$TMP/organ.bin" "$tab/stories260K/organs/blk_1_ffn_up.bin"
-# What a mount says, as that it has grafts of one that was killed, is passed on.
+# organfs-open passes on a mount's message, such as that it resumes grafts of a killed mount.
 kill -9 "$(daemon_of "$tab/stories260K")"
 organfs-open "$base" >/dev/null 2>"$TMP/said" || fail "$(cat "$TMP/said")"
 grep -q '^organfs: .* took up 1 graft that' "$TMP/said" || fail "it says: $(cat "$TMP/said")"

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs a desktop
-# A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes pictures
-# of all it is shown. Nothing is measured, hashed or complained about. What is pasted and dropped
-# there is a graft.
+# A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes a picture
+# of every file. Nothing is measured, hashed or complained about. Paste and drop make grafts.
 . "${0%/*}/../lib.sh"
 
 need xdotool Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
@@ -18,7 +17,7 @@ window_shows() {
 		data = open(sys.argv[1], "rb").read()
 		header = struct.unpack(">25I", data[:100])
 		pixels = data[header[0] + 12 * header[19]:]
-		# Of the upper left quarter, where the first window is.
+		# Upper left quarter, where the first window is.
 		width, line = header[4] * 2, header[12]
 		lines = [pixels[y * line:y * line + width] for y in range(0, header[5] // 2, 3)]
 		colours = {l[i:i + 4] for l in lines for i in range(0, len(l), 12)}
@@ -55,7 +54,7 @@ replaces() {
 	until_true 60 eval '! has_window "Confirm to replace" && ! has_window Progress' ||
 		late 'the copy does not end'
 }
-# By the keyboard, and by the mouse from one window to another one.
+# One paste by keyboard, one drag by mouse from one window to another.
 grafts() {
 	local from=$TMP/models/paste to=$TMP/models/drop
 	thunar "$from" "$mnt/organs" &

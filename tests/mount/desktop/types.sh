@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs a desktop
-# What desktops learn of GGUF models: their type by name and by content, by what they are opened,
-# what they look like. The thumbnailer leaves nothing, whatever happens.
+# Desktops know GGUF models: their type by name and by content, the program that opens them, their
+# picture. The thumbnailer leaves nothing behind after any error.
 . "${0%/*}/../lib.sh"
 
 need desktop-file-validate update-mime-database xdg-mime gio rsvg-convert findmnt setpriv
@@ -96,13 +96,13 @@ chmod +x "$TMP/bin/rsvg-convert"
 rm "$TMP/bin/rsvg-convert"
 absent "$TMP/bad.png"
 
-# Of a mount's own model.gguf there is none, and nothing is measured for it.
+# model.gguf of a mount has no thumbnail, and nothing is measured for it.
 mount_model -o ro "$TMP/blob"
 ! thumbnail "$MNT/model.gguf" bad.png 128 || fail 'a thumbnail of a model in a mount'
 absent "$TMP/bad.png"
 unmount_and_wait
 
-# Killed: what it started goes too.
+# A killed thumbnailer takes its child processes along.
 printf '#!/bin/sh\necho $$ >"%s"\nexec sleep 300\n' "$TMP/sleeper" >"$TMP/bin/slow"
 chmod +x "$TMP/bin/slow"
 ORGANFS=$TMP/bin/slow "$helpers/organfs-thumbnailer" "$TMP/blob" "$TMP/bad.png" 128 &

@@ -16,7 +16,7 @@ type_of() {
 	getfattr --only-values -n user.organfs.type "$1"
 }
 
-# What was replaced by hand is what the model has, also if it is of another type.
+# A file replaced by hand is part of the model, also with another type.
 cp "$dir/organs/blk_2_ffn_up.bin" "$TMP/f32.bin"
 cp "$TMP/q8.bin" "$dir/organs/blk_2_ffn_up.bin"
 cp "$dir/organs/blk_1_ffn_up.bin" "$dir/organs/blk_0_ffn_up.bin"

@@ -27,8 +27,8 @@ is_again() {
 
 for from in "$MODELS" "$MALFORMED"; do
 	mount_model -o ro "$from"
-	# Of a model that lacks shards there is no header; of one without tensors no directory. The
-	# 20,000 tensors of one are left out, for the time that they take.
+	# A model that lacks shards has no header; one without tensors has no directory. One with
+	# 20,000 tensors is left out, because it takes long.
 	models=()
 	for model in "$MNT"/*/; do
 		[ "${model%/tensors-20k/}" = "$model" ] && [ -s "$model/header.gguf" ] &&

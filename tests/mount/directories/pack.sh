@@ -14,7 +14,7 @@ unmount_and_wait
 same "$model" "$TMP/out.gguf"
 grep -q "assembled: $TMP/out.gguf: $(stat -c %s "$model") bytes" "$TMP/said" ||
 	fail "$(cat "$TMP/said")"
-# By a name from the working directory. Another program's file is replaced with -f alone.
+# A target relative to the working directory. Another program's file is replaced only with -f.
 cd "$TMP"
 echo old >rel.gguf
 expect_fail 'rel.gguf: the target exists.* -f (of|to) --pack' "$ORGANFS" --pack d rel.gguf
@@ -71,7 +71,7 @@ mount_model -o ro "$TMP/m.yml"
 same "$TMP/packed.gguf" "$MNT/model.gguf"
 unmount_and_wait
 
-# What it is made of is never written over, and what cannot be made leaves the target as it was.
+# The sources are never overwritten, and a failed pack leaves the target unchanged.
 for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do
 	before=$(checksum "$target")
 	! "$ORGANFS" --pack "$dir" "$target" 2>/dev/null || fail "$target was written over"

@@ -81,7 +81,7 @@ if [ -x "$FAULTY" ]; then
 	diff -r -x '*.theta' "$dir" "$TMP/whole"
 fi
 
-# A file with other bytes is no part of the model, whatever its size: -f replaces it.
+# A file with other bytes is no part of the model, even of the right size: -f replaces it.
 organ=$dir/organs/blk_2_ffn_up.bin
 printf X | dd of="$organ" bs=1 seek=2000 conv=notrunc status=none
 before=$(checksum "$organ")
@@ -119,7 +119,7 @@ expect_fail 'it holds .* models' "$ORGANFS" --unpack "$MODELS" "$TMP/new"
 expect_fail 'no space' sh -c '"$1" --theta "$2" >/dev/full' - "$ORGANFS" "$model"
 equal "$("$ORGANFS" --unpack "$model" 2>/dev/null || echo $?)" 2
 
-# Organs of another tree: their donor is found, by its own name, and so is what is risky.
+# Organs of another tree: --check names their donor and the risk.
 "$ORGANFS" --unpack "$donor" "$TMP/c" 2>/dev/null
 "$ORGANFS" --check "$dir" "$TMP/c" | grep -q '^ok.overall.no graft' ||
 	fail 'a graft in a tree that was not changed'
@@ -134,7 +134,7 @@ import json, sys
 lines = [l.rstrip("\n").split("\t") for l in open(sys.argv[1])]
 want = [dict(verdict=v, check=c, reason=r.rstrip(" ")) for v, c, r in lines]
 assert json.load(sys.stdin) == want' "$TMP/check"
-# The next block's, and what cannot be.
+# A graft of the next block, and one that is impossible.
 cp "$TMP/c/organs/blk_1_ffn_up.bin" "$dir/organs/blk_2_ffn_up.bin"
 "$ORGANFS" --check "$dir" "$TMP/c" | grep -q '^ok.distance.c: block 1 into block 2' || fail block
 for other in organs/blk_2_ffn_gate skeleton/blk_0_attn_q; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Unpacked directories are what cp -r of the mounts would have: the same files, the same model after
-# the same cp of organs, the same .check, and .theta and .npy as the mount has them.
+# An unpacked directory equals cp -r of the mount: the same files, the same model after the same cp
+# of organs, the same .check, .theta and .npy.
 . "${0%/*}/../lib.sh"
 
 donor_mnt=$TMP/donor
