@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What close() and rename() have said at the same time is true together: nothing that was confirmed
-# is lost, and nothing that was removed comes back.
+# Concurrent close() and rename(): no confirmed change is lost, and no removed content comes back.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -19,7 +18,7 @@ mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
 
-# A name that was refused is not there, and what had it is as it was.
+# A refused name does not exist, and its previous content is unchanged.
 failing_disk "$TMP/back" "$TMP/disk"
 mount_model -o "layer=$TMP/disk/layer" "$TMP/base.gguf"
 echo mine >"$MNT/organs/mine~"

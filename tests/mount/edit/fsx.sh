@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # timeout: 600
 # Random reads, writes, truncations, maps and copies of ranges on a scratch file and on the data of
-# an organ agree with a copy in memory; the organ's slot then holds what was written, the base what
-# it held. FSX and SEED may be set: the number of operations on each.
+# an organ agree with a copy in memory; the organ's slot then holds the written bytes, the base its
+# old ones. FSX and SEED set the number of operations on each and the seed.
 . "${0%/*}/../lib.sh"
 
 fsx=${ORGANFS%/*}/tests/tools/fsx

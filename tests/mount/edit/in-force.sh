@@ -43,7 +43,7 @@ def is_in_force(fd, path, content):
     assert os.pread(fd, len(content) + 1, 0) == content, "read"
     os.close(os.dup(fd))
     os.close(fd)
-    assert read(path) == content, "what was refused is there"
+    assert read(path) == content, "refused content is in force"
 
 
 def make(path, content, flags=os.O_RDWR | os.O_CREAT | os.O_EXCL):
@@ -63,7 +63,7 @@ for path, content, flags in (
     os.close(os.dup(fd))
     is_in_force(fd, path, content)
 
-# By rename(), closed before it or not, as GIO and QSaveFile do it.
+# rename() with and without a close before it, like GIO and QSaveFile.
 for closes in True, False:
     for path, content in (
         (organs + "blk_8_ffn_up.bin", donor),
@@ -90,7 +90,7 @@ os.write(fd, donor[100:])
 os.close(fd)
 assert read(organs + "blk_8_ffn_up.bin") == donor
 
-# Nor is a private file, whatever becomes of its name.
+# A private file is not in force either, under any name.
 fd = make(organs + ".temporary", b"one")
 os.close(os.dup(fd))
 os.rename(organs + ".temporary", organs + ".other")
@@ -102,7 +102,7 @@ os.write(fd, b"three")
 assert os.pread(fd, 20, 0) == b"onetwothree"
 os.close(fd)
 
-# With another private name the file stays one, and is written on.
+# With a second private name the file stays one and writable.
 fd = make(organs + ".temporary", donor)
 os.link(organs + ".temporary", organs + ".second")
 os.rename(organs + ".temporary", organs + "blk_9_ffn_up.bin")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Of several processes that write through one open file, the close of the one that wrote last puts
-# in force what is complete. A child that has only inherited the file changes nothing when it ends.
+# Several processes write through one open file: the close of the last writer puts the complete
+# content in force. A child that only inherited the file changes nothing when it ends.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
 
-# Commands in braces share what the shell has opened. A value is in force when the first of them
-# closes it, and the next one is told so.
+# Commands in braces share the shell's open file. The first close puts the value in force, and the
+# next writer gets an error.
 name=$(cat "$MNT/metadata/general.name")
 epsilon=$MNT/metadata/llama.attention.layer_norm_rms_epsilon
 {
@@ -27,17 +27,17 @@ echo other >"$MNT/metadata/general.name"
 	/usr/bin/printf '/general.name\n'
 } >"$MNT/.undo"
 equal "$(cat "$MNT/metadata/general.name")" "$name"
-equal "$(cat "$epsilon")" 0.00105 'what the word began with'
-# A command learns what is refused, also where the shell has opened the file for it.
+equal "$(cat "$epsilon")" 0.00105 'the value before the word'
+# A command gets the refusal's error, also if the shell opened the file for it.
 for shell in dash bash; do
 	command -v "$shell" >/dev/null || continue
 	! "$shell" -c "cat /etc/hostname >'$MNT/organs/blk_0_ffn_up.bin'" 2>/dev/null ||
-		fail "$shell: what is no organ is not refused"
+		fail "$shell: a file that is no organ is not refused"
 	! "$shell" -c "{ cat /etc/hostname; } >'$MNT/.recipe'" 2>/dev/null ||
-		fail "$shell: what is no recipe is not refused"
+		fail "$shell: a text that is no recipe is not refused"
 done
 
-# A command that is sent elsewhere closes what the shell writes to, for its time.
+# A redirected command closes the shell's output file for its duration.
 echo other >"$MNT/metadata/general.name"
 {
 	echo metadata/general.name
@@ -153,7 +153,7 @@ except OSError as error:
     assert error.errno == errno.ESTALE, error
 os.close(fd)
 
-# A process that only passes on what it opened does not hold it.
+# A process that only passes on its open file does not keep it open.
 for _ in range(10):
     before = read(slot)
     meant = before[:header] + os.urandom(1) * 4 * 11008
@@ -183,7 +183,7 @@ for flags, act in (
     os.close(opened[0])
     assert read(slot) != before, "not in force"
 
-# What is written through a map is not whole because a child has ended.
+# Writes through a map are not complete because a child has ended.
 before = read(slot)
 fd = os.open(slot, os.O_RDWR)
 pages = mmap.mmap(fd, n)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A new file has become a slot or key, or nothing, with the last close of what made it. A process
-# that has looked its name up before and opens it to write then does not write into what is
-# nobody's.
+# A new file becomes a slot or key, or nothing, with the last close of its maker. A process that
+# looked up the name before and opens it for writing does not write into an orphan.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
@@ -33,7 +32,7 @@ def late(path, first, then):
     else:
         os.write(fd, then)
         os.close(fd)
-        assert read(path) == then, f"what was written to {path} is nowhere"
+        assert read(path) == then, f"bytes written to {path} are lost"
     try:
         os.truncate(f"/proc/self/fd/{known}", 0)
     except OSError as error:
@@ -48,9 +47,9 @@ late(key, b"one", b"two\n")
 late(slot, donor, donor[:-4] + b"\0\0\x80?")
 late(mnt + "/organs/blk_8_ffn_up.bin", b"", donor)
 
-# By its name it is found again, whenever that is; but the kernel looks it up again only once, and
-# where that meets another change open() fails, and nothing is lost. A thread that has opened the
-# file before its maker put it in force is told so by its first write.
+# The kernel looks up the name again after ESTALE, but only once: if that meets another change,
+# open() fails and nothing is lost. A thread that opened the file before its maker put it in force
+# gets the error at its first write.
 path = mnt + "/metadata/general.raced"
 for number in range(300):
     def make():

@@ -32,10 +32,10 @@ END
 edit "$organ" -1 77
 edit "$TMP/expected" -1 77
 differ "$TMP/expected" "$TMP/base"
-until_true 60 cmp -s "$organ" "$TMP/expected" || fail 'what was written through the map is lost'
+until_true 60 cmp -s "$organ" "$TMP/expected" || fail 'bytes written through the map are lost'
 equal "$(wc -l <"$MNT/.grafts")" 1 grafts
 
-# What is no organ any more is refused, and the log says so.
+# Content that is no longer an organ is refused, and the log says so.
 cp "$organ" "$TMP/before"
 edit "$organ" 3 255
 log_comes_to_say 'blk_0_ffn_up.bin: graft refused'

@@ -40,7 +40,7 @@ elif how == "closed":
         sys.exit(os.strerror(ctypes.get_errno()))
     half = n // 2
     ctypes.memmove(at, content[:half], half)
-    # That is no organ, but for its size and header: the rest comes through the map alone.
+    # Only size and header are right so far: the rest comes through the map alone.
     os.close(f)
     ctypes.memmove(at + half, content[half:], n - half)
     if libc.munmap(at, n):
@@ -76,7 +76,7 @@ for how in $hows; do
 done
 [ $rounds -ge 2 ] || fail 'nothing was tried'
 
-# What close() has confirmed is complete.
+# Content is complete after close().
 for i in 1 2 3 4 5; do
 	map python "$TMP/donor" "$organs/blk_5_ffn_up.bin"
 	same "$organs/blk_5_ffn_up.bin" "$TMP/donor"
@@ -85,7 +85,8 @@ for i in 1 2 3 4 5; do
 	rm "$organs/blk_5_ffn_up.bin"
 done
 
-# One process writes what another one has open to read and write: each sees the other's bytes.
+# Two processes have the file open, one to write, one to read and write: each sees the other's
+# bytes.
 python3 - "$organs/.both" <<'END'
 import os, sys
 f = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
@@ -98,7 +99,7 @@ assert os.pread(r, 20000, 0) == b"a" * 5000 + b"b" + b"a" * 4999
 os.close(g)
 END
 
-# What is no organ is refused all the same.
+# A file that is no organ is refused all the same.
 head -c 1000 "$TMP/donor" >"$TMP/short"
 map python "$TMP/short" "$organs/blk_6_ffn_up.bin" 2>"$TMP/said" || true
 log_comes_to_say 'blk_6_ffn_up'
@@ -114,5 +115,5 @@ except OSError as error:
     assert error.errno == errno.EINVAL, error
 END
 done
-until_true 60 test ! -e "$organs/blk_6_ffn_up.bin" || fail 'what was refused is there'
+until_true 60 test ! -e "$organs/blk_6_ffn_up.bin" || fail 'a refused file exists'
 unmount_and_wait

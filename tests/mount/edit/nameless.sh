@@ -30,7 +30,7 @@ def by_descriptor(path, flags):
 
 def by_handle(path, flags):
     handle, mount = Handle(128), ctypes.c_int()
-    # What keeps the inode known, as a server of files does.
+    # An O_PATH descriptor keeps the inode known, like a file server's.
     f = os.open(path, os.O_PATH)
     at = os.open(mnt, os.O_RDONLY)
     try:
@@ -89,9 +89,9 @@ for flags in os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_
     readers_see_old()
     assert content(organ) == now, "it is in force before it is closed"
     if flags & os.O_RDWR:
-        assert os.pread(f, len(new), 0) == new[:5000], "what was written is not read back"
+        assert os.pread(f, len(new), 0) == new[:5000], "written bytes are not read back"
         private = mmap.mmap(f, len(now), mmap.MAP_PRIVATE, mmap.PROT_READ)
-        assert private[:] == now, "pages of the readers hold what is staged"
+        assert private[:] == now, "pages of the readers hold staged bytes"
         private.close()
         assert content(organ) == now, "the stage is in the pages of readers"
     write(f, new[5000:])
@@ -109,7 +109,7 @@ os.pwrite(f, b"\x55", len(new) - 1)
 os.close(f)
 assert content(organ) == new[:-1] + b"\x55"
 
-# What is no organ is refused, and the slot keeps what it had.
+# A file that is no organ is refused, and the slot keeps its content.
 now = content(organ)
 f = nameless(organ, os.O_WRONLY | os.O_TRUNC)
 write(f, b"junk")
@@ -189,7 +189,7 @@ os.write(f, b"two\n")
 os.close(f)
 assert content(key) == b"one two\n", content(key)
 
-# What cannot be written with a name cannot be without one.
+# A file that is read-only by name is read-only without a name, too.
 for path in mnt + "/.views/gguf-hash.xxh64", mnt + "/.base/organs/blk_0_ffn_up.bin":
     try:
         nameless(path, os.O_WRONLY)
@@ -200,7 +200,7 @@ END
 
 python3 "$TMP/nameless.py" "$MNT" "$TMP/donor" "$TMP/other" descriptor
 grep -q 'metadata/general.name: refused: .*without its name' "$MNT/.log" ||
-	fail "no word of what cannot grow: $(cat "$MNT/.log")"
+	fail "no message about the file that cannot grow: $(cat "$MNT/.log")"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/other"
 # The inode of the base is back in force, with the base's bytes in its pages.
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A slot that was added is the one that its name says, whatever is put into it later: the next mount
-# has in it what close() confirmed.
+# The name of an added slot decides its role, for any later content: the next mount has the
+# content that close() confirmed.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -17,7 +17,7 @@ remount() {
 
 organs=$MNT/organs
 mount_model -o "$OPTIONS" "$base"
-# By copy, compressed and as it is, by link, by symbolic link, and by reference to the base.
+# By copy, compressed and plain, by link, by symbolic link, and by reference to the base.
 for block in 5 6 7 8 9; do
 	cp "$organs/blk_4_ffn_up.bin" "$organs/blk_${block}_ffn_up.bin"
 done

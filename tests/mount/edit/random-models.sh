@@ -20,7 +20,7 @@ mount_model -o noassemble "$TMP/models"
 one=$MNT/$model two=$MNT/$other
 python3 "$edits" "$one" "$two" "$TMP/state" "$seed" "${EDITS:-150}"
 ! grep -q '	copy	' "$two/.grafts" || fail "$(cat "$two/.grafts")"
-# Of other seeds every reference may have been replaced again.
+# With other seeds every reference may have been replaced again.
 [ "$seed" != 1 ] || grep -q '	reference	' "$one/.grafts" ||
 	fail "no reference in $(cat "$one/.grafts")"
 kill_daemon

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 200
-# Hundreds of random edits agree with a simple model of them, and whenever the daemon is killed the
-# next mount shows exactly what had been confirmed. EDITS, KILLS, SEED, MODEL and
-# OTHER may be set.
+# Hundreds of random edits agree with a simple model of them, and after each kill of the daemon the
+# next mount shows exactly the confirmed edits. EDITS, KILLS, SEED, MODEL and OTHER may be set.
 . "${0%/*}/../lib.sh"
 
 need rsync

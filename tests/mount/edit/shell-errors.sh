@@ -52,7 +52,7 @@ equal "$(cat "$MNT/metadata/llama.block_count")" '[1, 2]'
 echo metadata >"$MNT/.undo"
 same "$MNT/.grafts" "$TMP/grafts"
 
-# As before: values and words that are right, with lines of .undo itself between.
+# Valid values and words again, with lines of .undo itself between.
 echo 7 >"$MNT/metadata/llama.block_count"
 equal "$(cat "$MNT/metadata/llama.block_count")" 7
 echo 0.25 >"$MNT/adapters/style.scale"

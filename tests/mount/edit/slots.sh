@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Slots are removed, filled again, added, moved and linked by the tools that do so with files; what
-# model.gguf is then, an independent program says; and a crash loses nothing of it.
+# File tools remove, fill, add, move and link slots; an independent program computes the expected
+# model.gguf; a crash loses nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -85,7 +85,7 @@ equal "$(awk '$1 == "model" && $2 == "tensors" { print $3 }' "$MNT/.theta")" \
 equal "$(jq -r '.tensors[].name' "$MNT/manifest.json" | sort)" "$(cat "$TMP/edited")"
 equal "$(cat "$MNT"/*/.theta | grep -vc '^file')" "$(wc -l <"$TMP/edited")"
 
-# As after a power cut.
+# SIGKILL, like a power cut.
 cp "$MNT/model.gguf" "$TMP/before"
 cut -f 1-3 "$MNT/.grafts" | sort >"$TMP/grafts"
 kill_daemon
@@ -93,11 +93,11 @@ mount_model "$base"
 cut -f 1-3 "$MNT/.grafts" | sort | diff - "$TMP/grafts" || fail 'grafts after a crash'
 same "$MNT/model.gguf" "$TMP/before"
 
-# What was added goes without a trace; what was moved comes back by its first name.
+# An added slot is removed without a trace; a moved one returns by its first name.
 rm "$MNT/organs/blk_6_ffn_up.bin" "$MNT/organs/blk_7_ffn_up.bin" "$MNT/organs/blk_7_ffn_down.bin"
-! grep -qE 'blk_[67]_' "$MNT/.grafts" || fail 'traces of what was added'
+! grep -qE 'blk_[67]_' "$MNT/.grafts" || fail 'traces of an added slot'
 mv "$MNT/organs/blk_10_ffn_gate.bin" "$MNT/organs/blk_3_ffn_gate.bin"
-! grep -qE 'blk_(10|3)_ffn_gate' "$MNT/.grafts" || fail 'traces of what came back'
+! grep -qE 'blk_(10|3)_ffn_gate' "$MNT/.grafts" || fail 'traces of a slot that came back'
 holds blk.3.ffn_gate.weight "$MNT/organs/blk_3_ffn_gate.bin" "$size"
 unmount_and_wait "$theirs"
 unmount_and_wait

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An open model.gguf stays the model it was at open, whatever is grafted meanwhile.
+# An open model.gguf keeps the content of its open, with any graft meanwhile.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

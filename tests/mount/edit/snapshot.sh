@@ -12,7 +12,7 @@ slot=$MNT/organs/blk_1_ffn_up.bin
 mount_model "$base"
 cp "$slot" "$TMP/first.bin"
 cp "$TMP/small.bin" "$slot" # also opens the layer
-cp "$TMP/first.bin" "$slot" # what the base has is no graft
+cp "$TMP/first.bin" "$slot" # the base's own organ is no graft
 before=$(($(descriptors) + 1)) # at the end there is one
 
 # Whole copies by name, compared with every version there can be.
@@ -81,7 +81,7 @@ done
 for i in $(seq "$(rounds 100 5)"); do
 	for version in large small; do
 		cp "$TMP/$version.bin" "$slot"
-		cmp "$slot" "$TMP/$version.bin" || fail "graft $i is not what was written"
+		cmp "$slot" "$TMP/$version.bin" || fail "graft $i has other bytes than were written"
 		size=$(stat -c %s "$TMP/$version.bin")
 		equal "$(stat -c %s "$slot")" "$size" 'size after a graft'
 	done

@@ -149,7 +149,7 @@ ls "$MNT/norm" | grep -qx 4913 || fail 'not listed'
 expect_fail 'not permitted' mv "$MNT/norm/4913" "$MNT/norm/blk_0_attn_norm.bin"
 equal "$(cat "$MNT/norm/4913")" some
 
-# Under another name they have to be organs: what moves a file here keeps it.
+# Files under other names have to be organs: a tool whose move is refused keeps the source.
 touch "$MNT/organs/precious.gguf"
 cp "$base" "$TMP/precious.gguf"
 refused() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# The disk of the base fails: with EIO, with less than was asked for, slowly. A reader gets the
-# tensor's bytes or EIO, never zeros and never less; what does not need the disk goes on; and when
-# the disk is well again, so is the mount.
+# The disk of the base fails: with EIO, with short reads, slowly. A reader gets the tensor's bytes
+# or EIO, never zeros and never fewer; operations without the disk go on; the mount recovers when
+# the disk does.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -18,7 +18,7 @@ up() {
 	echo "$MNT/organs/blk_$1_ffn_up.bin"
 }
 
-# What the sound disk shows.
+# Results of the sound disk.
 mount_model -o ro "$TMP/disk/model.gguf"
 cp "$MNT/.theta" "$MNT/organs/"*.theta "$TMP"
 cp "$MNT/.theta" "$TMP/report"
@@ -69,7 +69,7 @@ for what in EIO end; do
 	[ $what = EIO ] || said='it was changed on disk'
 	fault "read $what"
 	is_lost $block
-	# Once the disk is well, what threads have begun to measure and hash may become known.
+	# When the disk is sound again, threads that had begun to measure and hash may finish.
 	if [ $block = 1 ]; then
 		lost cat "$MNT/.theta"
 		lost cat "$MNT/.report.json"
@@ -100,14 +100,14 @@ cat "$MNT/.check" >/dev/null
 rm "$(up 0)"
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/"
 
-# A disk that gives less than it is asked for, or is slow, is none that fails.
+# Short or slow reads are not errors.
 for what in half wait=5; do
 	unmount_and_wait
 	fault "read $what"
 	mount_model -o noassemble "$TMP/disk/model.gguf"
 	same "$MNT/model.gguf" "$base"
 	is_whole 1
-	# That takes many small reads.
+	# The whole report takes many small reads.
 	[ $what != half ] || same "$MNT/.theta" "$TMP/report"
 	[ $what != half ] || same "$MNT/checksums.xxh128" "$TMP/checksums"
 	equal "$(cat "$MNT/.log")" ''

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where a thread of the daemon gets no buffer for requests (RLIMIT_AS), its work is left to the
-# others: readers get their bytes or an error, and the mount goes on.
+# A thread of the daemon that gets no buffer for requests (RLIMIT_AS) leaves its work to the others:
+# readers get their bytes or an error, and the mount goes on.
 # plain: a sanitizer takes the address space that it needs, or ends the process
 . "${0%/*}/../lib.sh"
 

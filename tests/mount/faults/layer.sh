@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# The disk of the layer fails: it takes nothing any more (EROFS, EIO, ENOSPC), reads with EIO, or
-# with other bytes than were written. Edits are refused and change nothing, what was confirmed
-# stands, what needs no disk goes on; and when the disk is well again, so is the mount and the next.
+# The disk of the layer fails: writes fail (EROFS, EIO, ENOSPC), reads fail with EIO or give other
+# bytes. Edits are refused and change nothing, confirmed changes stay, operations without the disk
+# go on; the mount and the next one recover when the disk does.
 . "${0%/*}/../lib.sh"
 
 # Its organs are files of the layer, and no rows.
@@ -31,7 +31,7 @@ stands() {
 	cat "$(slot 0)" | cmp - "$TMP/blk_0_ffn_up.bin" || fail "$1: another organ"
 }
 
-# The shell does not look at what close() says.
+# The shell ignores errors of close().
 echo 7 >"$TMP/7"
 echo all >"$TMP/all"
 # refuses_edits WORDS: of every kind.

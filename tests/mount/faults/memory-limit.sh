@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
 # timeout: 300
-# A daemon in a control group with little memory does its work in that. What asks for more gets an
-# error, or the kernel kills the daemon: what it confirmed is there at the next mount, nothing half.
+# A daemon in a control group with little memory works within the limit. A request that needs more
+# gets an error, or the kernel kills the daemon: confirmed changes are there at the next mount, and
+# no half of one.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -112,7 +113,7 @@ else
 	unmount_and_wait
 fi
 
-# What was confirmed is there, and what was not is old or new.
+# Confirmed slots have their content; unconfirmed ones have old or new content.
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 for block in 0 1 2 3 4; do
 	if [ "$block" = "$tried" ]; then

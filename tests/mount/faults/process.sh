@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# What may happen to the daemon itself: it is stopped and continued, has no descriptor left, or no
-# memory, and its connection is aborted. What it confirmed stands, what it cannot do it refuses, and
-# it goes on when there is room again; after the abort the next mount has all.
+# Faults of the daemon's process: it is stopped and continued, has no descriptor or memory left, its
+# connection is aborted. Confirmed changes stay, requests that it cannot serve are refused, and it
+# goes on when there is room again; after the abort the next mount has all changes.
 . "${0%/*}/../lib.sh"
 
 need prlimit
@@ -39,8 +39,9 @@ same "$TMP/is" "$TMP/old_2.bin"
 same "$(slot 1)" "$TMP/1.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$(slot 1)"
 
-# The same for long, while many open organs for writing: an open() has two steps, and the daemon
-# forgets after 10 s who has made the first. A byte of what opens.py writes is an open().
+# The same for long, while many processes open organs for writing: an open() has two steps, and the
+# daemon forgets after 10 s who has made the first. Each byte of the output of opens.py is an
+# open().
 cat >"$TMP/opens.py" <<'END'
 import os, sys, threading
 
@@ -139,7 +140,7 @@ for more in 0 1 2 3 5; do
 done
 no_leak $((before + 2))
 
-# A sanitizer takes what it needs, or ends the process.
+# Under a sanitizer an allocation does not fail, or ends the process.
 if ! grep -q '__[at]san_init' "$ORGANFS"; then
 	for more in 0 64 200 1000 9000; do
 		size=$(awk '/^VmSize/ { print $2 }' "/proc/$pid/status")
@@ -149,7 +150,8 @@ if ! grep -q '__[at]san_init' "$ORGANFS"; then
 		heals "$more KiB"
 	done
 
-	# What needs a thread that has not begun yet is refused, and not with EAGAIN, as of a pipe.
+	# A request that needs a new thread is refused, and not with EAGAIN, which means a pipe to
+	# the reader.
 	mkdir "$TMP/fresh"
 	mount_model -o ro "$base" "$TMP/fresh"
 	fresh=${DAEMON[$TMP/fresh]}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 3000
-# The power is cut after any change that a session of edits makes to the disk, which then has of
-# each file and directory what was flushed last, or what it was at any time since. The next mount
-# has what was confirmed, nothing half, and is never refused.
+# The power is cut after each change that a session of edits makes to the disk, which then has of
+# each file and directory the last flushed state, or any state since. The next mount has all
+# confirmed changes, no half of one, and is never refused.
 #
 # REPLAY=all looks at every state, else at a sample.
 . "${0%/*}/../lib.sh"

@@ -12,7 +12,7 @@ for class in skeleton organs embed norm; do
 	cp -r "$TMP/donor/$class" "$MNT/"
 done
 same "$MNT/model.gguf" "$donor"
-# What was the same before is no graft.
+# An organ equal to the base's is no graft.
 differing=0
 for file in "$MNT"/*/*.bin; do
 	cmp -s "$file" "$MNT/.base/${file#"$MNT/"}" || differing=$((differing + 1))

@@ -32,7 +32,7 @@ inside() {
 inside sh -c '! grep -q " / / " /proc/self/mountinfo' || skip 'the root is a mount point'
 inside /home/organfs -o noassemble /home/scribe-Q4_K_M.gguf /mnt
 inside /home/organfs -o ro /home/clerk-Q4_K_M.gguf /other
-# donor_of NAME: what .grafts says of organs/NAME.bin, file and tensor.
+# donor_of NAME: donor of organs/NAME.bin in .grafts: file and tensor.
 donor_of() {
 	awk -F '\t' -v file="organs/$1.bin" '$1 == file { print $8, $9 }' "$root/mnt/.grafts"
 }

@@ -11,7 +11,7 @@ mkdir "$other"
 mount_model "$base"
 mount_model -o ro "$(use clerk-Q4_K_M)" "$other"
 
-# writer N GO: open N organs of the other mount, and write what is in the first where it belongs.
+# writer N GO: open N organs of the other mount, and write the first one's bytes to its slot.
 cat >"$TMP/writer" <<'PYTHON'
 import os, sys, time
 other, mnt, name, go = sys.argv[1:]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .grafts tells where a graft came from: for what tools copy while they have the source open, for
-# references and links; and nothing where it cannot be known.
+# .grafts names the donor of a graft: for tools that have the source open while they copy, for
+# references and links; and no donor if it cannot be known.
 . "${0%/*}/../lib.sh"
 
 need rsync dd python3
@@ -12,7 +12,7 @@ other=$MNT.donor
 mount_model "$base"
 mount_model -o noassemble "$donor" "$other"
 
-# donor_of NAME: what .grafts says of organs/NAME.bin, file and tensor.
+# donor_of NAME: donor of organs/NAME.bin in .grafts: file and tensor.
 donor_of() {
 	awk -F '\t' -v file="organs/$1.bin" '$1 == file { print $8, $9 }' "$MNT/.grafts"
 }
@@ -30,14 +30,14 @@ undo() {
 	equal "$(donor_of "$1")" '' "undo of $1"
 }
 restore() {
-	# What is written to a link goes through it.
+	# A write to a link goes to its target.
 	find "$MNT/organs" -type l -delete
 	cp "$MNT"/.base/organs/*.bin "$MNT/organs/"
 	equal "$(cat "$MNT/.grafts")" ''
 }
 slot=blk_2_ffn_up
 
-# From another mount, by whatever keeps its source open.
+# From another mount, with any tool that keeps the source open.
 for tool in cp 'cp -a' 'cp --reflink=auto' 'cp --sparse=always' 'install -m 644'; do
 	$tool "$other/organs/$slot.bin" "$MNT/organs/"
 	from_donor $slot '' "$tool"
@@ -55,7 +55,7 @@ undo $slot
 dd if="$other/organs/$slot.bin" of="$MNT/organs/$slot.bin" bs=1M conv=notrunc status=none
 from_donor $slot '' 'dd conv=notrunc'
 undo $slot
-# Its name and its place are not what it is known by.
+# A donor is not recognised by name or path.
 cp "$other/.base/organs/$slot.bin" "$MNT/organs/new.tmp"
 mv "$MNT/organs/new.tmp" "$MNT/organs/$slot.bin"
 from_donor $slot '' 'mv of a scratch file'
@@ -105,14 +105,14 @@ undo $slot
 rsync -a "$TMP/a b/organ" "$MNT/organs/$slot.bin"
 unknown $slot 'rsync reads in another process'
 undo $slot
-# Of two as long as what is written it may be either.
+# Two open files of the written size: either may be the donor.
 cp "$TMP/a b/organ" "$TMP/twin"
 cat "$TMP/a b/organ" >"$MNT/organs/$slot.bin" 9<"$TMP/twin"
 unknown $slot 'one of two'
 undo $slot
 cat "$TMP/a b/organ" >"$MNT/organs/$slot.bin" 9<"$0"
 equal "$(donor_of $slot)" "$TMP/a%20b/organ -" 'only one is as long'
-# What is edited has no donor.
+# An organ edited in place has no donor.
 printf 'x' | dd of="$MNT/organs/$slot.bin" bs=1 seek=1000 conv=notrunc status=none
 unknown $slot 'edited in place'
 undo $slot

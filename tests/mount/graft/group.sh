@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 300
-# Four at once that graft and one that removes: what close() has confirmed is there when the daemon
-# is killed, and when the disk under the layer goes without a word, as in a power cut. A removal is
-# there as well if a graft after it is.
+# Four processes graft and one removes at once: content that close() confirmed survives a kill of
+# the daemon, and a silent loss of the disk under the layer, like a power cut. A removal survives as
+# well if a later graft does.
 . "${0%/*}/../lib.sh"
 
 type=${TYPE:-ext4}
@@ -21,7 +21,7 @@ for v in 1 2; do
 	unmount_and_wait "$TMP/donor"
 done
 
-# Grafts ten slots again and again; notes what is begun, and what cp called done.
+# Graft ten slots again and again; note each begin, and each success of cp.
 grafter() {
 	local round block v
 	for round in {1..500}; do

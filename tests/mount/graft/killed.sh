@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# What is known of where a graft came from is known after a kill of the daemon too, whatever wrote
-# it: cp, rsync, tar, pipes, links, and PUT and COPY over HTTP.
+# The donor of a graft is known after a kill of the daemon too, for each kind of writer: cp, rsync,
+# tar, pipes, links, and PUT and COPY over HTTP.
 . "${0%/*}/../lib.sh"
 
 need rsync jq
@@ -23,7 +23,7 @@ tell() {
 	cp "$MNT/.recipe" "$TMP/$1.recipe"
 	jq '.tensors[] | select(.grafted) | {file, graft}' "$MNT/.report.json" >"$TMP/$1.report"
 }
-# The daemon is killed, and what was said before is said after.
+# Kill the daemon and compare its texts before and after.
 survives() {
 	local what bytes
 	bytes=$(checksum "$slot")
@@ -38,8 +38,8 @@ survives() {
 	equal "$(checksum "$slot")" "$bytes" "$1: bytes"
 	echo all >"$MNT/.undo"
 }
-# from HOW FILE [TENSOR [VIEW]]: what .grafts, .report.json and .recipe say of the slot; - is not
-# known.
+# from HOW FILE [TENSOR [VIEW]]: the slot's donor in .grafts, .report.json and .recipe; - stands for
+# unknown.
 from() {
 	local file=organs/blk_2_ffn_up.bin tensor=${3:--} view=${4:--}
 	equal "$(awk -F '\t' -v file="$file" '$1 == file { print $2, $8, $9 }' "$MNT/.grafts")" \
@@ -61,7 +61,7 @@ organ=$other/organs/blk_2_ffn_up.bin
 slot=$MNT/organs/blk_2_ffn_up.bin
 tensor=blk.2.ffn_up.weight
 
-# Which file the writer has open tells the donor, and what it is.
+# The writer's open file tells the donor and its kind.
 cp "$organ" "$slot"
 from copy "$donor" $tensor
 survives cp
@@ -101,7 +101,7 @@ equal "$(cut -f 8 "$MNT/.grafts" | sort | uniq -c | tr -s ' ')" " 18 $TMP/pool/c
 survives 'COPY of a class'
 end_serving
 
-# What is no copy leads there, before and after.
+# A link leads to its target, before and after.
 ln -sf "$organ" "$slot"
 from link "$donor" $tensor
 survives 'ln -s'

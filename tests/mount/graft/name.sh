@@ -7,7 +7,7 @@ base=$(use stories260K)
 mount_model "$base"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 cp "$TMP/organ.bin" "$MNT/organs/blk_3_ffn_up.bin"
-# What was copied is what is read, header and all; the slot is known by its attribute.
+# The slot has the copied bytes, header and all; an attribute names its tensor.
 same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ.bin"
 equal "$(getfattr --only-values -n user.organfs.tensor "$MNT/organs/blk_3_ffn_up.bin")" \
 	blk.3.ffn_up.weight

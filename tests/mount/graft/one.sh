@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp fills a slot: at once, in model.gguf, in .grafts, and in what the unmount writes.
+# cp fills a slot: at once, in model.gguf, in .grafts, and in the model written by the unmount.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A graft by reference or link that was put aside under another name comes back by mv, whatever the
-# slot held meanwhile.
+# A graft by reference or link that was renamed to a private name comes back by mv, for any
+# content of the slot meanwhile.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Only the last close of a writer puts in force what is written. A process that reads the file
-# meanwhile, and one of several writers that ends before the others, decide nothing.
+# Only the last close of a writer puts the content in force. The close of a reader, or of one of
+# several writers, changes nothing.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -92,7 +92,7 @@ rm "$MNT/organs/blk_2_ffn_up.bin"
 same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/whole.bin"
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
 
-# A process that reads and writes what it opened, and has a child that ends meanwhile.
+# A process with the file open to read and write has a child that ends meanwhile.
 key=$MNT/metadata/general.name
 python3 - "$key" <<'END' || fail "half a value is in force"
 import os, sys
@@ -110,8 +110,8 @@ os.close(fd)
 END
 equal "$(cat "$key")" 'one and another that is longer'
 
-# The same where nothing was written but a whole organ copied within the mount, or what was refused
-# was cut to an organ.
+# The same for a whole organ copied within the mount, without a write, and for refused content that
+# was truncated to an organ.
 python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin "$TMP/organs/other.bin" <<'END' || fail "see above"
 import os, sys
 target, source, other = sys.argv[1:]
@@ -142,11 +142,11 @@ except OSError:
 os.ftruncate(fd, len(other))
 child_ends("an end cut off")
 os.close(fd)
-assert open(target, "rb").read() == other, "what was cut to an organ is not in force"
+assert open(target, "rb").read() == other, "content truncated to an organ is not in force"
 END
 
-# A write to a copy within the mount while that is put in force is in force too, or it is refused.
-python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin <<'END' || fail 'what was written to a copy is lost'
+# A write to a copy within the mount during its commit is in force too, or it is refused.
+python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin <<'END' || fail 'a write to a copy is lost'
 import errno, os, sys, threading, time
 target, source = sys.argv[1:]
 with open(source, "rb") as file:
@@ -173,7 +173,7 @@ for i in range(60):
         assert file.read() == copy[:20000] + mark + copy[20064:], i
 END
 
-# What fills an empty slot is there before it is closed, for those who list it too.
+# An empty slot that is being filled exists before the close, also in listings.
 rm "$MNT/organs/blk_4_ffn_up.bin"
 (
 	exec 3>"$MNT/organs/blk_4_ffn_up.bin"

@@ -72,7 +72,7 @@ for filled in base copy large_copy reference link; do
 	equal "$(wc -c <"$MNT/base/.grafts")" 0 "bytes in .grafts after $filled"
 done
 
-# What fits is grafted as before, and nothing comes back.
+# Organs that fit are grafted as before, and nothing comes back.
 slot=$MNT/base/$organ
 cp "$TMP/small.bin" "$TMP/moving.bin"
 mv "$TMP/moving.bin" "$slot"
@@ -88,7 +88,7 @@ no_deleted() {
 no_deleted || fail 'a replaced copy is held open'
 echo "$large" >"$MNT/base/.undo"
 
-# anew CODE: python3 unlinks the slot and opens a file p of its name, bad being what is refused.
+# anew CODE: python3 unlinks the slot and opens a file p of its name; bad is refused content.
 anew() {
 	python3 -c '
 import os, signal, sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is no organ for the slot is refused at close, explained, and changes nothing.
+# A file that is no organ for the slot is refused at close with an explanation, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -58,7 +58,7 @@ refuse 'a type that was removed' 'type'
 cp "$base" "$TMP/bad.bin"
 refuse 'a whole model' 'organ|name|GGUF|model'
 
-# An empty file is what a writer leaves that got no further than open().
+# A writer that fails right after open() leaves an empty file.
 : >"$TMP/bad.bin"
 cp "$TMP/bad.bin" "$slot" 2>/dev/null || true
 same "$slot" "$TMP/before.bin"

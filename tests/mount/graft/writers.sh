@@ -22,8 +22,8 @@ by_redirection() {
 	cat "$TMP/new" >"$slot"
 }
 
-# Children that close a duplicate of the descriptor, before and after bytes are written. Those that
-# look are told that this is no organ yet; the last close counts.
+# Children close a duplicate of the descriptor, before and after bytes are written. A child that
+# checks its close gets the error that this is no organ yet; the last close counts.
 by_inherited() {
 	exec 3>"$slot"
 	true
@@ -74,7 +74,7 @@ try backwards
 try with_fsync
 try direct
 
-# Times come along; mode and owner may be asked for, and stay what the mount says.
+# Times are kept; chmod and chown succeed, and change nothing.
 touch -d '2020-02-02 02:02:02' "$TMP/new"
 cp -p "$TMP/new" "$slot"
 chmod 600 "$slot"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # plain: measures memory
 # timeout: 300
-# A model that lies takes no memory for what is not there, whether it is refused, or mounted and
-# read: 48 MiB, and 8 KiB for each tensor that it really has. What is mounted of it are directories
-# and plain files that cannot be executed.
+# A model with false counts takes no memory for absent data, whether it is refused or mounted and
+# read: at most 48 MiB, and 8 KiB for each tensor that it really has. A mount of it shows only
+# directories and plain files that cannot be executed.
 . "${0%/*}/../lib.sh"
 
 limit=$((48 * 1024))
@@ -44,7 +44,7 @@ for model in models:
                     with open(os.path.join(where, name), "rb") as file:
                         file.read(1 << 20)
                 except OSError as err:
-                    print(f"{model}: {err}")  # what it says of itself cannot be computed
+                    print(f"{model}: {err}")  # its claims cannot be computed
         with open(f"/proc/{daemon.pid}/status", encoding="ascii") as file:
             peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
         subprocess.run(["fusermount3", "-u", mnt], check=True)

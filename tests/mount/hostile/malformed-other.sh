@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
-# What MANIFEST.tsv leaves open is refused in one sentence, or mounted as it is.
+# Models that MANIFEST.tsv leaves open are refused in one sentence, or mounted as they are.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

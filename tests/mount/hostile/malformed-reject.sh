@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
-# What MANIFEST.tsv says to reject is refused: exit 1, one sentence, no mount.
+# Models that MANIFEST.tsv rejects are refused: exit 1, one sentence, no mount.
 . "${0%/*}/../lib.sh"
 
 count=0

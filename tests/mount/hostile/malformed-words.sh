@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A user who mounts the wrong thing is told what it is.
+# A user who mounts a file of another format is told its format.
 . "${0%/*}/../lib.sh"
 
 refused_with() {

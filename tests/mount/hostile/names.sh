@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Whatever tensors are called, each is one plain file, and nothing lands elsewhere.
+# A tensor with any name is one plain file, and no file lands elsewhere.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" hostile "$TMP/hostile"

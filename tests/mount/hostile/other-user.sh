@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What another user of the machine sees of a mount and leaves in it: nothing. Its layer is closed, a
-# model that is written has the rights of its base, also while it is written, and what says how the
-# mount is made names no password.
+# Another user of the machine sees nothing of a mount and leaves nothing in it. Its layer is closed
+# to others, an assembled model has the rights of its base, also while it is written, and the
+# mount's options in public tables have no password.
 . "${0%/*}/../lib.sh"
 
 need_root

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Controls of the upper half (U+0080 to U+009F) and what turns the direction of text go nowhere as
-# they are: not from names of files and tensors, nor from metadata, into texts, pages, messages.
+# C1 controls (U+0080 to U+009F) and bidirectional controls from names of files and tensors and from
+# metadata are escaped in all texts, pages and messages.
 . "${0%/*}/../lib.sh"
 
 cat >"$TMP/text.py" <<'PY'
@@ -73,7 +73,7 @@ text make "$base"
 mount_model -o noassemble "$base"
 text look "$MNT"
 
-# Refusals, broken links, edits, a donor of that name, and what .assemble says of one.
+# Refusals, broken links, edits, a donor of that name, and the text of .assemble.
 cp "$MNT/organs/blk_0_ffn_up.bin" "$TMP/$odd.bin"
 echo junk >"$TMP/junk"
 expect_fail 'Invalid' cp "$TMP/junk" "$MNT/organs/blk_0_ffn_up.bin"
@@ -95,7 +95,7 @@ done
 unmount_and_wait
 text clean "$LOGS/mnt"
 
-# Without a mount, and of what is not there.
+# Without a mount, and for missing files.
 for how in --picture --show; do
 	"$ORGANFS" $how "$base" >"$TMP/out" 2>&1 || fail "$how: $(cat "$TMP/out")"
 	sed 's/\x1b\[[0-9;]*m//g' "$TMP/out" >"$TMP/plain"

@@ -5,8 +5,8 @@
 . "${0%/*}/../lib.sh"
 need zstd xxhsum
 
-# What shrinks: a model of F32 whose values have few bits, and so that some organs are more than a
-# frame. The first is base, the second donor.
+# Data that compresses: an F32 model whose values have few bits, with some organs of more than one
+# frame. The first is the base, the second the donor.
 base=$TMP/base.gguf
 donor=$TMP/donor.gguf
 python3 - "$GGUF" "$base" "$donor" <<'END'
@@ -20,7 +20,7 @@ def write(path, seed):
     infos, data, at = b'', b'', 0
     for name, (a, b) in tensors:
         infos += string(name) + struct.pack('<IQQIQ', 2, a, b, 0, at)
-        # Of every third organ the bytes are random: it is kept as it is.
+        # Every third organ has random bytes: it is stored uncompressed.
         bits = 0xffffffff if 'gate' in name else 0xfff00000
         body = struct.pack(f'<{a * b}I', *((rng.getrandbits(32) & bits & 0xbfffffff)
                                            for _ in range(a * b)))

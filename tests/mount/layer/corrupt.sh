@@ -72,8 +72,8 @@ unset "DAEMON[$MNT]"
 equal $status 1 'exit status of the daemon'
 absent "$TMP/out.gguf"
 
-# At random: bytes changed, cut off, emptied, of organs in rows and in files of both kinds, or
-# their checksums.
+# Random damage: bytes changed, cut off, emptied, in organs in rows and in files of both kinds, or
+# in their checksums.
 mount_model -o "layer=$TMP/packed,compress=1" "$base"
 mkdir "$TMP/shrinks"
 for slot in $SLOTS; do

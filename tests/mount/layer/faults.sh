@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 3600
-# A disk that fails, at each of its calls in turn: the daemon lives on, a refused edit has changed
-# nothing, and the next mount shows exactly what was confirmed. The same where the daemon dies at
-# that call, when the edit that it died of is there or not, and whole.
+# The disk fails at each of its calls in turn: the daemon survives, a refused edit has changed
+# nothing, and the next mount shows exactly the confirmed edits. The same if the daemon dies at that
+# call; then the interrupted edit is absent or complete.
 #
 # FAULTS=all tries every call, else a sample; FAULTS='EIO 17' that one.
 . "${0%/*}/../lib.sh"
@@ -18,7 +18,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 mkdir "$TMP/files"
 cp "$TMP/donor/organs/"blk_[12]_ffn_up.bin "$TMP/files"
 
-# with_fault K WHAT OPTIONS: mount on the disk that fails. Fails where the mount does.
+# with_fault K FAULT OPTIONS: mount on the disk that fails. Fails if the mount does.
 with_fault() {
 	rm -f "$TMP/fault"
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
@@ -36,7 +36,7 @@ no_mount() {
 	unset "DAEMON[$MNT]"
 }
 
-# What the next mount shows.
+# Compare the next mount with the confirmed state.
 check_next() {
 	mount_model -o noassemble,blocks=keep "$base"
 	python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" --check >"$TMP/said" 2>&1 ||
@@ -44,7 +44,7 @@ check_next() {
 	unmount_and_wait
 }
 
-# try K WHAT: false where there are fewer than K calls.
+# try K FAULT: false if there are fewer than K calls.
 try() {
 	local status=0 what="call $1, $2" call
 	rm -rf "${XDG_STATE_HOME:?}"/* "$TMP/state"
@@ -64,7 +64,7 @@ try() {
 	[ -n "$call" ]
 }
 
-# try_assembly K WHAT: the same for the assembly at the unmount, and what comes before and after.
+# try_assembly K FAULT: the same for the assembly at the unmount, and the calls before and after it.
 try_assembly() {
 	local what="call $1, $2, of an assembly" call
 	rm -rf "${XDG_STATE_HOME:?}"/* "$TMP"/*.grafted*.gguf
@@ -93,7 +93,7 @@ no_mount_or_end() {
 	unset "DAEMON[$MNT]"
 }
 
-# each FUNCTION WHAT STEP: from the first call to where it is not reached any more.
+# each FUNCTION FAULT STEP: from the first call to the last one reached.
 each() {
 	local k=$((1 + RANDOM % $3))
 	while "$1" $k "$2"; do
@@ -117,7 +117,7 @@ for what in EIO ENOSPC kill; do
 	each try $what $step
 done
 
-# Two edits, and what an assembly makes of them.
+# Two edits, and the model assembled from them.
 rm -rf "${XDG_STATE_HOME:?}"/* "$TMP/state"
 mount_model -o noassemble,blocks=keep "$base"
 python3 "$faults" "$MNT" "$TMP/donor" "$TMP/state"

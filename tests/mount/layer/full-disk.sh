@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A full disk under the layer: the edit that finds it full says so and changes nothing, what was
-# confirmed before stands, and with space made the mount works again, and so does the next one.
-# Undoing works without space and without inodes, also in a mount that found the disk like that.
+# A full disk under the layer: the edit that meets it fails with the reason and changes nothing,
+# confirmed edits stay, and when space is made the mount works again, and so does the next one. Undo
+# works without space and without inodes, also in a mount that found the disk full.
 . "${0%/*}/../lib.sh"
 
 need setfattr
@@ -18,7 +18,7 @@ mount_model -o noassemble "$base"
 confirmed=()
 refused=()
 
-# As long as there is space, and then as well: every file is either whole or as it was.
+# Before and after the disk is full every slot is either new and whole, or unchanged.
 for file in "$TMP"/donor/organs/*.bin; do
 	slot=$MNT/organs/${file##*/}
 	cp "$slot" "$TMP/before"
@@ -45,7 +45,7 @@ all_stands() {
 	done
 }
 
-# To the last byte: then nothing new can be said about any slot, by whatever way.
+# Fill the disk to the last byte: then no slot can be changed, by any way.
 fill() {
 	dd if=/dev/zero bs=4k status=none 2>/dev/null >>"$TMP/small/ballast" || true
 }
@@ -64,7 +64,7 @@ rm -f "$MNT/organs/.scratch"
 all_stands
 no_leak "$before"
 
-# What undoes a graft takes no space, and makes some.
+# An undo takes no space, and frees some.
 cp "$MNT/.base/organs/${confirmed[0]}" "$MNT/organs/${confirmed[0]}"
 same "$MNT/organs/${confirmed[0]}" "$MNT/.base/organs/${confirmed[0]}"
 refused+=("${confirmed[0]}")

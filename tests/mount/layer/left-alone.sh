@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A layer in which something cannot be taken up is neither assembled without it nor dropped; what
-# another program put into a layer does not keep it.
+# A layer with a row that cannot be taken up is neither assembled without that row nor dropped; rows
+# of another program do not keep a layer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -27,7 +27,7 @@ puts "$TMP/junk"
 layer_change "$layer" "INSERT INTO slot (class, name, kind, mtime, blob)
 	SELECT class, 'blk_99_ffn_up', kind, mtime, blob FROM slot WHERE name = 'blk_0_ffn_up'"
 
-# Of a slot that is there, it is a graft that cannot be read.
+# If the slot exists, the row is a broken graft.
 mount_model "$base"
 log_says 'blk_0_ffn_up.bin: broken'
 log_says 'organs/blk_99_ffn_up.bin is left alone'
@@ -48,7 +48,7 @@ is_kept 0 "$TMP/junk"
 is_kept 99 "$TMP/junk"
 is_kept 2 "$TMP/organ"
 
-# Written by hand it is a model without what is left alone, and that is said.
+# .assemble writes a model without the skipped rows, and says so.
 puts "$TMP/organ"
 layer_change "$layer" "INSERT INTO blob
 	SELECT 99, form, 5, xxh128, CAST('junk?' AS BLOB) FROM blob LIMIT 1"

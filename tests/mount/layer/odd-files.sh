@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
 # timeout: 600
-# A layer that came from somewhere else or is damaged: a FIFO, a socket, a link, a directory or a
-# device has the name of a file, the database is none or another one, its rows hold what no mount
-# writes, pages of it are overwritten. The mount is refused in one line, or shows what was confirmed
-# and EIO where it cannot; it does not wait, and writes nothing outside of the layer.
+# A layer from elsewhere or damaged: a FIFO, a socket, a link, a directory or a device in place of a
+# file, no database or another one, rows that no mount writes, overwritten pages. The mount is
+# refused in one line, or shows the confirmed content and EIO for unreadable organs; it does not
+# block, and writes nothing outside of the layer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -48,7 +48,7 @@ again() {
 	cp -a "$TMP/plain" "$TMP/layer"
 }
 
-# odd KIND PATH: what is no regular file, in its place.
+# odd KIND PATH: replace the file by one that is not regular.
 odd() {
 	rm -rf "$2"
 	case $1 in
@@ -80,7 +80,7 @@ use_it() {
 		exit 0' - "$MNT" "$TMP" >"$TMP/used" 2>&1 </dev/null
 }
 
-# mounts_or_not WHAT: true, and it is mounted, or it was refused in one line.
+# mounts_or_not CASE: true if it is mounted; false if it was refused in one line.
 mounts_or_not() {
 	local status=0
 	in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
@@ -96,7 +96,7 @@ mounts_or_not() {
 	return 1
 }
 
-# shows_confirmed WHAT: every organ has its bytes, or cannot be read and the log tells of it.
+# shows_confirmed CASE: every organ has its bytes, or cannot be read and the log names it.
 shows_confirmed() {
 	local slot
 	for slot in $CONFIRMED; do
@@ -217,8 +217,8 @@ equal "$(cat "$TMP/mine")" mine
 equal "$(cat "$TMP/layer/blobs/NOTES")" theirs
 absent "$TMP/layer/blobs/77"
 
-# Values that no mount writes, whatever the schema says of them. A line has the statements
-# of one; a backslash continues it.
+# Values that no mount writes, against the schema's constraints. A line has the statements of one
+# case; a backslash continues it.
 cat >"$TMP/statements" <<'END'
 UPDATE slot SET kind = 'copied' WHERE name = 'blk_2_ffn_up'
 UPDATE slot SET kind = 'removed' || char(0) || 'x' WHERE name = 'blk_2_ffn_up'
@@ -333,7 +333,7 @@ while read -r statement; do
 done < <(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' "$TMP/statements" | some 24)
 [ $mounts -gt 0 ] && [ $refusals -gt 0 ] || fail "$mounts mounts, $refusals refusals"
 
-# Tables of another form are refused, whatever they would do.
+# Tables of another schema are refused.
 for change in 'CREATE TRIGGER t AFTER INSERT ON blob BEGIN DELETE FROM slot; END' \
 	'CREATE UNIQUE INDEX i ON slot (class, name, mtime)' \
 	'ALTER TABLE slot ADD COLUMN more TEXT'; do
@@ -364,7 +364,7 @@ for k in $(seq 0 $((pages - 1)) | some 12); do
 	done
 done
 
-# The log of a killed mount ends where it is damaged; what was before that is there.
+# The write-ahead log of a killed mount ends at its damage; changes before that are there.
 again
 "$GGUF" organ "$base" blk.4.ffn_up.weight "$TMP/blk_4_ffn_up.bin"
 mount_model -o "layer=$TMP/layer,noassemble" "$base"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With several models, each has a layer of its name in the directory that is given.
+# With several models, the given directory has a layer for each, under the model's name.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a mount takes up of an earlier one it says on the terminal, and -o fresh takes up nothing. A
-# private layer is of one file: a copy does not get it as long as that file is there, nor does it
-# matter by which of its names the file is mounted or where it is moved to.
+# A mount that resumes grafts of an earlier mount says so on the terminal; -o fresh resumes none. A
+# private layer belongs to one file: a copy does not get it as long as that file exists; neither
+# another name nor a move of the file loses it.
 . "${0%/*}/../lib.sh"
 
 donor=$MODELS/stories260K-donor.gguf
@@ -53,8 +53,7 @@ equal "$(wc -l <"$said")" 2 "lines: $(cat "$said")"
 grafts 3
 unmount_and_wait
 
-# Without them, and they stay as they are; what the fresh mount leaves behind is another layer, the
-# newer one.
+# A fresh mount leaves the old grafts unchanged; its own layer is another, newer one.
 find "$layer" -type f -exec sha256sum {} + >"$TMP/sums"
 start fresh,noassemble "$a"
 silent
@@ -69,7 +68,7 @@ says 'took up 1 graft that'
 says 'beside that one, earlier mounts left 1 older layer$'
 same "$MNT/$slot" "$TMP/2.bin"
 unmount_and_wait
-# A mount that leaves an empty one behind does not hide what is there.
+# An empty newer layer does not hide the older one.
 start fresh "$a"
 exec 5>"$MNT/$slot"
 echo half >&5
@@ -85,7 +84,7 @@ says 'took up 3 grafts'
 unmount_and_wait
 rm "$TMP"/a/*.grafted*.gguf
 
-# An assembly drops what it wrote. Of the fresh one that is its own.
+# An assembly drops the layer that it wrote, here that of the fresh mount.
 start '' "$a"
 silent
 cp "$TMP/0.bin" "$MNT/$slot"
@@ -114,7 +113,7 @@ says 'took up 1 graft that'
 same "$MNT/$slot" "$TMP/0.bin"
 kill_daemon
 
-# By other names the file is the same: a symbolic link, as in a cache of downloads, and a hard one.
+# Other names of the file: a symbolic link, as in a download cache, and a hard link.
 ln -s ../a/scribe.gguf "$TMP/hub/link.gguf"
 ln "$a" "$TMP/hub/hard.gguf"
 for name in link hard; do
@@ -125,7 +124,7 @@ for name in link hard; do
 done
 rm "$TMP/hub/hard.gguf"
 
-# Moved, it keeps them; what is put in its place, be it another model or no file, has none.
+# A moved base keeps its grafts; another file in its old place, model or not, has none.
 # layer_of BASE: the private layer whose base has that path.
 layer_of() {
 	local dir
@@ -139,7 +138,7 @@ cp "$donor" "$a"
 start '' "$TMP/hub/moved.gguf"
 says 'took up 1 graft that'
 kill_daemon
-# From then on they are the moved one's.
+# From then on the grafts belong to the moved base.
 cp "$TMP/hub/moved.gguf" "$a"
 start '' "$a"
 says "begins without the grafts .* another copy, $TMP/hub/moved.gguf"
@@ -175,7 +174,7 @@ says 'begins without the grafts'
 unmount_and_wait
 rm -r "$XDG_STATE_HOME/organfs"
 
-# Of a split model the place is that of its first shard.
+# A split model is identified by the path of its first shard.
 cp "$odd" "$b"
 mkdir "$TMP/split" "$TMP/elsewhere"
 mount_model "$b"
@@ -195,7 +194,8 @@ says 'took up 1 graft that'
 unmount_and_wait
 rm -r "$XDG_STATE_HOME/organfs"
 
-# Several models: each says it by its name. With a directory that the user named nothing is said.
+# Several models: each message has the model's name. A directory that the user named causes no
+# message.
 start noassemble "$b"
 cp "$TMP/0.bin" "$MNT/$slot"
 unmount_and_wait

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A layer may come from anywhere. What its links and references lead to is opened with the rights of
-# their owners; and one that other users may have changed is taken only with layer=, and a warning.
+# A layer may come from anywhere. Targets of its links and references are opened with the rights of
+# their owners; a layer that other users may have changed is used only with layer=, and with a
+# warning.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -37,8 +38,8 @@ layer_of() {
 	chmod 666 "$dir/layer.db"
 	[ "$2" != "$4" ] || chmod 600 "$dir/layer.db"
 }
-# shows MOUNT COUNT: of so many of the two grafts the bytes can be read. Of a reference it is tried;
-# a link is followed by the reader too.
+# shows MOUNT COUNT: the bytes of COUNT of the two grafts can be read. The reference is tried; a
+# link is followed by the reader too.
 shows() {
 	local n
 	n=$($as grep -vc broken "$1/.grafts") || true
@@ -64,7 +65,7 @@ shows "$MNT" 0
 unmount_and_wait
 layer_of roots 0 0 0
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
-equal "$(cat "$TMP/said")" '' "what is said of root's layer"
+equal "$(cat "$TMP/said")" '' "message about root's layer"
 shows "$MNT" 2
 unmount_and_wait
 
@@ -87,11 +88,11 @@ grep -q 'warning: the layer' "$TMP/said" || fail "says: $(cat "$TMP/said")"
 ends
 layer_of users $ORDINARY $ORDINARY $ORDINARY
 mounts "noassemble,layer=$home/users"
-equal "$(cat "$TMP/said")" '' "what is said of the user's own layer"
+equal "$(cat "$TMP/said")" '' "message about the user's own layer"
 shows "$mnt" 2
 ends
 
-# Where nothing names the layer: it is taken up if nothing in it can be another user's.
+# No option names the layer: it is taken up if no other user could have written to it.
 mounts noassemble
 as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
 ends
@@ -121,8 +122,8 @@ equal "$(as_user cat "$mnt/.grafts" | wc -l)" 1 'grafts with layer='
 ends
 chmod 700 "${private%/*}" && takes 1 'as it was again'
 
-# Where umask 002 is usual, as each user has a group: all that the user makes, the group may write
-# to. A home of another group that hands it on to what is made in it is fine too.
+# umask 002 is usual where each user has a group: the group may write to all files of the user. A
+# home of another group with the setgid bit is fine too.
 for group in "$ORDINARY" $OTHER; do
 	rm -rf "$home/.local"
 	chgrp "$group" "$home" && chmod 2775 "$home"
@@ -134,5 +135,5 @@ for group in "$ORDINARY" $OTHER; do
 	as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
 	ends
 	takes 1 "in a home of group $group"
-	equal "$(grep -c warning "$TMP/said")" 0 "what is said in a home of group $group"
+	equal "$(grep -c warning "$TMP/said")" 0 "warnings in a home of group $group"
 done

@@ -26,7 +26,7 @@ unmount_and_wait
 	fail 'the layer of another base'
 grep -q 'made for another base' "$TMP/said" || fail "$(cat "$TMP/said")"
 
-# At the path of the base is another file: the base has been moved.
+# Another file is at the path of the base: the base has been moved.
 cp "$TMP/twin.gguf" "$base"
 mount_model -o noassemble "$TMP/away/${base##*/}"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin

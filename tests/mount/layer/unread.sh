@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 600
-# A disk on which one read fails while a layer is taken up: there is no mount, and it says why, or
-# what the mount shows is what was confirmed; what cannot be read now is EIO. The next mount has it
-# all. Every call in turn with FAULTS=all, else a sample; FAULTS=17 that one.
+# One read of the disk fails while a layer is taken up: the mount is refused with the reason, or
+# shows the confirmed content, and EIO for organs that it cannot read now. The next mount has all
+# grafts. FAULTS=all tries every call, else a sample; FAULTS=17 that one.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -48,7 +48,7 @@ try() {
 	cp -a "$TMP/saved" "$TMP/layer"
 	if ORGANFS_FAULT=reads:$1:EIO ORGANFS_FAULT_LOG=$TMP/fault "$faulty" \
 		-o "$options,pidfile=$TMP/pid" "$base" "$MNT" 2>"$TMP/said"; then
-		# What was opened before the mount was there is not read again.
+		# Files opened during the mount are not read again.
 		if ! grep -q 'broken' "$MNT/.grafts"; then
 			equal "$(cut -f 1-6 "$MNT/.grafts")" "$(cut -f 1-6 "$TMP/grafts")" \
 				"call $1, $(cat "$TMP/fault"): other grafts; $(cat "$MNT/.log")"

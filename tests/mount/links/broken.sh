@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Links that lead nowhere, round in circles, to what is no organ or may not be read, or to a mount
-# that does not answer: kept as broken grafts, refused where they never can be one, never a hang.
+# Links that lead nowhere, in circles, to a file that is no organ or may not be read, or to a mount
+# that does not answer: kept as broken grafts, refused if they can never be a graft, never a hang.
 . "${0%/*}/../lib.sh"
 
 graft_is() {
@@ -34,7 +34,7 @@ is_broken() {
 	stat "$MNT/model.gguf" "$MNT/.theta" "$MNT/manifest.json" >"$TMP/stat"
 }
 
-# Where the disk does not answer for seconds a link is broken until the next look.
+# If the disk does not answer for seconds, a link is broken until the next look.
 comes_to_be_expected() {
 	until_true 60 cmp -s "$MNT/model.gguf" "$TMP/expected" 2>"$TMP/said" ||
 		fail "$(cat "$TMP/said"; tail -n 3 "$MNT/.log")"
@@ -53,7 +53,7 @@ broken ../model.gguf "No such file"
 broken ../.views/fractal/organs/blk_2_ffn_up.bin "No such file or directory among the organs"
 broken .. "No such file"
 broken "$(printf 'x%.0s' {1..300})" "File name too long"
-# What is there and can be no graft is refused, and the slot keeps what it has.
+# A target that exists and can be no graft is refused, and the slot keeps its content.
 refused() {
 	expect_fail "Operation not permitted" ln -sfn "$1" "$slot"
 	log_says "organs/blk_2_ffn_up.bin: graft refused: .*$2.*keeps its content"
@@ -89,8 +89,7 @@ is_broken ".*not an organ file"
 mv "$TMP/gone.bin" "$TMP/2.bin"
 comes_to_be_expected
 
-# The donor's mount goes, dies, hangs, and what the link leads to is nowhere else: one clear error,
-# in time.
+# The donor's mount goes, dies, hangs, and the target exists nowhere else: one clear error, in time.
 ln -sfn "$TMP/donor/.views/fractal/organs/blk_2_ffn_up.bin" "$slot"
 cp "$MNT/model.gguf" "$TMP/expected"
 stop "${DAEMON[$TMP/donor]}"
@@ -106,7 +105,7 @@ is_broken ".*not connected"
 fusermount3 -uz "$TMP/donor"
 is_broken "No such file"
 
-# Without what it leads to the unmount writes nothing and keeps the layer.
+# If the target is missing, the unmount writes nothing and keeps the layer.
 fusermount3 -u "$MNT"
 status=0
 wait "${DAEMON[$MNT]}" || status=$?

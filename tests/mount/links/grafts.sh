@@ -62,13 +62,13 @@ for block in 2 3 4; do
 	"$GGUF" organ "$TMP/assembled.gguf" "blk.$block.ffn_up.weight" "$TMP/is"
 	cmp -s -i 50 "$TMP/is" "$TMP/2.bin" || fail "block $block holds something else"
 done
-# What the one in the middle holds changes, and so does what leads there.
+# The slot in the middle changes, and links to it follow.
 cp --remove-destination "$TMP/0.bin" "$MNT/organs/blk_3_ffn_up.bin"
 echo "$TMP/assembled.gguf" >"$MNT/.assemble"
 "$GGUF" organ "$TMP/assembled.gguf" blk.4.ffn_up.weight "$TMP/is"
 cmp -s -i 50 "$TMP/is" "$TMP/0.bin" || fail "block 4 does not follow block 3"
 
-# A link into .base, and back to what the slot itself was.
+# A link into .base, and back to the slot's own base content.
 ln -sf ../.base/organs/blk_4_ffn_up.bin "$MNT/organs/blk_4_ffn_up.bin"
 same "$MNT/organs/blk_4_ffn_up.bin" "$MNT/.base/organs/blk_4_ffn_up.bin"
 

@@ -15,7 +15,7 @@ mount_model -o noassemble "$one"
 mount_model -o noassemble "$two" "$TMP/two"
 a=$MNT/organs b=$TMP/two/organs
 
-# Exchanged: each has what the other's base has.
+# Exchanged: each slot has the content of the other's base.
 ln -sf "$TMP/two/.base/organs/blk_0_ffn_up.bin" "$a/blk_0_ffn_up.bin"
 ln -sf "$MNT/.base/organs/blk_0_ffn_up.bin" "$b/blk_0_ffn_up.bin"
 "$GGUF" splice "$one" "$two" blk.0.ffn_up.weight "$TMP/expected.one"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Looking at links changes nothing: what one led to when it was good is what the slot holds, also
-# when the donor's mount is gone, for as long as the file there is the same; and so the next mount
-# finds it, after a crash too.
+# Looking at links changes nothing: a slot keeps the content of its last good target, also when the
+# donor's mount is gone, for as long as that file is unchanged; the next mount finds it so, after a
+# crash too.
 . "${0%/*}/../lib.sh"
 
 with_clock
@@ -32,7 +32,7 @@ link_and_unmount_donor() {
 	unmount_and_wait "$TMP/donor"
 }
 
-# With a look and without one the unmount writes the same.
+# The unmount writes the same with a look and without one.
 for look in no yes; do
 	mount_model "$base"
 	link_and_unmount_donor
@@ -42,7 +42,7 @@ for look in no yes; do
 	rm "$TMP/stories260K.grafted.gguf"
 done
 
-# The donor's mount does not answer, is dead, is gone: what it shows lies on disk.
+# The donor's mount does not answer, is dead, is gone: its organs lie in a file on disk.
 mount_model -o noassemble "$base"
 mount_model -o noassemble "$donor" "$TMP/donor"
 ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
@@ -76,7 +76,7 @@ mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 layer=$(echo "$state"/*)
-# Where the link in the slot led when it was good.
+# The recorded target of the link when it was good.
 seen() {
 	layer_sql "$layer" "SELECT reference FROM slot WHERE kind = 'link'"
 }
@@ -97,7 +97,7 @@ touch "$donor"
 graft_is link
 same "$MNT/model.gguf" "$TMP/expected"
 
-# What is said there is checked.
+# The recorded target is checked.
 unmount_and_wait
 layer=$TMP/layer
 layer_change "$layer" '.backup good.db'
