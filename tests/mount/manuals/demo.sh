@@ -14,7 +14,7 @@ rm "$TMP/said"
 no_litter "$TMP"
 
 need_root
-# Without /dev/fuse it shows what needs no mount.
+# Without /dev/fuse it shows the parts that need no mount.
 mkdir "$TMP/dev"
 cp -a /dev/null /dev/zero /dev/urandom "$TMP/dev"
 ln -s /proc/self/fd "$TMP/dev/fd"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
 # release: runs every command of the manuals, with all of their tools
-# Every command that README.md and the manual pages show works as it stands, and prints what they
-# say. tests/tools/documents.py says how it finds them, and what stands before them unseen.
+# Every command in README.md and the manual pages works as it stands, and prints the output shown.
+# tests/tools/documents.py says how it finds them and their hidden preparations.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
@@ -14,7 +14,7 @@ python3=$(PATH=/usr/bin:$PATH command -v python3)
 with_mount_helper
 unshare -n true 2>/dev/null || skip 'no namespaces of networks here'
 
-# What cannot be run here: the document, how the command begins, and why.
+# Commands that cannot be run here: the document, the beginning of the command, and the reason.
 cat >"$TMP/exceptions" <<'END'
 README.md	sudo make	builds, installs and tests, which others try
 README.md	make	the same
@@ -45,7 +45,7 @@ printf '#!/bin/sh\nexec "$@"\n' >"$TMP/programs/sudo"
 chmod +x "$TMP/programs/sudo"
 cd "$TMP/run"
 
-# It notices what is wrong.
+# documents.py notices errors.
 : >"$TMP/none"
 echo 'right.md	wrong	it is not there' >"$TMP/unused"
 printf '%s\n' '    echo right' '' 'and' '' '    $ echo one; false' '    one' >"$TMP/right.md"

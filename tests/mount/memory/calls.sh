@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# What reading costs in system calls: a read of the base for each request of the kernel, which are
-# as large as it grants, and a few calls more for each 16 MiB.
+# System calls of reading: one read of the base for each request of the kernel, which are as large
+# as it grants, and a few calls more for each 16 MiB.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -41,13 +41,13 @@ calls() {
 first_look
 # Each window is dropped.
 calls $((mib * 3 / 2 + 50)) $((mib + 50))
-# What is in memory is not dropped.
+# Pages that were in memory before are not dropped.
 "$PAGES" drop "$MNT/model.gguf"
 cat "$base" >/dev/null
 calls $((mib * 3 / 2 + 50)) 16
 unmount_and_wait
 
-# As a user has it: the kernel asks for 128 KiB.
+# A user's mount: the kernel asks for 128 KiB.
 mount_model -o ro,passthrough=no "$base"
 echo 128 >"$(ahead_of "$MNT")"
 first_look

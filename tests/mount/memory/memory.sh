@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# memory.sh - a base on a disk of its own, and what of it is in memory. Sourced after lib.sh.
+# memory.sh - a base on a disk of its own, and its pages in memory. Sourced after lib.sh.
 # plain: sanitizers need memory of their own
 PAGES=$here/../tools/pages.py
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# What is read through a mount is in memory once, as pages of the mount: of the base nothing is left
-# there that was not there before, whatever the kernel can do, and the disk is not asked more often.
+# Bytes read through a mount are in memory once, as pages of the mount: no new pages of the base
+# remain on any kernel, and the disk is not read more often.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
@@ -31,7 +31,7 @@ END
 comes_to 0 'after pieces of it'
 same "$MNT/model.gguf" "$base"
 
-# What was there stays, and no more comes.
+# Pages that were there stay, and no more come.
 "$PAGES" drop "$base"
 "$PAGES" touch "$base" 6000 1000
 "$PAGES" touch "$base" 9000 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# Two mounts of one base: what one has read from the disk, the other finds in memory. When one is
-# left, pages go again.
+# Two mounts of one base: the second finds in memory the pages that the first has read from the
+# disk. When one mount is left, pages are dropped again.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -11,7 +11,7 @@ mkdir "$TMP/other"
 mount_model -o ro,passthrough=no "$base"
 mount_model -o ro,passthrough=no "$base" "$TMP/other"
 first_look
-# For a moment a daemon believes what it saw.
+# A daemon keeps its view of the page cache for a moment.
 is_kept() {
 	can_be_dropped
 	cat "$MNT/model.gguf" >/dev/null

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# The mount of an ordinary user: of a base of his own nothing is left in memory. Of another's base
-# the kernel does not tell him which pages are there, and from Linux 6.14 on drops them by itself.
+# The mount of an ordinary user leaves no pages of the user's own base in memory. If the base
+# belongs to another user, the kernel does not tell which pages are there, and from Linux 6.14 on
+# drops them by itself.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -15,7 +16,7 @@ chown "$ORDINARY:$ORDINARY" "$MNT"
 chmod 755 "$TMP/disk"
 chmod 644 "$base"
 
-# read_all [PAGES]: what the user reads is what root's base has, and leaves so many pages at most.
+# read_all [PAGES]: the user reads the bytes of root's base, and at most so many pages remain.
 read_all() {
 	as_user "$ORGANFS" -o ro "$base" "$MNT"
 	DAEMON[$MNT]=$(daemon_of "$MNT" as_user)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 180
-# A model of a merge is cut off while it is read, or lies in a mount whose daemon stops: readers of
-# what is merged get an error or wait, no other process does, and no other bytes are read.
+# A model of a merge is truncated while it is read, or lies in a mount whose daemon stops: readers
+# of merged organs get an error or wait, no other process does, and no wrong bytes are read.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -24,7 +24,7 @@ cp "$MNT/model.gguf" merged.gguf
 exec 3<"$MNT/model.gguf"
 head -c 300000 <&3 | cmp -n 300000 - merged.gguf
 truncate -s 100000 clerk-Q4_K_M.gguf
-# What the kernel has of it in memory does not change.
+# Pages that the kernel already has do not change.
 expect_fail 'input/output error' dd of=read bs=64K iflag=direct <&3
 expect_fail 'input/output error' cat "$MNT/organs/blk_0_ffn_up.bin"
 expect_fail 'i/o error' sh -c "echo x.gguf >'$MNT/.assemble'"
@@ -36,7 +36,7 @@ rm "$MNT/.merge"
 same "$MNT/model.gguf" "$base"
 cp whole.gguf clerk-Q4_K_M.gguf
 
-# Another mount, which stops: what is asked of it waits for some seconds and is refused.
+# The model lies in another mount, which stops: its reads wait for some seconds and fail.
 mount_model -o noassemble clerk-Q4_K_M.gguf "$other"
 cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
 config "$other/model.gguf" >hanging.yml
@@ -48,7 +48,7 @@ for organ in "$MNT"/*/blk_[1-5]_*.bin; do
 	cat "$organ" >/dev/null 2>&1 &
 	pids+=($!)
 done
-# What the kernel has of some tensors is enough for their readers.
+# Some tensors are in the kernel's page cache, which is enough for their readers.
 are_held() {
 	local pid held=0
 	for pid in "${pids[@]}"; do
@@ -78,6 +78,6 @@ for pid in "${pids[@]}"; do
 done
 same organ "$MNT/organs/blk_0_ffn_up.bin"
 rm "$MNT/.merge"
-# What the kernel still knows of the merge keeps files of the other mount open.
+# The kernel's dentries of the merge keep files of the other mount open.
 unmount_and_wait
 unmount_and_wait "$other"

@@ -24,7 +24,7 @@ config() {
 		'parameters: {weight: 0.5}' 'models:' '- model: base' '- model: ./q5_0.gguf'
 }
 
-# DIRECTORY: what slots, hashes and errors are shown.
+# keep DIRECTORY: save the slots, hashes and errors shown.
 keep() {
 	mkdir "$1"
 	cp "$MNT/$up" "$MNT/$down" "$MNT/model.gguf" "$MNT/checksums.xxh128" \

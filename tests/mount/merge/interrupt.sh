@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits until merged tensors were looked at as a whole can be interrupted, and what
-# no process waits for any more is not done; nor does the end of the mount wait for it.
+# A process that waits for the pass over merged tensors can be interrupted, and a pass that no
+# process waits for is cancelled; the end of the mount does not wait for it either.
 . "${0%/*}/../lib.sh"
 
 for name in base one other; do
@@ -40,7 +40,7 @@ for signal in INT KILL; do
 	interrupted $signal cat "$large.theta"
 	interrupted $signal dd if="$large.bin" of=/dev/null bs=64K iflag=direct
 done
-# What the kernel reads ahead it never interrupts, but its reader ends, and so does the mount.
+# The kernel never interrupts its own read-ahead, but the reader ends, and so does the mount.
 for _ in $(seq 40); do
 	cat "$large.bin" "$MNT/model.gguf" >/dev/null 2>&1 &
 	pid=$!

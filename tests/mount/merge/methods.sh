@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a configuration in .merge makes of two models, beside the formulas in NumPy, and every method
-# with random parameters, gradients and filters of small tensors; the same bytes whether they are
-# read as an organ, as part of model.gguf, or from the file that .assemble writes.
+# The result of a configuration in .merge on two models agrees with the formulas in NumPy, also for
+# every method with random parameters, gradients and filters of small tensors; the bytes are the
+# same read as an organ, as part of model.gguf, or from the file that .assemble writes.
 . "${0%/*}/../lib.sh"
 
 PYTHON=/usr/bin/python3
@@ -21,7 +21,7 @@ config() {
 	echo '- model: ./clerk-Q4_K_M.gguf'
 }
 
-# NAME: what the mount shows of the tensors that are looked at.
+# keep_views NAME: save the files of the tensors looked at.
 keep_views() {
 	mkdir "$1"
 	(cd "$MNT/.views/npy" && cp --parents skeleton/blk_0_attn_q.npy organs/blk_3_ffn_down.npy \
@@ -44,7 +44,7 @@ config ties 'weight: 0.7, density: 0.4' >ties.yml
 sed -i '/^dtype/d' ties.yml
 cp ties.yml "$MNT/.merge"
 grep -q ' 57 tensors .* 44 .*another type' "$MNT/.log" ||
-	fail "it is not said what becomes of types: $(tail -n 1 "$MNT/.log")"
+	fail "the change of types is not reported: $(tail -n 1 "$MNT/.log")"
 same ties.yml "$MNT/.merge"
 cp "$MNT/model.gguf" whole.gguf
 echo written.gguf >"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The base that a merge names is what the mount has open, wherever its path leads by now: into the
-# mount itself, to another file, or nowhere.
+# The base named by a merge is the file that the mount has open, wherever its path leads by now:
+# into the mount itself, to another file, or nowhere.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -28,7 +28,7 @@ cp -p kept.gguf own/scribe-Q4_K_M.gguf
 
 # The mount hides the directory in which the base lies.
 mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$TMP/own"
-in_time 20 cmp own/model.gguf merged.gguf || fail 'what is merged is not read'
+in_time 20 cmp own/model.gguf merged.gguf || fail 'merged bytes are not read'
 unmount_and_wait "$TMP/own"
 
 # And that of another one, which is not waited for.

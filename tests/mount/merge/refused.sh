@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is wrong with a configuration is said in one sentence, with its line and column where it has
-# them; what was in force stays.
+# An error in a configuration is reported in one sentence, with line and column if known; the merge
+# in force stays.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)

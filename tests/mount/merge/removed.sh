@@ -51,7 +51,7 @@ kill_daemon
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" merged.gguf
 
-# To be read only, it is there as long as the layer has it, and takes nothing out of what is merged.
+# A read-only mount ignores the removal of a slot that no merge has, and keeps it in the layer.
 rm "$MNT/$organ"
 kill_daemon
 layer_change layer '.backup kept.db'
@@ -60,7 +60,7 @@ layer_change layer "DELETE FROM merge; INSERT INTO slot (class, name, kind, mtim
 mount_model -o "ro,noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$base"
 log_says "$organ: .*removal .* is ignored"
-# What is no further block of anything may be meant in another way.
+# A slot that fits no further block is kept in the layer, because it may have another meaning.
 log_says 'blk_1_fn_up.bin is left alone'
 unmount_and_wait
 equal "$(layer_sql layer 'SELECT name, kind FROM slot')" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model of a merge lies on a server that wants a password: the next mount has it too, and what
-# grants access is in no file of the mount but .merge, which is what was written.
+# A model of a merge lies on a server that wants a password: the next mount has it too, and the
+# credentials are in no file of the mount but .merge, which equals the text written.
 . "${0%/*}/../lib.sh"
 
 cd "$TMP"
@@ -27,6 +27,6 @@ same "$MNT/model.gguf" merged.gguf
 same m.yml "$MNT/.merge"
 equal "$(cut -f 6 "$MNT/.grafts")" "scribe,$URL/secret/clerk.gguf"
 cat "$MNT/.grafts" "$MNT/.log" "$MNT/.check" "$MNT/.recipe" "$MNT/.undo" >shown
-! grep -E 'sesame|pass' shown || fail 'what grants access is shown'
+! grep -E 'sesame|pass' shown || fail 'credentials are shown'
 unmount_and_wait
 end_server

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A merge of what a mount has beside its model: a directory of organ files, and a model on a server
-# that wants a password. The next mount that has both has it too.
+# A merge of the other models in a mount: a directory of organ files, and a model on a server that
+# wants a password. The next mount that has both has the merge too.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -12,7 +12,7 @@ mount_model -o noassemble www/clerk.gguf
 cp -r "$MNT"/{embed,norm,organs,skeleton,header.gguf} parts
 unmount_and_wait
 
-# config NAME: a merge with what the mount calls so.
+# config NAME: a merge with the mount's model of that name.
 config() {
 	printf 'merge_method: linear\nparameters: {weight: 1}\nmodels:\n'
 	printf -- '- {model: "%s"}\n' "$PWD/scribe-Q4_K_M.gguf" "$1"

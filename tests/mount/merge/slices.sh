@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Slices stack more blocks than the base has, or fewer; a configuration is mounted in the place of a
-# model, also to be read only; and what is merged into a model of several is called by its name.
+# model, also read-only; a merge into one of several models has that model's name.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -34,7 +34,7 @@ mount_model -o ro,fresh eight.gguf
 for organ in organs/*.bin; do
 	same "$organ" "$MNT/$organ"
 done
-! grep -E '^(risky|impossible)' "$MNT/.check" || fail 'what was written does not fit together'
+! grep -E '^(risky|impossible)' "$MNT/.check" || fail 'the written model does not fit together'
 unmount_and_wait
 
 # A graft in a block that the base has not, which stays with the merge.

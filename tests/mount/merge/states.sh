@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A merge lies beneath grafts and adapters: they go over it, and what takes them back shows it
-# again. It outlives the daemon; a model that is gone makes its tensors unreadable, never the
-# base's.
+# A merge lies beneath grafts and adapters: they cover it, and their undo shows it again. The merge
+# outlives the daemon; if a model of it is gone, its tensors are unreadable, and never the base's.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -20,7 +19,7 @@ absent "$MNT/.merge"
 expect_fail 'no such file' rm "$MNT/.merge"
 exec 3<"$MNT/$up.bin"
 cp m.yml "$MNT/.merge"
-# A file that was open stays what it was.
+# An open file keeps its content.
 cmp /dev/fd/3 "$MNT/.base/$up.bin"
 exec 3<&-
 same m.yml "$MNT/.merge"
@@ -43,9 +42,9 @@ equal "$(cut -f 2 "$MNT/.grafts" | tr '\n' ' ')" 'merge reference copy removed '
 differ "$MNT/model.gguf" merged.gguf
 cp "$MNT/model.gguf" grafted.gguf
 
-# As it was after a power cut, and once more without the model, which comes back.
+# After a SIGKILL, and once more without the model, which comes back.
 kill_daemon
-# Where the disk does not answer for seconds a model counts as gone, until the next look.
+# If the disk does not answer for seconds, a model counts as gone until the next look.
 is_grafted() {
 	ls "$MNT/organs" >"$TMP/ls"
 	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
@@ -79,7 +78,7 @@ same m.yml same.yml
 mv away.gguf "$donor"
 until_true 60 is_grafted || fail "another model was there: $(cat "$MNT/.log")"
 
-# Taken back, what is merged shows again; an adapter goes over it.
+# After an undo the merged content shows again; an adapter covers it.
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" merged.gguf
 "$LORA" make "$base" style.gguf 'blk.0.ffn_up.weight'
@@ -121,7 +120,7 @@ same "$MNT/model.gguf" merged.gguf
 rm "$MNT/.merge"
 unmount_and_wait
 
-# What the layer keeps of a merge is damaged: never the base in its place.
+# The layer's record of a merge is damaged: the base never takes its place.
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/.merge"
 unmount_and_wait

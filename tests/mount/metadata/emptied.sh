@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# What close() has confirmed is what the next open() finds, also where a string was emptied and
-# nothing else: the kernel tells of the last close only after close() has returned.
+# The next open() finds the value that close() confirmed, also if a string was only emptied: the
+# kernel sends RELEASE only after close() has returned.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -10,8 +10,8 @@ mount_model "$base"
 key=$MNT/metadata/general.name
 need_strace
 
-# The threads that the daemon has now take requests late. It makes more as it needs them, and those
-# may answer what comes later before.
+# The daemon's present threads are made to take requests late. New threads may answer a later
+# request earlier.
 mapfile -t tasks < <(ls "/proc/${DAEMON[$MNT]}/task")
 are_traced() {
 	local task
@@ -40,7 +40,7 @@ def get():
 for i in range(int(sys.argv[2])):
     put(b"%d\n" % i)
     if get() != b"%d\n" % i:
-        sys.exit(f"round {i}: what was written is not there")
+        sys.exit(f"round {i}: the written value is missing")
     put(b"")
     text = get()
     if text != b"\n":
@@ -49,7 +49,7 @@ END
 full_speed
 
 # A descriptor that was emptied and duplicated stays open: lookups wait for a moment and no longer,
-# and what is written later counts.
+# and a later write counts.
 echo before >"$key"
 {
 	[ "$(timeout 30 cat "$key")" = before ] || fail 'it is empty before it is closed'

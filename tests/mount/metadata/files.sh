@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Metadata as files: every value as text, exact sizes, and what model.gguf becomes when values are
-# written, keys removed, added and renamed. Copying from .base takes it all back.
+# Metadata as files: every value as text, exact sizes, and model.gguf after values are written, keys
+# removed, added and renamed. A copy from .base undoes each change.
 . "${0%/*}/../lib.sh"
 
 type_of() {
@@ -41,7 +41,7 @@ grep -q "^metadata/llama.context_length	edited	uint32	-	4	" "$MNT/.grafts" ||
 	fail "$(cat "$MNT/.grafts")"
 grep -q '"llama.context_length": 4096' "$MNT/manifest.json" || fail 'manifest.json has it not'
 
-# What is no value of the key's type is refused, and the old one stays.
+# A text that is no value of the key's type is refused, and the old value stays.
 for text in junk -1 4294967296 1.5 '' '5 6' true; do
 	printf '%s\n' "$text" >"$TMP/text"
 	expect_fail 'invalid argument' cp "$TMP/text" "$m/llama.context_length"
@@ -104,7 +104,7 @@ expect_fail 'invalid argument' setfattr -n user.organfs.type -v float33 "$m/my.n
 setfattr -n user.organfs.type -v f32 "$m/llama.context_length"
 changed "${edits[@]}" my.number=int64:7 llama.context_length=float32:4096
 
-# Undo: what the base has is no edit.
+# Undo: the base's own value is no edit.
 rm "$m/my.number" "$m/my.list" "$m/zz.added" "$m/pad"
 setfattr -n user.organfs.type -v u32 "$m/llama.context_length"
 cp "$MNT/.base/metadata/"* "$m/"
@@ -113,7 +113,7 @@ same "$MNT/model.gguf" "$base"
 unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 
-# What belongs to the container cannot be changed.
+# Keys of the container cannot be changed.
 "$GGUF" variant --align 64 "$base" "$TMP/aligned.gguf"
 mount_model "$TMP/aligned.gguf"
 equal "$(cat "$m/general.alignment")" 64

@@ -13,7 +13,7 @@ key=llama.context_length
 mount_model "$base"
 names=$(ls -A "$m")
 
-# now N TOOL: that is what the key holds, and all that changed.
+# now N TOOL: the key holds N, and nothing else has changed.
 now() {
 	equal "$(cat "$m/$key")" "$1" "$2"
 	"$GGUF" edit "$base" "$TMP/expected" "$key=uint32:$1"
@@ -62,7 +62,7 @@ vim -es -u NONE -i NONE -c 'set backupskip= backupcopy=no writebackup' -c '%s/5/
 equal "$(cat "$m/my.key")" -6
 equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$m/my.key")" int16
 rm "$m/my.key"
-# What an editor cannot write stays.
+# A value that the editor cannot write leaves the old one.
 ! vim -es -u NONE -i NONE -c 'set backupskip=' -c '%s/8/eight/' -c wq "$m/$key" </dev/null ||
 	fail 'vim wrote junk'
 rm -f "$m/$key~" # vim leaves the old text here

@@ -28,7 +28,7 @@ makes general.base_model.0.name Stories string
 makes my.count 1 string
 makes qwen3.nextn_predict_layers 1 string
 
-# What is no value of that type makes no key.
+# A text that is no value of that type makes no key.
 echo many >"$TMP/text"
 expect_fail 'invalid argument' cp "$TMP/text" "$m/llama.expert_count"
 log_says 'metadata/llama.expert_count: refused.* uint32'

@@ -73,7 +73,7 @@ for kind in flux sd3 wan qwen_image lumina2; do
 	equal "$(MNT=$root/$kind verdict output)" '' "$kind: a head"
 done
 
-# A block into another, and what plays another part.
+# Copy one block to another, and an organ to a slot of another role.
 MNT=$root/flux
 cp "$MNT/organs/single_blocks_0_linear1.bin" "$MNT/organs/single_blocks_1_linear1.bin"
 says ok donor '1 graft: blk 1 single_blocks_linear1$'

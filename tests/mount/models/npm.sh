@@ -69,7 +69,7 @@ unmount_and_wait
 node "$TMP/generate.mjs" "$TMP"/part-00001-of-*.gguf >"$TMP/text" || fail 'no text from shards'
 same "$TMP/text" "$TMP/live"
 
-# By shell alone: the middle blocks twice, and one block less.
+# With the shell alone: the middle blocks twice, and one block less.
 base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"
 for n in 5 4; do

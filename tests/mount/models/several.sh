@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Several models in one mount: names, what is passed over, the files of the root, copies from one to
-# another, and what becomes of these when the other one is gone.
+# Several models in one mount: names, files that are skipped, the files of the root, copies from one
+# model to another, and their state when the donor model is gone.
 . "${0%/*}/../lib.sh"
 
 need rsync strace
@@ -62,7 +62,7 @@ for command in "touch $MNT/x" "mkdir $MNT/x" "ln -s x $MNT/x" "rm -f $MNT/.theta
 	expect_fail 'not permitted|denied' $command
 done
 
-# Copies become references, whatever copies: no byte is written.
+# Copies become references with any tool: no byte is written.
 from=$MNT/b/organs to=$MNT/a/organs
 strace -f -o "$TMP/trace" cp "$from/blk_0_ffn_up.bin" "$to/"
 ! grep -E '(^|[^a-z])(write|pwrite64|sendfile)\(' "$TMP/trace" || fail "cp writes"
@@ -89,7 +89,7 @@ equal "$(rsync -ai "$from/blk_1_ffn_up.bin" "$to/")" ""
 cat "$TMP/gate" >"$from/blk_1_ffn_gate.bin"
 cp "$from/blk_1_ffn_gate.bin" "$to/"
 cmp -i 50 "$to/blk_1_ffn_gate.bin" "$TMP/gate"
-# What is refused is said in the model's log, and in the root's with its name.
+# A refusal is in the model's log, and in the root's with the model's name.
 expect_fail 'Invalid argument' cp "$from/blk_1_ffn_down.bin" "$to/blk_1_ffn_up.bin"
 refused='organs/blk_1_ffn_up.bin: graft refused'
 tail -1 "$MNT/a/.log" | grep -q " $refused" || fail "$(cat "$MNT/a/.log")"
@@ -141,7 +141,8 @@ same "$TMP/written/a.grafted.gguf" "$TMP/expected"
 same "$TMP/written/b.grafted.gguf" "$TMP/expected.b"
 no_litter "$XDG_STATE_HOME"
 
-# A directory of one is a directory; of none, and what is no model, is refused.
+# A directory with one model is mounted as a directory; one without models, or a file that is no
+# model, is refused.
 mkdir "$TMP/one" "$TMP/none"
 cp "$TMP/m/a.gguf" "$TMP/one"
 mount_model -o ro "$TMP/one"

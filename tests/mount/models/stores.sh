@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models by the names that ollama, the Hub's cache and LM Studio have for them: mounts, commands,
-# merges and recipes. Their stores stay as they are, and what is written has the model's name.
+# Models by the names of ollama, the Hub's cache and LM Studio: mounts, commands, merges and
+# recipes. The stores are not changed, and written files have the model's name.
 . "${0%/*}/../lib.sh"
 
 export HOME=$TMP/home
@@ -71,7 +71,7 @@ cp "$MODELS/stories260K.gguf" hf:file.gguf
 same packed.gguf "$MODELS/stories260K.gguf"
 rm ./*
 
-# Merges: of a configuration, whose result has the human name too, and of what is written.
+# Merges: from a configuration, whose result has the human name too, and from a written model.
 configuration() {
 	printf 'merge_method: linear\nmodels:\n'
 	printf -- '- {model: "%s", parameters: {weight: 0.5}}\n' "$@"
@@ -104,7 +104,7 @@ equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged"
 rm "$MNT/.merge"
 unmount_and_wait
 
-# What cannot be used is refused by its name; all this has written to no store.
+# An unusable model is refused by its name; nothing so far has written to a store.
 state | cmp - "$TMP/before" || fail 'a store has changed'
 truncate -s -1 "$HOME"/.ollama/models/blobs/*
 expect_refusal ollama:scribe:7b

@@ -15,7 +15,7 @@ cp "$base" "$odd"
 cp "$MODELS/stories260K-q8_0.gguf" "$TMP/q8.gguf"
 helper=$TMP/sbin/mount.organfs
 
-# How it is mounted: its source, and what is to be found in its options.
+# The source of the mount, and a pattern of its options.
 shows() {
 	equal "$(findmnt -n -o SOURCE "$1")" "$2" 'the source'
 	findmnt -n -o OPTIONS "$1" | grep -Eq -- "$3" || fail "options: $(findmnt "$1")"
@@ -31,7 +31,7 @@ says 0 '' mount -t organfs -o rw,noexec ./stories260K.gguf "../${MNT##*/}"
 shows "$MNT" "$base" '^rw,nosuid,nodev,noexec,'
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight organ.bin
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight expected
-# As systemd unmounts, and by its source.
+# Unmount like systemd, and by the source.
 cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 says 0 '' umount -c "$MNT"
 same stories260K.grafted.gguf expected
@@ -41,8 +41,8 @@ cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 says 0 '' umount "$odd"
 same "${odd%.gguf}.grafted.gguf" expected
 
-# By an absolute path root waits because of an entry in utab, beside the one that mount(8) makes of
-# some options. Both go with the mount, however that ends.
+# umount with an absolute path waits for the helper because of an entry in utab, next to mount(8)'s
+# own entry for some options. Both entries go with the mount, however it ends.
 noted() {
 	sed -n "s|.* TARGET=$MNT .*OPTS=||p" /run/mount/utab | tr , '\n' | sort | tr '\n' ,
 }
@@ -74,7 +74,7 @@ cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 exists "y,z/layer.db"
 says 0 '' umount "$MNT"
 same 'x, \040y.gguf' expected
-# Over a mount nothing is mounted, over what else there is only when that is said.
+# A mount over a mount is refused; over other content it needs nonempty.
 says 0 '' mount -t organfs -o ro "$base" "$MNT"
 says 32 'a model is mounted there already' mount -t organfs -o ro,nonempty "$odd" "$MNT"
 says 0 '' umount "$MNT"
@@ -107,10 +107,10 @@ shows "$MNT" "$TMP/links" '^ro'
 exists "$MNT/x/model.gguf"
 says 0 '' umount "$MNT"
 
-# What is refused, and how.
+# Refusals and their exit status.
 says 32 "^organfs: $TMP/none.gguf: " mount -t organfs "$TMP/none.gguf" "$MNT"
 says 32 "^organfs: .*magic-lfs.gguf: " mount -t organfs "$MALFORMED/magic-lfs.gguf" "$MNT"
-says 1 '^organfs: unknown option "what=1"' mount -t organfs -o what=1 "$base" "$MNT"
+says 1 '^organfs: unknown option "nosuch=1"' mount -t organfs -o nosuch=1 "$base" "$MNT"
 says 1 'setuid=nobody-of-us: there is no such user' \
 	mount -t organfs -o setuid=nobody-of-us "$base" "$MNT"
 says 1 'setuid= needs a user' mount -t organfs -o setuid= "$base" "$MNT"
@@ -130,10 +130,10 @@ says 0 '' mount -f -t organfs "$base" "$MNT"
 ! mountpoint -q "$MNT" || fail 'a fake mount is one'
 says 0 'mount.organfs: .*/organfs -o rw -- .*stories260K.gguf' \
 	mount -v -n -s -t organfs "$base" "$MNT"
-# Of what is mounted mount(8) knows no more than its type, for which it has the helper of FUSE.
+# mount(8) knows only the type of a mounted model, for which it runs the helper of FUSE.
 says 2 'remount: .*unmount it' mount -o remount,ro "$MNT"
 says 1 'remount: .*unmount it' mount -t organfs -o remount,ro "$base" "$MNT"
-# As mount(8) hands the options on since libmount 2.41.
+# The order in which mount(8) passes options since libmount 2.41.
 says 1 'remount: .*unmount it' \
 	"$helper" "$base" "$MNT" -o ro,nosuid,nodev,user_id=0,group_id=0,allow_other,remount
 shows "$MNT" "$base" '^rw,'
@@ -150,7 +150,7 @@ nsenter -m -t $other cmp "$MNT/model.gguf" "$base"
 nsenter -m -t $other umount "$MNT"
 kill $other
 
-# fstab: blanks, a directory, what is for others, what cannot be mounted.
+# fstab: blanks, a directory, options for other programs, lines that cannot be mounted.
 mkdir models "d 1" d2 d3 d4
 cp q8.gguf models/q.gguf
 ln -s "$odd" link.gguf

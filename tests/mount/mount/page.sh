@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What mount.organfs(8) shows can be done as it stands: each line of fstab, each command. README.md
-# shows no other lines of fstab.
+# Each line of fstab and each command in mount.organfs(8) works as it stands. README.md shows no
+# other lines of fstab.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount point is an empty directory where no model is mounted; -o nonempty hides what is in it.
-# What cannot be written beside the base is said when it is mounted, not when it is lost.
+# A mount point is an empty directory where no model is mounted; -o nonempty hides its content. If
+# the model cannot be written next to the base, the mount says so, not only the unmount.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -19,7 +19,7 @@ mounts() {
 	equal "$(grep -c " $MNT " /proc/self/mountinfo)" "$1" 'mounts'
 }
 
-# Whatever is in it, and nothing of it is touched.
+# Any entry makes the directory nonempty, and none is touched.
 for name in file .hidden 'lost+found'; do
 	echo mine >"$MNT/$name"
 	refused 'not empty.* -o nonempty'
@@ -34,7 +34,7 @@ mkdir "$MNT/directory"
 refused 'not empty'
 rmdir "$MNT/directory"
 
-# Through a link; and what is made for the mount is made, and goes with it.
+# Through a link; a directory made for the mount goes with it.
 ln -s mnt "$MNT-link"
 touch "$MNT/file"
 refused 'not empty' '' "$MNT-link"
@@ -109,7 +109,7 @@ for model in "$TMP/disk/one.gguf" "$TMP/disk"; do
 	done
 	unmount_and_wait
 done
-# What is to be written there is refused.
+# An output on the read-only disk is refused.
 for output in one.gguf:/out.gguf one.gguf:/x-%05d-of-%05d.gguf\ split=1M :; do
 	expect_fail "$TMP/disk/?: Read-only" \
 		"$ORGANFS" -o "output=$TMP/disk${output#*:}" "$TMP/disk/${output%%:*}" "$MNT"

@@ -39,7 +39,7 @@ is_his() {
 		fail "$(findmnt "$mnt")"
 }
 
-# A user may with user, gets no more rights by that, and unmounts what he has mounted.
+# The option user lets a user mount, gives no more rights, and lets that user unmount.
 says 0 '' as_user mount "$mnt"
 is_his '^rw,nosuid,nodev,noexec,'
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is one file on disk is read by the kernel from there: the daemon is not asked, and its pages
-# are in memory once. What is not, or was changed, the daemon reads.
+# The kernel itself reads files that lie in one file on disk: the daemon is not asked, and their
+# pages are in memory once. Other files, and those that were changed, the daemon reads.
 . "${0%/*}/../lib.sh"
 need_passthrough
 need fincore
@@ -64,11 +64,11 @@ read_by passthrough "$MNT/organs/blk_1_ffn_up.bin"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ"
 equal "$(preads_of cat "$MNT/organs/blk_1_ffn_up.bin" | awk '{ print ($1 < 4096) }')" 1 'the organ'
 
-# What was assembled is one file again.
+# An assembled model is one file again.
 echo "$TMP/out.gguf" >"$MNT/.assemble"
 read_by passthrough "$MNT/model.gguf"
 same "$MNT/model.gguf" "$TMP/out.gguf"
-[ "$(preads_of cat "$MNT/model.gguf")" -lt 65536 ] || fail 'the daemon reads what was assembled'
+[ "$(preads_of cat "$MNT/model.gguf")" -lt 65536 ] || fail 'the daemon reads the assembled model'
 
 # An organ that was taken up from the layer has to be looked at once.
 unmount_and_wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# On a filesystem that shares blocks a grafted model.gguf is a file for as long as it is open: the
-# kernel reads it by itself, and it takes no more room than the grafts.
+# On a filesystem that shares blocks a grafted model.gguf is one file while it is open: the kernel
+# reads it by itself, and it takes no more room than the grafts.
 . "${0%/*}/../lib.sh"
 need_passthrough
 need strace
@@ -65,7 +65,7 @@ run_on() {
 run_on xfs 600
 run_on btrfs 600
 
-# What adapters change is computed as it is read.
+# Organs changed by adapters are computed while they are read.
 mount_image xfs 600 "$TMP/other"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/other/base.gguf"
 "$LORA" make "$TMP/other/base.gguf" "$TMP/style.gguf" '*.attn_q.weight'

@@ -10,7 +10,7 @@ donor=$(use clerk-Q4_K_M)
 mount_model -o "noassemble,compress=off,layer=$TMP/layer" "$base"
 "$ORGANFS" -o ro "$donor" "$TMP/donor"
 
-# What is written to model.gguf is dropped, also while it is read.
+# A write to model.gguf is ignored, also while it is read.
 exec 4<"$MNT/model.gguf"
 read_by passthrough "$MNT/model.gguf"
 cp "$donor" "$MNT/model.gguf"
@@ -20,7 +20,7 @@ rsync --inplace "$donor" "$MNT/model.gguf" 2>"$TMP/said" || cat "$TMP/said"
 equal "$(stat -c %s "$MNT/model.gguf")" "$(stat -c %s "$base")"
 same "$MNT/model.gguf" "$base"
 cmp /dev/fd/4 "$base"
-# One that reads, too, reads what is there.
+# A descriptor open to read and write reads the model.
 python3 - "$MNT/model.gguf" "$base" <<'END' || fail 'open to read and write'
 import mmap, os, sys
 fd, base = os.open(sys.argv[1], os.O_RDWR), open(sys.argv[2], "rb").read()

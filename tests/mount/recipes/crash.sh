@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# A daemon that is killed while it does a recipe leaves nothing of it or all, and right after it
-# all; what is known of grafts by cp, rsync, tar, cat and links is the same after a crash.
+# A daemon killed during a recipe leaves all changes of it or none, and right after it all; the
+# donors of grafts by cp, rsync, tar, cat and links are the same after a crash.
 # timeout: 400
 . "${0%/*}/../lib.sh"
 
@@ -37,7 +37,7 @@ again
 sort "$MNT/.grafts" | diff "$TMP/grafts" - || fail '.grafts is another one after a crash'
 diff "$TMP/recipe.yml" "$MNT/.recipe" || fail '.recipe is another one after a crash'
 cp "$MNT/organs/blk_0_ffn_down.bin" "$TMP/piped.bin"
-# rsync and cat do not show what they read.
+# rsync and cat do not show the file that they read.
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/first.bin"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/second.bin"
 cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/third.bin"
@@ -85,7 +85,7 @@ killed_amid "$TMP/base.gguf"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
 
-# With a merge beneath the grafts, which the recipe puts in force too.
+# A merge beneath the grafts, which the recipe puts in force too.
 base=$(use scribe-Q4_K_M)
 cp "$(use clerk-Q4_K_M)" "$TMP/beneath.gguf"
 "$GGUF" organ "$TMP/beneath.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What .recipe says of a model that was changed in every way, done to a copy of its base elsewhere,
-# with the donors in another directory and under other names, gives the same model.gguf.
+# The .recipe of a model with every kind of change, replayed on a copy of its base elsewhere, with
+# the donors in another directory and under other names, gives the same model.gguf.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -89,7 +89,7 @@ cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 log_says 'is already as the recipe says'
 same "$MNT/.recipe" "$TMP/now.yml"
 
-# On a model that is changed it is refused.
+# A changed model refuses a recipe.
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$TMP/second/base.gguf"
 rm "$MNT/organs/blk_4_ffn_down.bin"

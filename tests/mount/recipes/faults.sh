@@ -51,7 +51,7 @@ shows() {
 	fi
 }
 
-# What the next mount shows; code 0: it was confirmed, 1: refused, 2: neither.
+# Compare the next mount; code 0: the recipe was confirmed, 1: refused, 2: neither.
 check_next() {
 	local code=$1
 	mount_model -o "layer=$TMP/layer" "$base"
@@ -60,7 +60,7 @@ check_next() {
 	unmount_and_wait
 }
 
-# try K WHAT: false where there are fewer than K calls.
+# try K FAULT: false if there are fewer than K calls.
 try() {
 	local code=0 what="$recipe, call $1, $2" call
 	rm -rf "$TMP/layer" "$TMP/fault"
@@ -81,7 +81,7 @@ try() {
 		code=2
 	else
 		shows $code "$what"
-		# Where the disk does not allow to take back what was refused, that is said.
+		# If the disk does not allow the rollback of a refused recipe, the log says so.
 		! grep -q 'the next mount may find it done' "$MNT/.log" || code=2
 	fi
 	if [ $(($1 % 2)) = 0 ] || [ "$2" = kill ]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o lineage: what is assembled carries its recipe, all views of the model have the same bytes, and
+# -o lineage: an assembled model carries its recipe, all views of the model have the same bytes, and
 # a chain of three chimeras can be followed back to its bases.
 . "${0%/*}/../lib.sh"
 
@@ -11,7 +11,7 @@ carried() {
 	"$ORGANFS" --recipe "$1" || fail "$1 carries no recipe"
 }
 
-# What carries none says so.
+# A model without a recipe causes an error.
 for none in "$TMP/models/one.gguf" "$TMP/models/nothing.gguf" "$TMP"; do
 	if "$ORGANFS" --recipe "$none" >"$TMP/out" 2>"$TMP/said"; then
 		fail "$none carries a recipe"
@@ -20,7 +20,7 @@ for none in "$TMP/models/one.gguf" "$TMP/models/nothing.gguf" "$TMP"; do
 	[ ! -s "$TMP/out" ] || fail "of $none something is printed"
 done
 
-# As the base: the base, byte for byte.
+# Without changes the model is the base, byte for byte.
 mount_model -o lineage,output="$TMP/models/two.gguf" "$TMP/models/one.gguf"
 same "$MNT/model.gguf" "$TMP/models/one.gguf"
 
@@ -42,7 +42,7 @@ grep -q '^- name: clerk.gguf' "$TMP/two.yml" || fail "$(cat "$TMP/two.yml")"
 ! grep -q "$TMP" "$TMP/two.yml" || fail 'a recipe to be handed on has paths'
 unmount_and_wait "$TMP/donor"
 
-# What carries a recipe is a recipe, done to the base again.
+# A model with a recipe is accepted as a recipe, replayed on the base.
 mount_model -o noassemble,lineage,donors="$TMP/models" "$TMP/models/one.gguf"
 cp "$TMP/two.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 same "$MNT/model.gguf" "$TMP/models/two.gguf"
@@ -65,13 +65,13 @@ cp "$TMP/other/organs/blk_2_ffn_gate.bin" "$MNT/organs/"
 unmount_and_wait "$MNT"
 carried "$TMP/models/three.gguf" >"$TMP/three.yml"
 cat "$TMP/three.yml"
-# Each level is indented by what nests it.
+# Each level is indented below the level that contains it.
 for line in '^  name: two.gguf' '^    organfs: recipe 1' '^      name: one.gguf' \
 	'^- name: other.gguf' '^    - name: two.gguf' '^          name: one.gguf'; do
 	grep -q "$line" "$TMP/three.yml" || fail "three.gguf does not say \"$line\""
 done
 
-# Without the option the base's recipe stays what it was: that of the base.
+# Without the option the base's own recipe stays unchanged.
 mount_model -o noassemble "$TMP/models/two.gguf"
 rm "$MNT/organs/blk_3_ffn_up.bin"
 equal "$(cat "$MNT/metadata/organfs.recipe")" "$(cat "$TMP/two.yml")"

@@ -8,7 +8,7 @@ base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 cd "$TMP"
 mkdir moved away
 
-# record OPTIONS: what the mount shows, and its recipe.
+# record OPTIONS: save the model shown, and its recipe.
 record() {
 	cp "$MNT/.recipe" recipe.yml
 	cp "$MNT/model.gguf" expected.gguf

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A graft that holds what the base has, as it was given another time, is one too where a recipe
-# makes it, and the model is as the recipe says then.
+# A graft equal to the base's content under another time is a graft also if a recipe makes it,
+# and the model then matches the recipe.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o recipe=: what a recipe says is there when the mount is, or there is no mount and everything
-# that is missing stands on standard error.
+# -o recipe=: the recipe is in force when the mount is ready, or there is no mount and standard
+# error lists everything that is missing.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/first" "$TMP/away" "$TMP/donor" "$TMP/recipes"
@@ -38,7 +38,7 @@ for wrong in recipe="$TMP/nothing" recipe="$TMP/first/base.gguf" \
 	[ "$(wc -l <"$TMP/said")" = 1 ] || fail "$wrong: $(cat "$TMP/said")"
 done
 
-# From the directory in which it is started, in the background.
+# In the background, with paths relative to the working directory.
 (cd "$TMP" && mount_daemon -o noassemble,recipe=recipes/recipe.yml,donors=:away:no/such \
 	"$TMP/first/base.gguf" "$MNT")
 same "$MNT/model.gguf" "$TMP/whole.gguf"
@@ -55,13 +55,13 @@ umount_waits
 mount_model -o noassemble,recipe="$TMP/recipes/recipe.yml" "$TMP/first/base.gguf"
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 unmount_and_wait "$MNT"
-# Beside the recipe they are found without more words.
+# Donors next to the recipe are found without an option.
 cp "$TMP/recipes/recipe.yml" "$TMP/away/recipe.yml"
 mount_model -o layer="$TMP/layer",recipe="$TMP/away/recipe.yml" "$TMP/first/base.gguf"
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 unmount_and_wait "$MNT"
 
-# What it says is removed is, and a daemon in the background ends.
+# Slots that the recipe removes are removed; a daemon in the background ends.
 mount_model -o noassemble,layer="$TMP/without" "$TMP/first/base.gguf"
 rm "$MNT"/organs/blk_[01]_ffn_up.bin
 cp "$MNT/.recipe" "$TMP/recipes/without.yml"

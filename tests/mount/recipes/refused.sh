@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is no recipe for the mount is refused with its place, and the mount keeps what it has:
-# hostile YAML, another base, tensors and slots that are not there, wrong values, donors that were
-# changed.
+# A text that is no recipe for the mount is refused with line and column, and the mount is
+# unchanged: hostile YAML, another base, missing tensors and slots, wrong values, changed donors.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -52,12 +51,12 @@ refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' 'thing is no type'
 refused 'options: {merged: keep}\nadapters:\n- {file: x, value: "1"}\n' 'adapters/x is neither'
 refused 'options: {blocks: keep}\ngrafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\n' \
 	'a mount with -o blocks=keep'
-# What is found out only when it is done takes back what was done before it.
+# An error during the replay rolls back the steps before it.
 refused "$up, how: removed}\noptions: {merged: keep}\nadapters:\n- {file: x.scale, value: nan}\n" \
 	'.recipe: refused'
 same "$MNT/model.gguf" "$TMP/base.gguf"
 
-# Of every beginning of it some are shorter recipes; none does harm.
+# Some prefixes of the text are shorter recipes; none does harm.
 for n in $(seq 0 7 "$(stat -c %s "$TMP/good.yml")"); do
 	head -c "$n" "$TMP/good.yml" >"$TMP/cut"
 	if dd if="$TMP/cut" of="$MNT/.recipe" bs=1M status=none 2>/dev/null; then

@@ -7,7 +7,7 @@
 "$GGUF" experts "$(use stories260K)" "$TMP/moe.gguf" 4
 mkdir "$TMP/beside"
 
-# again: what the recipe makes in this mount, once undone, and in another one.
+# again: the recipe gives the same model in this mount after an undo, and in another mount.
 again() {
 	cp "$MNT/model.gguf" "$TMP/expected"
 	cp "$MNT/.recipe" "$TMP/beside/recipe.yml"

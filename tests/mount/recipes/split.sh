@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A donor may be a split model, in the mount or by its shards in a directory; what two models of a
-# mount give each other is a reference, and so it is when it is done again.
+# A donor may be a split model, in the mount or by its shards in a directory; a graft between two
+# models of a mount is a reference, also after a replay.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models" "$TMP/shards" "$TMP/other"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model of which no recipe can be written is checked, assembled and unmounted all the same; and
-# what cannot be said of a link is no error in what carries its recipe.
+# A model too large for a recipe is checked, assembled and unmounted all the same; a link without a
+# known donor is no error in a model that carries its recipe.
 . "${0%/*}/../lib.sh"
 
 cp "$(use clerk-Q4_K_M)" "$TMP/base.gguf"
@@ -16,7 +16,7 @@ cp "$MNT/model.gguf" "$TMP/shown.gguf"
 log_says 'lineage: recipe not embedded .*longer'
 echo "$TMP/assembled.gguf" >"$MNT/.assemble"
 same "$TMP/assembled.gguf" "$TMP/shown.gguf"
-# With less of it there is one again.
+# A shorter recipe is written again.
 rm "$MNT/metadata/general.two"
 grep -q organfs.recipe "$MNT/header.gguf" || fail 'header.gguf carries no recipe'
 unmount_and_wait "$MNT"
@@ -31,7 +31,7 @@ unmount_and_wait "$MNT"
 cat "$TMP/links.yml"
 grep -q 'target: blk_0_ffn_up.bin' "$TMP/links.yml" || fail 'the link is lost'
 ! grep -q "$TMP" "$TMP/links.yml" || fail 'a recipe to be handed on has paths'
-# What is made of that model carries it.
+# A model made from that model carries the recipe.
 mount_model -o noassemble,lineage "$TMP/links.gguf"
 rm "$MNT/norm/output_norm.bin" 2>/dev/null || rm "$MNT"/norm/blk_0_ffn_norm.bin
 grep -q '^  recipe: |' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"

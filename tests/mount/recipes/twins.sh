@@ -18,7 +18,7 @@ print() {
 	sed -n 's/^  fingerprint: //p' "$1" | head -n 1
 }
 
-# again WHAT: the recipe of the mount, taken back and done again, gives the same model.
+# again NAME: the recipe of the mount, undone and replayed, gives the same model.
 again() {
 	cp "$at/.recipe" "$TMP/recipe.yml"
 	cat "$TMP/recipe.yml"
@@ -43,7 +43,7 @@ again reference
 cp "$MNT/tuned/organs/blk_2_ffn_up.bin" "$at/organs/"
 cp "$at/model.gguf" "$TMP/referred.gguf"
 unmount_and_wait "$MNT"
-# What it refers to stays what it was.
+# The model referred to stays unchanged.
 mount_model -o noassemble "$TMP/models"
 same "$MNT/clerk/model.gguf" "$TMP/referred.gguf"
 unmount_and_wait "$MNT"
@@ -79,7 +79,7 @@ equal "$(cat "$at/.grafts")" ''
 unmount_and_wait "$TMP/copy"
 unmount_and_wait "$MNT"
 
-# Of both side by side the right one is found, whatever their names.
+# Both models side by side: the right one is found under any name.
 mkdir "$TMP/donors"
 mv "$TMP/models/tuned.gguf" "$TMP/donors/b.gguf"
 cp "$TMP/models/clerk.gguf" "$TMP/donors/a.gguf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The same -o recipe= and layer= mount as often as a line of fstab does, also where the recipe was
-# written by hand: in another order, without what can be left out, with values in another form.
+# A mount with the same -o recipe= and layer= can be repeated, as a line of fstab does, also with a
+# recipe written by hand: in another order, without optional parts, with values in another form.
 . "${0%/*}/../lib.sh"
 
 cp "$(use scribe-Q4_K_M)" "$TMP/base.gguf"
@@ -38,7 +38,7 @@ for time in 1 2 3; do
 	equal "$(cat "$MNT/metadata/llama.rope.freq_base")" 25000
 	unmount_and_wait "$MNT"
 done
-# With one thing more it is another recipe.
+# One more item makes it another recipe.
 echo '- {file: other.scale, value: "1.5"}' >>"$TMP/by-hand.yml"
 if "$ORGANFS" -o layer="$TMP/layer",recipe="$TMP/by-hand.yml" "$TMP/base.gguf" "$MNT" \
 	2>"$TMP/said"; then

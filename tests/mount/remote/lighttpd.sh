@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model on an HTTP server is what it is on a disk: bytes, θ, grafts, assembly, its layer.
+# A model on an HTTP server behaves like one on a disk: bytes, θ, grafts, assembly, its layer.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www" "$TMP/work"
@@ -42,12 +42,12 @@ mount_model "$url"
 equal "$(wc -l <"$MNT/.grafts")" 6 'grafts that were taken up'
 same "$MNT/model.gguf" "$TMP/chimera"
 
-# What the unmount writes is in the directory of the command.
+# The unmount writes to the directory in which organfs was started.
 unmount_and_wait
 same 'a scribe.grafted.gguf' "$TMP/chimera"
 equal "$(ls)" 'a scribe.grafted.gguf' 'files in the directory'
 
-# As a donor, by a reference, in a mount of two.
+# The remote model is the donor of a reference in a mount of two.
 cp "$TMP/www/a scribe.gguf" "$TMP/scribe.gguf"
 "$ORGANFS" -f -o "output=$TMP/work" "$url" "$clerk" "$MNT" >"$LOGS/two" 2>&1 </dev/null &
 DAEMON[$MNT]=$!

@@ -33,18 +33,18 @@ mkdir "$TMP/layer"
 cp "$TMP/form.yml" "$TMP/written.yml"
 mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
 serve_ranges_again
-# Its URL may hold what grants access.
+# .merge with credentials in a URL is readable by its owner only.
 cat "$TMP/local.yml" >"$MNT/.merge"
 equal "$(stat -c %a "$MNT/.merge")" 644
 cat "$TMP/written.yml" >"$MNT/.merge"
 equal "$(stat -c %a "$MNT/.merge")" 600
-equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was written'
+equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of the written merge'
 equal "$(layer_sql "$TMP/layer" "SELECT count(*) FROM merge WHERE text LIKE '%$URL%'")" 1
 equal "$(stat -c %a "$TMP/layer/layer.db" "$TMP/layer/layer.db-wal")" $'600\n600'
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$clerk"
 serve_ranges_again
-equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of what was taken up'
+equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of the resumed merge'
 rm "$MNT/.merge"
 unmount_and_wait
 

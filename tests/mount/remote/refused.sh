@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What cannot be mounted is refused with one sentence, and no password is shown anywhere.
+# A URL that cannot be mounted is refused with one sentence, and no password is shown anywhere.
 . "${0%/*}/../lib.sh"
 
 with_clock
@@ -10,7 +10,7 @@ head -c 100000 /dev/urandom >"$TMP/www/noise.gguf"
 : >"$TMP/www/empty.gguf"
 serve_ranges
 
-# refused WHAT PATTERN: one line that names the URL.
+# refused URL PATTERN: one line that names the URL.
 refused() {
 	local status=0
 	"$ORGANFS" "$1" "$MNT" >"$TMP/.said" 2>&1 </dev/null || status=$?
@@ -48,7 +48,7 @@ for manner in moved signed busy cut dated nameless; do
 	unmount_and_wait
 done
 
-# With a password, which is in no list and no file.
+# A password is in no list and no file.
 mount_model "http://me:pass%20word@$host/secret/m.gguf?token=sesame"
 same "$MNT/model.gguf" "$TMP/www/m.gguf"
 rm "$MNT/organs/blk_0_ffn_up.bin"

@@ -22,7 +22,7 @@ cp "$MNT/model.gguf" "$TMP/chimera"
 unmount_and_wait
 same scribe.grafted.gguf "$TMP/chimera"
 
-# With a password and a token, which are in no file of the mount, no list and no output.
+# Passwords and tokens are in no file of the mount, no list and no output.
 leaks() {
 	grep -rlaE 'pass(%20| )word|sesame' "$@"
 }

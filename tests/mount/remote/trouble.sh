@@ -17,8 +17,8 @@ part() {
 	dd if="$1/model.gguf" bs=1M skip="$2" count=4 iflag=direct status=none
 }
 
-# It is killed: what was not read is EIO, names and metadata are there, and it goes on when the
-# server is back.
+# The server is killed: reads of unread parts fail with EIO, names and metadata are there, and reads
+# go on when the server is back.
 part "$MNT" 0 | cmp - <(part "$TMP/file" 0)
 kill -9 "$SERVER"
 wait "$SERVER" 2>/dev/null || true
@@ -87,8 +87,8 @@ part "$TMP/file" 100 | head -c 65536 >"$TMP/expected"
 dd if="$MNT/model.gguf" bs=64K skip=1600 count=1 iflag=direct status=none | cmp - "$TMP/expected"
 unmount_and_wait
 
-# It has another file of the same size: what was read stays what it was, anything else is EIO. Also
-# where its answers do not name the file.
+# The server has another file of the same size: bytes read before stay, other reads fail with EIO.
+# The same if its answers do not identify the file.
 mkdir "$TMP/nameless"
 mount_model -o ro "$URL/nameless/big.gguf" "$TMP/nameless"
 mount_model -o ro "$URL/good/big.gguf"

@@ -18,7 +18,7 @@ unmount_and_wait
 "$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" organ "$donor" blk.2.ffn_up.weight "$TMP/linked.bin"
 
-# Beside the base, with a private layer: grafts by copy and by link, keys, what is removed.
+# Next to the base, with a private layer: grafts by copy and by link, keys, removals.
 mount_model -o confine "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 ln -sf "$TMP/linked.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -36,7 +36,7 @@ echo "$TMP/models/whole.gguf" >"$MNT/.assemble"
 assembly_says '^assembled: '
 cp "$MNT/model.gguf" "$TMP/expected"
 same "$TMP/models/whole.gguf" "$TMP/expected"
-# What commands of a shell write through one open file is one line, which is not obeyed in halves.
+# Commands of a shell write one line through one open file: it is not obeyed in halves.
 rm "$MNT/metadata/llama.context_length"
 { /usr/bin/printf metadata; /usr/bin/printf '/general.name\n'; } >"$MNT/.undo"
 equal "$(cat "$MNT/metadata/general.name")" llama
@@ -46,20 +46,20 @@ cp "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 same "$TMP/models/stories260K.grafted.gguf" "$TMP/expected"
 
-# With a layer and an output directory of the user's.
+# The user chooses the layer and the output directory.
 mount_model -o "confine,layer=$TMP/layer,output=$TMP/out/m.gguf" "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 expect_fail 'Permission denied' bash -c "echo $TMP/models/beside.gguf >'$MNT/.assemble'"
 unmount_and_wait
 [ -s "$TMP/out/m.gguf" ] || fail 'output= is not written'
 absent "$TMP/models/beside.gguf"
-# What the layer has, the next mount has.
+# The next mount has the layer's grafts.
 mount_model -o "confine,layer=$TMP/layer" "$base"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 unmount_and_wait
 
-# Nothing can be written with ro, and what is in no layer is not missed. In the background the
-# daemon keeps nothing open that a shell waits for.
+# A read-only mount writes nothing, and misses no layer. In the background the daemon keeps no
+# descriptor open that a shell waits for.
 mount_daemon -o ro,confine "$base" "$MNT"
 for fd in 0 1 2; do
 	equal "$(readlink "/proc/${DAEMON[$MNT]}/fd/$fd")" /dev/null "descriptor $fd"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a daemon has given away when its command returns: capabilities, new privileges, system calls,
-# the look into its memory; and that its end takes no more than it has left.
+# The daemon has given up capabilities, new privileges, system calls and access to its memory when
+# the command returns; its end needs no more than the rest.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 filtered=2
 ! grep -q '__[at]san_init' "$ORGANFS" || filtered=0
 
-# What /proc says of the daemon of $MNT.
+# A field of /proc/PID/status of the daemon of $MNT.
 field() {
 	sed -n "s/^$1:[[:space:]]*//p" "/proc/${DAEMON[$MNT]}/status"
 }
@@ -22,7 +22,7 @@ if [ "$(id -u)" = 0 ]; then
 	# CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, SETGID, SETUID, SYS_PTRACE, SYS_ADMIN.
 	for set in CapPrm CapEff CapBnd; do
 		more=$((0x$(field $set) & ~0x2800cf))
-		equal "$more" 0 "$set beyond what is needed"
+		equal "$more" 0 "$set beyond the needed ones"
 	done
 	equal "$(field CapInh)$(field CapAmb)" "$(printf '%032d' 0)" 'inheritable and ambient'
 fi
@@ -38,7 +38,7 @@ wait_daemon
 ! mountpoint -q "$MNT" || fail 'still mounted'
 until_true 60 is_gone "$umounter" || fail 'the process that unmounts is left'
 
-# Nothing of it unmounts what another process mounts in the same place.
+# The daemon's helper unmounts no mount of another process in the same place.
 mount_model "$base"
 umounter=$(children_of "${DAEMON[$MNT]}")
 stop "${DAEMON[$MNT]}"

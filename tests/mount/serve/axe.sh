@@ -44,5 +44,5 @@ looks "${URL}?left=clerk-Q4_K_M&right=scribe-Q4_K_M"
 looks "${URL}scribe-Q4_K_M/metadata/"
 in_time 240 "$here/../tools/browse.py" "${steps[@]}" >"$TMP/seen" 2>"$TMP/.said" ||
 	fail "$(cat "$TMP/.said")"
-equal "$(cat "$TMP/seen")" "${expected%$'\n'}" 'what axe-core finds'
+equal "$(cat "$TMP/seen")" "${expected%$'\n'}" 'findings of axe-core'
 unmount_served

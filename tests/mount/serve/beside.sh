@@ -29,7 +29,7 @@ serve --models "$TMP/pool" "$MNT"
 left='.pane:nth-child(1)'
 right='.pane:nth-child(2)'
 
-# Mounted from the page; what is no model is refused with the reason.
+# Mount from the page; a file that is no model is refused with the reason.
 browse "$URL" "$loaded" "$(there 'Mount clerk')" "$(press 'Mount junk')" \
 	"$(says 'not a GGUF file')" "$(press 'Mount clerk')" "$(says 'clerk is mounted')" \
 	"$(there 'Unmount clerk')" \
@@ -44,7 +44,7 @@ row() {
 listed="wait: document.querySelector('$right .grafts').innerText.includes('clerk')"
 unfold="document.querySelectorAll('[data-part=fold]').forEach((b) => {
 	if (b.innerText === 'ffn_gate') b.click(); }); 0"
-# Which blocks a row is of is not broken at its hyphen, as narrow as a pane is.
+# The block range of a row is not broken at its hyphen in a narrow pane.
 in_lines="((all) => all.length + ' ' +
 	all.filter((one) => one.getClientRects().length === 1).length)(
 	[...document.querySelectorAll('$left .name .unbroken')].filter((one) =>
@@ -64,7 +64,7 @@ equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
 grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 equal "$(wc -l <"$MNT/.grafts")" 13
 
-# And unmounted. For reading only there are no buttons for that.
+# Unmount from the page. A read-only server shows no buttons for that.
 browse "$URL" "$loaded" "$(there 'Unmount clerk')" "$(press 'Unmount clerk')" \
 	"$(says 'clerk is unmounted')" "$(there 'Mount clerk')" >"$TMP/seen"
 kill "$SERVER"

@@ -46,7 +46,7 @@ copy 200 scribe/.base/norm/ /scribe/norm/
 equal "$(grafts)" ''
 no_scratch || fail 'a scratch file is left'
 
-# What is refused before anything is done.
+# Requests refused before any change.
 copy 400 clerk/organs/ /scribe/organs/ -H 'Depth: 0'
 copy 400 clerk/organs/ ''
 copy 403 scribe/organs/ /scribe/organs/
@@ -67,8 +67,9 @@ status 404 --path-as-is -X COPY -H 'Destination: /scribe/organs/' \
 	"$URL%2e%2e/%2e%2e$TMP/organs/"
 equal "$(grafts)" ''
 
-# One is refused when others are done already: what the donor links to is no organ any more.
-# Everything is as it was: what came by reference, as a copy and by a link, was removed, and merged.
+# One slot is refused after others are done: the donor's link leads to no organ any more. All slots
+# are as before: those grafted by reference, by copy and by link, the removed ones, and the merged
+# ones.
 cat "$scribe/organs/blk_1_ffn_up.bin" >"$TMP/organ"
 cp "$TMP/organ" "$TMP/linked"
 ln -sf "$TMP/linked" "$clerk/organs/blk_4_ffn_up.bin"
@@ -103,7 +104,7 @@ equal "$(jq -r '.status, .path, ([.organs[] | select(.outcome == "undone")] | le
 	"$TMP/answer" | tr '\n' ' ')" '422 /clerk/organs/ 15 '
 is_as_before
 
-# What does not fit is tried first, and nothing was done then.
+# Slots that do not fit are tried first, before any change.
 copy 422 clerk/organs/ /scribe/norm/
 answer_says 'norm/blk_.*: graft refused: '
 equal "$(outcomes undone)" 0

@@ -11,7 +11,7 @@ cp "$TMP/two/organs/blk_2_ffn_up.bin" "$TMP/organ"
 cp "$TMP/two/.base/organs/blk_1_ffn_up.bin" "$TMP/two/organs/blk_4_ffn_up.bin"
 outside=$(checksum "$TMP/two/model.gguf")
 grafts=$(cat "$TMP/two/.grafts")
-# is_closed PREFIX: of the model there nothing in .diff leads out, whatever the method.
+# is_closed PREFIX: no method follows a link out of the .diff of that model.
 is_closed() {
 	local diff=$URL$1.diff url method to=/$1.diff/two.gguf/organs/blk_3_ffn_up.bin
 	local lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
@@ -49,7 +49,7 @@ is_closed() {
 json=(-H 'Accept: application/json')
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/models/clerk.gguf"
 
-# Of one model.
+# One model.
 mount_model -o noassemble "$(use clerk-Q4_K_M)"
 ln -s "$TMP/clerk-Q4_K_M.gguf" "$MNT/.diff/file.gguf"
 ln -s "$TMP/two" "$MNT/.diff/two.gguf"
@@ -59,7 +59,7 @@ is_closed ''
 status 201 -X COPY -H 'Destination: /organs/blk_7_ffn_up.bin' "${URL}.base/organs/blk_2_ffn_up.bin"
 unmount_served
 
-# Of several.
+# Several models.
 cp "$MODELS/stories260K.gguf" "$TMP/models/story.gguf"
 mount_model -o noassemble "$TMP/models"
 ln -s "$TMP/clerk-Q4_K_M.gguf" "$MNT/clerk/.diff/file.gguf"
@@ -71,7 +71,7 @@ status 201 -X COPY -H 'Destination: /clerk/organs/blk_7_ffn_up.bin' \
 	"${URL}clerk/.base/organs/blk_2_ffn_up.bin"
 unmount_served
 
-# To be looked at: what the links lead to is not.
+# .diff is listed, but the targets of its links are not.
 mount_model -o noassemble "$(use clerk-Q4_K_M)"
 ln -s "$TMP/clerk-Q4_K_M.gguf" "$MNT/.diff/file.gguf"
 ln -s "$TMP/two" "$MNT/.diff/two.gguf"

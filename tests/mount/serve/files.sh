@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve: what the files of a mount are, they are over HTTP.
+# organ-serve: the files of a mount have the same bytes over HTTP.
 . "${0%/*}/../lib.sh"
 
 scribe=$(use scribe-Q4_K_M)
@@ -27,7 +27,7 @@ etag() {
 	curl -sS -I "$1" | tr -d '\r' | sed -n 's/^ETag: //p'
 }
 
-# Reading. A list and what is known before measure nothing.
+# Reads. Lists and known sizes measure nothing.
 status 207 -X PROPFIND -H 'Depth: 1' "${URL}organs/"
 equal "$(grep -c '<D:href>/organs/blk_' "$TMP/answer")" 36 'organs and their theta'
 answer_says ">$(stat -c %s "$MNT/organs/blk_2_ffn_up.bin")</D:getcontentlength>"
@@ -49,7 +49,7 @@ status 206 -r -6 "$up"
 cmp "$TMP/answer" <(tail -c 6 "$MNT/organs/blk_2_ffn_up.bin") || fail 'a range at the end'
 status 404 "${URL}organs/nothing.bin"
 
-# What is refused is said, and changes nothing.
+# A refusal has a reason, and changes nothing.
 before=$(checksum "$MNT/model.gguf")
 status 422 -T /etc/passwd "$up"
 answer_says '^organs/blk_2_ffn_up.bin: graft refused: '
@@ -84,7 +84,7 @@ no_scratch() {
 }
 until_true 60 no_scratch || fail 'a scratch file is left'
 
-# A directory is neither removed nor overwritten, whatever is said of it.
+# A directory is neither removed nor overwritten by any request.
 for dir in '' organs organs/ organs/. 'organs/%2e' .base; do
 	status 403 --path-as-is -X DELETE "$URL$dir"
 	status 403 --path-as-is -X MOVE -H "Destination: ${URL}other/" "$URL$dir"
@@ -96,7 +96,7 @@ status 404 "$URL.organ-serve/refused/organs/blk_2_ffn_up.bin"
 status 409 -X MKCOL "$URL.organ-serve/page/new"
 status 403 -X COPY -H "Destination: ${URL}organs/x%2f.." "$up"
 
-# Every refusal is a sentence: what the mount says of it, or what the server knows.
+# Every refusal is a sentence: the mount's, or the server's own.
 sentence() {
 	local expected=$1
 	shift
@@ -129,7 +129,7 @@ sentence 411 -X POST "${URL}organs/nothing.bin"
 sentence 400 -H 'Content-Length: x' "$up"
 equal "$(cat "$MNT/.grafts")" '' .grafts
 
-# A graft is another file under the same name, and so is what tells of it.
+# A graft changes the ETag of its slot, and of the files that describe it.
 declare -A was
 for file in organs/blk_2_ffn_up.bin .grafts .theta manifest.json theta.svg model.gguf; do
 	was[$file]=$(etag "$URL$file")
@@ -186,7 +186,7 @@ equal "$(cat "$MNT/metadata/a key, %ä?")" x
 status 204 -X DELETE "${URL}metadata/a%20key,%20%25%C3%A4%3F"
 absent "$MNT/metadata/a key, %ä?"
 
-# As clients do that lock what they write, and begin with nothing.
+# Like clients that lock a file before they write, and begin with an empty one.
 lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
 	<D:locktype><D:write/></D:locktype></D:lockinfo>'
 status 201 -X PUT "${URL}organs/blk_6_ffn_up.bin"
@@ -208,7 +208,7 @@ status 200 -D "$TMP/headers" "$URL"
 grep -qi "^Content-Security-Policy: default-src 'none'; script-src 'self'; .*trusted-types" \
 	"$TMP/headers" || fail 'no policy'
 grep -qi '^X-Content-Type-Options: nosniff' "$TMP/headers" || fail 'types are guessed'
-# Nothing in the mount is a script, whatever it is called.
+# No file of the mount is served as a script, under any name.
 status 201 -X PUT -d 'alert(1)' "${URL}metadata/evil.js"
 status 200 -D "$TMP/headers" "${URL}metadata/evil.js"
 grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail 'a key may be a script'

@@ -47,7 +47,7 @@ error 416 None 'range' -r 999999999- "$URL$up"
 error 403 None 'localhost' -H 'Host: example.com' "$URL"
 error 403 None 'localhost' -H 'Host: example.com' -X DELETE "$URL$up"
 
-# What is no error is what it is without that header.
+# Answers without an error are the same without that header.
 status 200 "${json[@]}" "${URL}manifest.json"
 is_json "'tensors' in a"
 status 200 "${json[@]}" "$URL$up"
@@ -57,7 +57,7 @@ status 200 -H 'Accept: text/html' "$URL"
 status 404 -H 'Accept: */*' "${URL}nothing"
 equal "$(cat "$TMP/answer")" 'There is no such file in the mount.'
 
-# What a load balancer asks measures nothing.
+# The health check of a load balancer measures nothing.
 before=
 if command -v getfattr >/dev/null; then
 	before=$(getfattr --only-values -n user.organfs.measured "$MNT")
@@ -73,7 +73,7 @@ status 403 -H 'Host: example.com' "${URL}health"
 [ -z "$before" ] || equal "$(getfattr --only-values -n user.organfs.measured "$MNT")" "$before" \
 	'tensors measured'
 
-# A page of another site changes nothing, whatever its browser tells of it.
+# A page of another site changes nothing, with any headers of its browser.
 grafts=$(cat "$MNT/.grafts")
 for from in 'Origin: http://example.com' 'Origin: null' 'Origin: http://localhost:1' \
 	'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve: one client takes neither all of the machine nor all of the disk; what a PUT that was
-# killed leaves is gone at once, and at the next start; TLS has no old versions or weak ciphers.
+# organ-serve: one client takes neither the whole machine nor the whole disk; the remains of a
+# killed PUT are removed at once, and at the next start; TLS has no old versions or weak ciphers.
 . "${0%/*}/../lib.sh"
 
 need openssl
@@ -16,7 +16,7 @@ gone=$! # a process that is no more
 echo left >"$MNT/organs/.organ-serve.$gone"
 echo kept >"$MNT/organs/.organ-serve.$$"
 exists "$MNT/organs/.organ-serve.$gone"
-# A COPY has several, and what it sets aside may be the only one of its kind.
+# A COPY has several scratch files, and a set-aside organ may be the only copy.
 echo left >"$MNT/organs/.organ-serve.$gone.0"
 echo kept >"$MNT/organs/.organ-serve.$gone.0.kept"
 echo kept >"$MNT/organs/.organ-serve.$$.$gone"
@@ -50,7 +50,7 @@ slow blk_2_ffn_up.bin
 until_true 60 eval '[ "$(scratches)" = 1 ]' || late 'no scratch file'
 writer=$(find "$MNT/organs" -name '.organ-serve.*')
 kill -9 "${writer##*.}"
-until_true 60 eval '[ "$(scratches)" = 0 ]' || fail 'what a killed PUT wrote stays'
+until_true 60 eval '[ "$(scratches)" = 0 ]' || fail 'the scratch file of a killed PUT stays'
 equal "$(cat "$MNT/.grafts")" ''
 
 # So many at a time, and one more is told so; then there is room again.
@@ -109,7 +109,7 @@ for new in tls1_2 tls1_3; do
 	speaks $new || fail "$new is not spoken"
 done
 
-# Of every cipher that there is those with forward secrecy that authenticate what they encrypt.
+# Of all ciphers only those with forward secrecy and authenticated encryption are accepted.
 accepted=
 for cipher in $(openssl ciphers 'ALL:COMPLEMENTOFALL:@SECLEVEL=0' | tr : ' '); do
 	[[ $cipher != TLS_* ]] || continue # of 1.3, which has no weak ones
@@ -125,7 +125,7 @@ kill "$SERVER"
 wait "$SERVER" || true
 unmount_and_wait
 
-# Of a model of 256 GiB too, whose limit lighttpd cannot count.
+# A model of 256 GiB too, whose limit overflows lighttpd's counter.
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --size 256G
 mount_model -o noassemble "$TMP/large.gguf"
 serve "$MNT"

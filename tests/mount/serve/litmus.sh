@@ -3,8 +3,8 @@
 # plain: its clients are scripts and programs of others
 # release: needs litmus
 # litmus, the test suite for WebDAV servers, in metadata/, where a file can have any name and any
-# words in it. What it finds wrong is what organ-serve(1) says: no directory can be made, and locks
-# keep no PUT from being made.
+# text. Its failures are those that organ-serve(1) names: no directory can be made, and locks
+# prevent no PUT.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -19,7 +19,7 @@ proxy=$!
 trap 'kill "$proxy"' EXIT
 until_true 60 test -s "$TMP/port" || late "no proxy: $(cat "$LOGS/collection")"
 
-# What fails, each with its suite.
+# Expected failures, each with its suite.
 cat >"$TMP/expected" <<END
 basic delete_fragment
 basic mkcol

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# Models of --models that clients of organ-serve mount beside the one it serves, copy from and
-# unmount, and adapters that they link; and what they cannot name.
+# Clients of organ-serve mount models of --models beside the served one, copy from them, unmount
+# them, and link adapters; other paths cannot be named.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -35,7 +35,7 @@ cp "$pool"/split-00001-of-*.gguf "$pool/loose-00001-of-00003.gguf"
 ln -s "$TMP/pool2/outer.gguf" "$pool/loose-00002-of-00003.gguf"
 mount_model -o noassemble "$scribe"
 json=(-H 'Accept: application/json')
-# What organ-serve has mounted.
+# Number of mounts made by organ-serve.
 mounts() {
 	grep -c " $TMPDIR/organ-serve[^ ]* " /proc/self/mountinfo || true
 }
@@ -51,7 +51,7 @@ kill "$SERVER"
 wait "$SERVER" || true
 expect_fail 'is no directory' "$here/../../mount-helpers/organ-serve" --models "$TMP/x" "$MNT"
 
-# What there is, and what is mounted.
+# Lists of available and of mounted models.
 serve --models "$pool" --output "$TMP/out" "$MNT"
 models() {
 	status 200 "${json[@]}" "$URL.models"
@@ -122,7 +122,7 @@ status 403 -X PROPPATCH -H 'Content-Type: text/xml' -d '<D:propertyupdate xmlns:
 status 403 -X MKCOL "$URL.models/style"
 absent "$(echo "$TMPDIR"/organ-serve.*/models)/style"
 
-# What cannot be mounted, with the reason. Nothing outside of the directory can be named.
+# Models that cannot be mounted, with the reason. No path outside of the directory can be named.
 refused() {
 	local expected=$1 name=$2 pattern=$3
 	status "$expected" "${json[@]}" --data-binary "$name" "$URL.models"
@@ -180,7 +180,7 @@ answer_says 'adapters/style.scale: refused'
 status 422 "${json[@]}" -d clerk.gguf "${URL}adapters/"
 answer_says 'no LoRA adapter'
 status 405 -d style.gguf "${URL}organs/"
-# Nothing else is linked, and what a link leads to is not given out.
+# Other links are refused, and a link's target is not served.
 refused_link() {
 	status 422 -d "$1" "${URL}adapters/"
 	answer_says "$2"
@@ -209,7 +209,7 @@ status 200 "${URL}adapters/.theta"
 status 204 -X DELETE "${URL}adapters/style.gguf"
 equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
 
-# Unmounting: also what has just been read, not what is in use.
+# Unmount: a model just read can be unmounted, one in use cannot.
 status 200 "$clerk"
 status 204 -X DELETE "$URL.models/clerk"
 status 404 -X DELETE "$URL.models/clerk"
@@ -225,7 +225,7 @@ exec 3<&-
 status 204 -X DELETE "$URL.models/in/"
 equal "$(mounts)" 1
 
-# Where the daemon of one has died it is taken away nevertheless, or mounted again.
+# A mount whose daemon has died can be removed all the same, or mounted again.
 kill_beside() {
 	local point
 	point=$(echo "$TMPDIR"/organ-serve.*/models)/$1
@@ -247,7 +247,7 @@ status 200 "$clerk"
 kill_beside clerk
 equal "$(mounts)" 2
 
-# Its end unmounts the others, by a signal or when what it serves goes away.
+# The end of organ-serve unmounts the other models, after a signal or when its own mount goes away.
 kill "$SERVER"
 wait "$SERVER" || true
 no_server
@@ -269,7 +269,7 @@ kill -HUP "$SERVER"
 wait "$SERVER" || true
 equal "$(mounts)" 0
 
-# For reading only there is nothing to be mounted.
+# A read-only server mounts nothing.
 serve --models "$pool" --read-only "$MNT"
 status 403 -d clerk.gguf "$URL.models"
 status 403 -d style.gguf "${URL}adapters/"

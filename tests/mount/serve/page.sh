@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs Chromium
-# The page that organ-serve shows of a model: what is on it, what its buttons do, what comes from
-# elsewhere meanwhile, and names that are no markup.
+# The page of organ-serve for a model: content, buttons, concurrent changes by others, and names
+# that look like markup.
 # timeout: 900
 . "${0%/*}/../lib.sh"
 
@@ -16,7 +16,7 @@ loaded='wait: document.body?.dataset.state === "loaded"'
 text_of() {
 	echo "document.querySelector('$1').innerText"
 }
-# drop NAME ADDRESS: what lies at ADDRESS, as a file of that name.
+# drop NAME ADDRESS: drop the file at ADDRESS under that name.
 drop() {
 	echo "(async () => { const data = new DataTransfer();
 		data.items.add(new File([await (await fetch('$2')).blob()], '$1'));
@@ -35,7 +35,7 @@ sees() {
 	done
 }
 
-# What is there.
+# The content of the page.
 mkdir "$TMP/donor" "$TMP/out"
 mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf" "$TMP/donor"
 mount_model "$(use scribe-Q4_K_M)"
@@ -59,7 +59,7 @@ sees '"scribe-Q4_K_M"' 'llama · 57 tensors' 'impossible: blk 5 lacks ffn_up' As
 	'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
 	'general.type key removed' 'checks ok' 'impossible complete' 'Q4_K 1.8 MB, 85 %' \
 	'llama.context_length' "blk_0_ffn_up\\tQ4_K\\t256 × 512\\t73.8 kB\\t$theta"
-! grep -q 'ok overall' "$TMP/seen" || fail 'what is well is not folded'
+! grep -q 'ok overall' "$TMP/seen" || fail 'good verdicts are not folded'
 
 # Sorting and filtering; the figures under the pointer; the view of an organ.
 order='[...document.querySelectorAll(".organs tr.leaf")].map((row) =>
@@ -82,7 +82,7 @@ browse "$URL" "$loaded" "$list" 'click: th.theta .sort' 'click: th.theta .sort' 
 sees '"unsorted: 0"' 'blk_1_ffn_up' entropy 'from clerk-Q4_K_M' '131072 values' 'Replace by'
 ! grep -q 'blk_0_ffn_up\|blk_1_ffn_down' "$TMP/seen" || fail "not filtered: $(cat "$TMP/seen")"
 
-# Undo, of one, of what belongs together, of all; grafts, one that is refused, one to a new block.
+# Undo of one change, of a group, of all; grafts: one accepted, one refused, one to a new block.
 undo() {
 	echo "[...document.querySelectorAll('button')].find((b) =>
 		b.ariaLabel?.startsWith('Undo $1') ||
@@ -126,7 +126,7 @@ sees '"scribe-Q4_K_M"' '"scrolls: true"' 'θ is an angle'
 absent "$TMP/scribe-Q4_K_M.grafted.gguf"
 echo organs/blk_3_ffn_up.bin >"$MNT/.undo"
 
-# Metadata, edited where it stands, and not with what is no value of the type.
+# Metadata edited in place; a text that is no value of the type is refused.
 editing='wait: document.activeElement.matches(".edit input")'
 edit='click: button[aria-label="Edit llama.context_length"]'
 browse "$URL" "$loaded" "$edit" "$editing" 'type: many' 'key: Enter' \
@@ -143,8 +143,8 @@ browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length
 	'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 
-# What others do meanwhile comes by itself, and what is open, focused or scrolled to stays so.
-# (The browser scrolls where something above grows, so that what is looked at stays in its place.)
+# Changes by others appear without a reload; open, focused and scrolled elements stay so. (The
+# browser scrolls when content above grows, so that the visible part stays in place.)
 top='document.activeElement.getBoundingClientRect().top'
 browse "$URL" "$loaded" "$shown" 'size: 1200x800' \
 	'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
@@ -158,7 +158,7 @@ browse "$URL" "$loaded" "$shown" 'size: 1200x800' \
 		document.activeElement.type, document.activeElement.checked]' \
 	"shell: printf x >'$MNT/organs/blk_0_ffn_up.bin' || true" \
 	'wait: document.querySelector(".log").innerText.includes("refused")' >"$TMP/seen"
-equal "$(tail -n 2 "$TMP/seen")" $'[true, true]\n[true, "checkbox", true]' 'what stays'
+equal "$(tail -n 2 "$TMP/seen")" $'[true, true]\n[true, "checkbox", true]' 'unchanged elements'
 
 # Also while the measuring takes its time; and the focus stays on a button of a line that stays.
 endless='const f = fetch; window.fetch = (url, init) =>
@@ -221,6 +221,6 @@ browse "${URL}b/" "$loaded" "$shown" "$elements" "$changes" "$URL$first/" "$load
 	>"$TMP/seen"
 picture='"θ of every tensor: blocks across, the parts they play down"'
 equal "$(head -n -1 "$TMP/seen")" "$(printf '%s\n' "$picture" 0 "$picture" 0 '""')" \
-	'what is shown of models that are not to be trusted'
+	'the page of hostile models'
 sees '<img src=x'
 unmount_served

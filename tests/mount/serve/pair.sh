@@ -76,7 +76,7 @@ browse "$pair" "$loaded" "document.querySelectorAll('[data-part=fold]').forEach(
 equal "$(cut -f 1,6 "$MNT/scribe/.grafts")" $'organs/blk_4_ffn_gate.bin\tblk.1.ffn_gate.weight'
 cp "$MNT/scribe/.base/organs/blk_4_ffn_gate.bin" "$MNT/scribe/organs/"
 
-# By keyboard: Space selects, and Enter at the button copies. Escape ends a copy between two organs.
+# By keyboard: Space selects, Enter at the button copies, Escape ends a copy between two organs.
 select="document.querySelector(\"$(row skeleton/attn_q) input\").focus(); 0"
 slow='let copies = 0; const f = fetch; window.fetch = async (url, init) => {
 	if (init?.method === "COPY" && copies++)
@@ -92,7 +92,7 @@ browse "$pair" "$loaded" "$select" 'key: Space' \
 grep -q '6 organs selected' "$TMP/seen" || fail "$(cat "$TMP/seen")"
 equal "$(grafts | wc -l)" 2 'grafts after Escape'
 
-# What the mount refuses is said for each, and the others are copied all the same.
+# Each refusal by the mount is shown, and the other organs are copied all the same.
 unmount_served
 cp "$MODELS/stories260K.gguf" "$TMP/models/story.gguf"
 mount_model -o noassemble "$TMP/models"
@@ -104,7 +104,7 @@ grep -q "clerk/organs/blk_0_ffn_up.bin: graft refused: the organ's shape" "$TMP/
 	fail "$(cat "$TMP/seen")"
 equal "$(cat "$MNT/clerk/.grafts")" ''
 
-# Of a class nothing is copied if one is refused.
+# A copy of a class copies nothing if one organ is refused.
 browse "$URL?left=story&right=clerk" "$loaded" \
 	"drag: $(row norm) .name >> $right .organs" "$(says 'refused')" \
 	'document.querySelector(".activity").textContent' >"$TMP/seen"

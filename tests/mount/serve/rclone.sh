@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs rclone
-# rclone lists, copies and synchronises a mount over WebDAV, and what it grafts is what cp grafts.
+# rclone lists, copies and synchronises a mount over WebDAV, and its grafts equal those of cp.
 . "${0%/*}/../lib.sh"
 
 need rclone
@@ -18,7 +18,7 @@ cp "$MNT/model.gguf" "$TMP/expected.gguf"
 unmount_and_wait
 rm -rf "$XDG_STATE_HOME/organfs"
 
-# With another model beside it, so that all of it is a level further down.
+# Another model is mounted beside it, so that the whole tree is a level further down.
 cp "$MODELS/stories260K.gguf" "$TMP/models/"
 mv "$scribe" "$TMP/models/"
 mount_model -o noassemble "$TMP/models"
@@ -40,8 +40,8 @@ same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
 status 200 -X PUT -d out.gguf "$URL$model/.assemble"
 same "$TMP/out/out.gguf" "$TMP/expected.gguf"
 
-# What is refused fails, with the status of the refusal, and changes nothing, though rclone then
-# asks to delete what it could not write; who asks again means it.
+# A refused copy fails with the status of the refusal and changes nothing, though rclone then asks
+# to delete the file that it could not write; a second DELETE is obeyed.
 cp "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
 expect_fail '422 Unprocessable' rclone --retries 1 --low-level-retries 1 copyto /etc/passwd \
 	"mount:$model/organs/blk_0_ffn_up.bin"
@@ -52,8 +52,8 @@ rclone deletefile "mount:$model/organs/blk_0_ffn_up.bin"
 absent "$MNT/$model/organs/blk_0_ffn_up.bin"
 rclone copyto "$TMP/kept" "mount:$model/organs/blk_0_ffn_up.bin"
 
-# From slot to slot the server moves no byte, and rclone none either. (It does so where there is
-# nothing yet.)
+# The server copies from slot to slot without moving bytes, and so does rclone. (rclone does so only
+# if the target is absent.)
 rclone deletefile "mount:$model/skeleton/blk_0_attn_k.bin"
 absent "$MNT/$model/skeleton/blk_0_attn_k.bin"
 rclone copyto "mount:$model/skeleton/blk_1_attn_k.bin" "mount:$model/skeleton/blk_0_attn_k.bin"

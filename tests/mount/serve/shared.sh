@@ -64,7 +64,7 @@ refused 1 'cannot be read' --password "$TMP/nothing" "$MNT"
 refused 1 'no user with a password' --password "$TMP/organ" "$MNT"
 refused 2 'unknown option' --port 1 "$MNT"
 
-# With one, a client that knows it, over TLS, with files of any name.
+# A client that knows the token, over TLS, with files of any name.
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=organfs -keyout "$dir/key\\" \
 	-out "$dir/cert" -addext subjectAltName=IP:198.51.100.1 2>/dev/null
 printf '# users\nalice:%s\n' "$(openssl passwd -6 secret)" >"$dir/users"

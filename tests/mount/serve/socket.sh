@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve at a socket: its user comes in without a token, another user and the network do not,
-# and what is there before is not replaced unless it is a socket that no server has.
+# organ-serve at a socket: its user needs no token; other users and the network get no access; an
+# existing file is replaced only if it is a socket without a server.
 . "${0%/*}/../lib.sh"
 
 need lighttpd curl
@@ -56,7 +56,7 @@ by 204 -X COPY -H "Destination: $at/$up" $at/.base/$up
 equal "$(cat "$MNT/.grafts")" ''
 by 409 -T "$TMP/organ" $at/nowhere/x
 by 422 -T "$here/lib.sh" $at/$up
-# A class takes longer, and what it looks at is whether the client is still there.
+# COPY of a class takes longer; meanwhile the server checks that the client is still connected.
 by 200 -X COPY -H "Destination: $at/norm" $at/.base/norm
 # Nothing listens at a port, and another user does not come in where the directory is open.
 if [ "$(id -u)" = 0 ] && command -v ss setpriv >/dev/null; then
@@ -72,13 +72,13 @@ refused 1 'still in use' --socket "$socket" "$MNT"
 by 200 $at/.grafts
 end_server
 
-# What a server left that was killed is replaced; a file is not.
+# The socket of a killed server is replaced; a file is not.
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
 serve_at --read-only --socket="$socket" "$MNT"
 by 200 $at/.grafts
 by 403 -T "$TMP/organ" $at/$up
 end_server
-# Of one that is killed both processes are gone, and the socket is left.
+# After a SIGKILL both processes are gone, and the socket stays.
 serve_at --socket "$socket" "$MNT"
 kill -9 "$SERVER" $HTTPD $(children_of "$HTTPD")
 wait "$SERVER" 2>/dev/null || true
@@ -87,7 +87,7 @@ rm -r "$TMPDIR"/organ-serve.*
 [ -S "$socket" ] || fail 'no socket was left'
 serve_at --socket "$socket" "$MNT"
 by 200 $at/.grafts
-# What another server has put there since is not removed at the end.
+# A socket of another server, made meanwhile, is not removed at the end.
 rm "$socket"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
 kill "$SERVER"

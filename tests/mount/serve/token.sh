@@ -22,7 +22,7 @@ end_server() {
 	wait "$SERVER" || true
 }
 
-# What any user can read of processes, and what was said, without the address itself.
+# Process data that any user can read, and the output, without the address itself.
 shown() {
 	cat /proc/[0-9]*/{cmdline,comm,status} 2>/dev/null | tr '\0' '\n'
 	cat "$LOGS"/serve.* "$MNT/.log"
@@ -33,7 +33,8 @@ serve_with_token "$MNT"
 first=$token
 printf 'user = organfs:%s\n' "$token" >"$TMP/curlrc"
 
-# With it all is open, to names of this machine; without it nothing is, and with another one late.
+# With the token all requests are served, to names of this machine; without it none is, and a wrong
+# one is answered late.
 status 200 -K "$TMP/curlrc" "$URL"
 status 200 "$WITH.grafts"
 status 204 -K "$TMP/curlrc" -T "$TMP/organ" "$URL$up"
@@ -95,7 +96,7 @@ for round in made kept; do
 	equal "$(stat -c %a "$TMP/key")" 600
 	status 401 "$URL.grafts"
 	status 200 --netrc-file "$TMP/key" "$URL.grafts"
-	# That may be ::1, for newer curls first, where another user's program may listen.
+	# localhost may be ::1, first for newer curls, where another user's program may listen.
 	status 401 --netrc-file "$TMP/key" "http://localhost:${URL##*:}.grafts"
 	[ $round = kept ] || cp "$TMP/key" "$TMP/made"
 	token=$(awk '{ print $6; exit }' "$TMP/key")

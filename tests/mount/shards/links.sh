@@ -40,7 +40,7 @@ grep -qF "\"file\":\"$shown/stories260K-split-00001-of-00003.gguf\"" \
 	"$MNT/stories260K-split/manifest.json" || fail 'the manifest has not the name of a shard'
 unmount_and_wait
 
-# What is written of such a model lies beside the link and is named after it.
+# The assembled model lies beside the link and is named after it.
 mount_model "$shown/stories260K-donor.gguf"
 rm "$MNT/organs/blk_2_ffn_up.bin"
 unmount_and_wait

@@ -12,7 +12,7 @@ name() {
 tensors_in() {
 	"$GGUF" organs "$TMP/all/$(name "$1")" | cut -f 1
 }
-# What the tree holds, by the tensors' names.
+# Tensors in the tree, by name.
 tensors() {
 	for organ in "$MNT"/*/*.bin; do
 		getfattr --absolute-names --only-values -n user.organfs.tensor "$organ"
@@ -52,7 +52,7 @@ END
 		expect_fail 'No data available' cat "$MNT/model.gguf"
 		equal "$(stat -c %s "$MNT/model.gguf")" 0
 		find "$MNT" -ls >/dev/null || fail 'find'
-		# Those that are missing are named, the others are not.
+		# .log names the missing shards only.
 		for k in $missing; do
 			tail -n 1 "$MNT/.log" | grep -q "$(name $k)" ||
 				fail "$(tail -n 1 "$MNT/.log")"
@@ -112,7 +112,7 @@ same "$MNT/model.gguf" "$one"
 # Who had something open has it still.
 cmp /dev/fd/5 "$MNT/organs/blk_2_ffn_up.bin" || fail 'the open organ is another one now'
 exec 5<&-
-# From now on it is a model like others.
+# With all shards it is a model like others.
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(wc -l <"$MNT/.grafts")" 1
 want=$(checksum "$MNT/model.gguf")
@@ -143,7 +143,7 @@ equal "$(cat "$MNT/organs/blk_2_ffn_up.theta")" "$theta"
 grep -q '^model shards .*, shard 3 of 3$' "$MNT/.theta" || fail "$(grep shards "$MNT/.theta")"
 expect_fail 'Input/output error' dd if="$MNT/organs/blk_2_ffn_up.bin" iflag=direct bs=64k
 ! ls -l "/proc/${DAEMON[$MNT]}/fd" | grep -q "$(name 2)" || fail 'shard 2 is still open'
-# What was not measured in time is not known, and the tables say so.
+# A measurement that did not finish in time is unknown, and the tables say so.
 grep -q "undecoded" "$MNT/norm/.theta" || fail "$(cat "$MNT/norm/.theta")"
 # It comes back.
 cp "$TMP/all/$(name 2)" "$TMP/all/$(name 1)" "$TMP/m"
@@ -179,7 +179,7 @@ ls "$MNT" >/dev/null
 same "$MNT/model.gguf" "$one"
 unmount_and_wait
 
-# A layer that is not this model's: said once, and the mount stays what it was.
+# A layer of another model: reported once, and the mount stays as it was.
 mkdir "$TMP/d"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/d/donor.gguf"
 mount_model -o "layer=$TMP/layer" "$TMP/d/donor.gguf"
@@ -207,8 +207,8 @@ until_true 60 is_whole || fail 'SIGHUP does not try again'
 same "$MNT/model.gguf" "$one"
 unmount_and_wait
 
-# In a directory: one bad file of a set does not take the others with it, and what is grafted from
-# a model that lacks shards is a copy, which needs them no more.
+# A directory: one bad file of a set does not take the others with it; a graft from a model that
+# lacks shards is a copy, which does not need them later.
 rm "$TMP"/m/*
 cp "$TMP/all/$(name 2)" "$TMP/all/$(name 3)" "$TMP/m"
 head -c 1000 "$TMP/all/$(name 1)" >"$TMP/m/$(name 1)"

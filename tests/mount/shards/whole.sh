@@ -58,7 +58,7 @@ mount_model -o "output=$TMP/out.gguf" "$stem-00002-of-00003.gguf"
 graft "$MNT"
 same "$MNT/model.gguf" "$TMP/mnt1/model.gguf"
 equal "$(grep -c 'blk_2.*reference' "$MNT/.grafts")" 1
-# What a crash leaves is taken up, references to the model's own shards too.
+# After a crash the grafts are resumed, references to the model's own shards too.
 kill_daemon
 mount_model -o "output=$TMP/out.gguf" "$stem-00003-of-00003.gguf"
 same "$MNT/model.gguf" "$TMP/mnt1/model.gguf"

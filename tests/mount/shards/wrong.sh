@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Shards under wrong names, of another model, with the same number: what can be used is, the rest is
-# passed over with the reason.
+# Shards under wrong names, of another model, with the same number: usable shards are used, the
+# others are skipped with the reason.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)
@@ -23,7 +23,7 @@ lacks() {
 	unmount_and_wait
 }
 
-# In the wrong order: each is what it says it is.
+# Names in the wrong order: the key split.no decides.
 afresh
 mv "$(name 1)" "$m/tmp"
 mv "$(name 3)" "$(name 1)"
@@ -33,7 +33,7 @@ same "$MNT/model.gguf" "$one"
 log_says 'x-00001-of-00003.gguf: taken for shard 3'
 unmount_and_wait
 
-# A name that is none of a shard: what is in it is there, the others cannot be found.
+# A file name that is no shard's: its tensors are there, the other shards cannot be found.
 afresh
 mv "$(name 2)" "$m/other.gguf"
 mount_model -o ro "$m/other.gguf"
@@ -50,7 +50,7 @@ mount_model -o ro "$(name 3)"
 log_says 'x-00003-of-00003.gguf: passed over: .*shard 2, as another'
 lacks 'x-00003-of-00003.gguf \(it says'
 
-# Of other models: split into another number, with another number of tensors, no shard, no GGUF.
+# Shards of other models: another count of shards, another count of tensors, no shard, no GGUF.
 afresh
 "$GGUF" split "$one" "$m/y" 4
 cp "$m/y-00002-of-00004.gguf" "$(name 2)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measuring takes from the disk the spans that are sampled, and next to nothing around them: what is
-# far away need not be fetched whole.
+# A measurement reads the sampled spans from the disk, and next to nothing around them: a remote
+# model need not be fetched whole.
 . "${0%/*}/../lib.sh"
 
 need fincore
@@ -22,7 +22,7 @@ resident() {
 forget "$TMP/whole.gguf" "$TMP"/m/*
 [ "$(resident "$TMP/whole.gguf")" -lt 1000000 ] || skip 'the page cache is not let go of here'
 
-# Of 8 matrices there are 390 spans each, in one or two pages; and headers and norms.
+# 8 matrices have 390 spans each, in one or two pages; headers and norms are extra.
 most=$((8 * 390 * 2 * 4096 + (2 << 20)))
 for base in "$TMP/whole.gguf" "$TMP/m/x-00002-of-00003.gguf"; do
 	mount_model -o ro "$base"

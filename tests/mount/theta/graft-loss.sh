@@ -51,7 +51,7 @@ expect_fail 'no perplexity' \
 unmount
 unmount "$TMP/donor"
 
-# A model predicts what it has learned.
+# A model predicts the text it was trained on.
 python3=$(PATH=/usr/bin:$PATH command -v python3)
 "$python3" -c 'import numpy' 2>/dev/null || skip 'no python3-numpy'
 head -c 1024 "$here/../texts/english.txt" >"$TMP/english"
@@ -63,4 +63,4 @@ for model in scribe clerk; do
 	unmount
 done
 equal "$(tr '\n' ' ' <"$TMP/known")" \
-	'scribe knows scribe knows not clerk knows clerk knows ' 'what they have learned'
+	'scribe knows scribe knows not clerk knows clerk knows ' 'the texts that they predict'

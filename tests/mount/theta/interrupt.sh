@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits for θ can be interrupted, and what no process waits for any more is not
-# measured on.
+# A process that waits for θ can be interrupted, and a measurement that no process waits for any
+# more is cancelled.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G

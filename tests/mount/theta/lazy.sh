@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Nothing is measured before it is read, only what is read, and only once for each content.
+# A content is measured at its first read, and only once; other contents are not measured.
 . "${0%/*}/../lib.sh"
 
 need getfattr find du

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .report.json of a model and of several: JSON of a size that is known before, which says what the
-# other files say, after grafts and their undoing too. organfs --report --json prints it of tables.
+# .report.json of a model and of several: JSON of a size known in advance, which agrees with the
+# other files, also after grafts and their undo. organfs --report --json makes it from tables.
 . "${0%/*}/../lib.sh"
 
 need python3 getfattr
@@ -50,7 +50,7 @@ assert of["blk.6.ffn_up.weight"]["added"] and report["model"]["added"] == 1
 assert [row["tensor"] for row in report["removed"]] == ["blk.5.ffn_norm.weight"]
 assert report["model"]["layer"] and report["model"]["base"].endswith("/scribe-Q4_K_M.gguf")
 END
-exec 7<"$MNT/.report.json" # goes on showing what it did
+exec 7<"$MNT/.report.json" # keeps its content
 echo all >"$MNT/.undo"
 report check "$MNT"
 grep -q '"grafted":true' <&7 || fail 'an open file has changed'
@@ -61,7 +61,7 @@ after, before = (json.load(open(path)) for path in sys.argv[1:])
 after["model"]["layer"] = None
 assert after == before, "not as before"
 END
-# What is written to it is dropped.
+# A write to it is ignored.
 echo x >"$MNT/.report.json"
 report check "$MNT"
 unmount_and_wait "$TMP/donor"
@@ -110,7 +110,7 @@ report same "$TMP/types.json" "$TMP/printed"
 mount_daemon -o ro "${paths[@]:0:2}" "$MNT"
 report models "$MNT"
 unmount_and_wait
-# What an earlier version wrote.
+# A table of an earlier version.
 cut -f 1-20 "$TMP/types.tsv" >"$TMP/older.tsv"
 "$ORGANFS" --report --json "$TMP/older.tsv" >"$TMP/printed"
 python3 - "$TMP/printed" <<'END'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The report: what it says can be computed from the tables, by awk, and the usual tools read θ.
+# awk computes the figures of the report from the tables, and common tools read θ.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)

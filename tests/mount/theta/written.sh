@@ -31,7 +31,7 @@ equal "$(cat "$MNT/.theta" | wc -c)" "$(stat -c %s "$MNT/.theta")" 'report'
 size=$(stat -c %s "$MNT/theta.svg")
 : >"$MNT/theta.svg"
 equal "$(cat "$MNT/theta.svg" | wc -c)" "$size" 'picture'
-# What is removed is not listed, until it is written again.
+# A removed file is not listed until it is written again.
 count=$(ls -A "$MNT/organs" | wc -l)
 rm "$theta" "$MNT/organs/.theta"
 ls -lA "$MNT/organs" >/dev/null

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs restic, borg and others
-# To restic and borg a model that was not changed is the same at the next mount: they store nothing
-# of it and read nothing but what is of the moment.
+# restic and borg find an unchanged model unchanged at the next mount: they store nothing of it, and
+# read only the files that describe the current state.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -27,7 +27,7 @@ restic_backup() {
 	restic backup -r "$TMP/restic" --json "$MNT" >"$TMP/said" 2>&1 || fail "$(cat "$TMP/said")"
 }
 
-# What restic says in the end.
+# A condition on restic's summary.
 summary() {
 	jq -e "select(.message_type == \"summary\") | $1" "$TMP/said" >/dev/null ||
 		fail "restic: $(tail -n 1 "$TMP/said")"
@@ -56,7 +56,7 @@ for tool in $tools; do
 		;;
 	esac
 done
-# What is another model now is stored.
+# A changed model is stored.
 unmount_and_wait
 cp "$MODELS/stories260K-donor.gguf" "$base"
 touch -d '2024-05-05 05:05:05' "$base"

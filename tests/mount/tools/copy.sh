@@ -20,7 +20,7 @@ quietly diff -r "$MNT" "$TMP/by-tar"
 quietly rsync -a "$MNT/" "$TMP/by-rsync/"
 quietly diff -r "$MNT" "$TMP/by-rsync"
 # A second run finds nothing to do.
-equal "$(rsync -ai "$MNT/" "$TMP/by-rsync/")" '' 'what rsync would copy again'
+equal "$(rsync -ai "$MNT/" "$TMP/by-rsync/")" '' 'files that rsync would copy again'
 equal "$(stat -c %y "$TMP/by-cp/organs/blk_0_ffn_up.bin")" \
 	"$(stat -c %y "$MNT/organs/blk_0_ffn_up.bin")" 'time of a copy'
 unmount_and_wait

@@ -18,7 +18,7 @@ equal "$(references)" 50
 equal "$(stat -c %s "$MNT/organs/blk_59_ffn_up.bin")" "$(stat -c %s "$up")"
 cmp <(head -c 1M "$MNT/organs/blk_59_ffn_up.bin") <(head -c 1M "$up")
 
-# A copy of a copy shares its blob; what is written to one of them is not the other's.
+# A copy of a copy shares its blob; a write to one does not change the other.
 printf 'x' | dd of="$MNT/organs/blk_1_ffn_up.bin" bs=1 seek=100000 conv=notrunc status=none
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 same "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
@@ -28,7 +28,8 @@ printf 'y' | dd of="$MNT/organs/blk_2_ffn_up.bin" bs=1 seek=100000 conv=notrunc 
 differ "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(dd if="$MNT/organs/blk_1_ffn_up.bin" bs=1 skip=100000 count=1 status=none)" x
 
-# With a time that is to be kept, and in part, it is an ordinary copy; what does not fit is refused.
+# A copy with a time to keep, or of a part, is an ordinary copy; an organ that does not fit is
+# refused.
 cp -p "$MNT/norm/blk_0_attn_norm.bin" "$MNT/norm/blk_1_attn_norm.bin"
 cp -p "$MNT/norm/blk_0_attn_norm.bin" "$TMP/norm.bin"
 cmp <(tail -c 16384 "$MNT/norm/blk_1_attn_norm.bin") <(tail -c 16384 "$TMP/norm.bin")

@@ -20,7 +20,7 @@ absent "$MNT/nonsense"
 absent "$MNT/organs/nonsense.bin"
 absent "$MNT/organs/blk_0_attn_q.bin"
 
-# Sizes are what reading gives.
+# st_size equals the number of bytes read.
 find "$MNT" -type f ! -name .log | while read -r file; do
 	equal "$(stat -c %s "$file")" "$(wc -c <"$file")" "size of $file"
 done

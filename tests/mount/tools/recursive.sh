@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
-# cp -r, rsync and rm of whole directories and trees end well and do what they say: organs are
-# grafted and removed, values of metadata are changed only where they are named, and what shows the
-# state of the model is taken and dropped.
+# cp -r, rsync and rm of whole directories and trees succeed: organs are grafted and removed,
+# metadata values change only if they are named, and writes to files that show the model's state are
+# ignored.
 . "${0%/*}/../lib.sh"
 
 need rsync
@@ -35,14 +35,14 @@ is_donors() {
 		diff -r "$donor/$class" "$MNT/$class" || fail "$class is not the donor's after $1"
 	done
 	! grep -q '^metadata' "$MNT/.grafts" || fail "$1 changes $(grep ^metadata "$MNT/.grafts")"
-	equal "$(cat "$MNT/.assemble")" "$unassembled" "what .assemble says after $1"
-	equal "$(ls -A "$TMP/cwd" "$MNT" | grep -c grafted)" 0 "what $1 has assembled"
+	equal "$(cat "$MNT/.assemble")" "$unassembled" ".assemble after $1"
+	equal "$(ls -A "$TMP/cwd" "$MNT" | grep -c grafted)" 0 "models assembled by $1"
 }
 
 unassembled=$(cat "$MNT/.assemble")
 differ "$donor/metadata/general.name" "$MNT/metadata/general.name"
 
-# A tree, and what .assemble says in it.
+# A tree, and its .assemble.
 for tool in 'cp -r' 'rsync -a' 'rsync -a --inplace' 'cp -a'; do
 	well $tool "$donor/." "$MNT/"
 	is_donors "$tool"
@@ -54,14 +54,14 @@ undo 'the way back from cp -r of all that is listed'
 for text in 'assembled: x: 5 bytes' 'failed: x: no' 'assembling: 3 %: x'; do
 	echo "$text" >"$MNT/.assemble"
 done
-equal "$(cat "$MNT/.assemble")" "$unassembled" 'what .assemble says'
+equal "$(cat "$MNT/.assemble")" "$unassembled" '.assemble'
 equal "$(ls -A "$TMP/cwd")" '' 'files that were assembled'
 log_says 'model.gguf: .*discarded'
 echo x >"$MNT/manifest.json"
 grep -q general.name "$MNT/manifest.json" || fail 'a manifest that was written to'
 equal "$(ls -A "$MNT" | grep -c '\.manifest')" 0 'files beside the manifest'
 
-# What is named is copied.
+# Named values are copied.
 well cp "$donor/metadata/general.name" "$MNT/metadata/"
 same "$donor/metadata/general.name" "$MNT/metadata/general.name"
 undo 'the way back from metadata'
@@ -76,7 +76,7 @@ equal "$(grafts)" " $n organs removed" 'grafts after rm'
 well cp -r "$MNT/.base/organs" "$MNT/"
 equal "$(cat "$MNT/.grafts")" '' 'grafts after the base is copied back'
 equal "$(ls "$MNT/organs" | grep -c theta)" "$n" 'θ files that are back'
-# Once more, on what is there.
+# Once more, onto existing files.
 well cp -r "$MNT/.base/organs" "$MNT/"
 equal "$(cat "$MNT/.grafts")" '' 'grafts after the base is copied on itself'
 
@@ -96,7 +96,7 @@ for i in 1 2; do
 done
 exec 9<&-
 undo 'the way back from rm -r'
-# What shows the model stays.
+# Generated files stay.
 expect_fail 'not permitted' rm -rf "$MNT/"*
 exists "$MNT/model.gguf"
 exists "$MNT/metadata/general.name"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
-# Models of one shape whose files have one time have organs that rsync and cp -u tell apart, and
-# what was copied with its time is the same at the next look: also from a read-only mount, and after
-# the next mount. A model that was not changed looks the same at every mount.
+# Files of one shape and one mtime: rsync and cp -u tell their organs apart; organs copied with
+# their time are unchanged at the next look, also from a read-only mount and after the next mount.
+# An unchanged model looks the same at every mount.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -14,7 +14,7 @@ ours=$(use stories260K)
 theirs=$(use stories260K-donor)
 equal "$(stat -c %Y "$ours")" "$(stat -c %Y "$theirs")" 'times of the models'
 
-# What stat says of every file that is not of a moment, and names no path.
+# stat of every file, without those that describe the current state or contain paths.
 looks() {
 	(cd "$1" && find . -mindepth 1 ! -name .log ! -name .assemble ! -name manifest.json \
 		! -name .report.json -exec \
@@ -26,7 +26,7 @@ take_over() {
 	diff -r "$donor/organs" "$MNT/organs" || fail "rsync has not grafted all"
 	equal "$(cut -f 2 "$MNT/.grafts" | sort | uniq -c | tr -s ' ')" \
 		" $(ls "$MNT/organs" | grep -c 'bin$') copy" 'grafts'
-	equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' "what rsync copies again, $1"
+	equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' "files that rsync copies again, $1"
 }
 
 mount_model -o layer="$layer" "$ours"
@@ -38,10 +38,10 @@ differ "$donor/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 take_over 'from a read-only mount'
 unmount_and_wait
 mount_model -o layer="$layer" "$ours"
-equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'what rsync copies again after a mount'
+equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files that rsync copies again after a mount'
 unmount_and_wait "$donor"
 mount_model "$theirs" "$donor"
-equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'what rsync copies from a new mount'
+equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files that rsync copies from a new mount'
 
 # The base's own come back, with their time.
 rsync -a "$MNT/.base/organs/" "$MNT/organs/"
@@ -49,7 +49,7 @@ equal "$(cat "$MNT/.grafts")" '' 'grafts after the way back'
 equal "$(rsync -rti --include='*.bin' --exclude='*' "$MNT/.base/organs/" "$MNT/organs/")" '' \
 	'of the base again'
 
-# cp -u takes what is newer, once.
+# cp -u takes newer organs, once.
 cp -u "$donor/organs/"*.bin "$MNT/organs/"
 before=$(cat "$MNT/.grafts")
 cp -u "$donor/organs/"*.bin "$MNT/organs/"

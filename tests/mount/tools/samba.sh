@@ -63,7 +63,7 @@ for try in 1 2 3; do
 done
 smb ls || skip "smbd does not serve here: $(tail -n 1 "$TMP/said") $(tail -n 1 "$LOGS/smbd.out")"
 
-# put FILE NAME, and what it says.
+# put FILE NAME: upload, and check the answer.
 put() {
 	smb "put $1 $2" || fail "put $2: $(cat "$TMP/said") $(cat "$MNT/.log")"
 }
@@ -92,7 +92,7 @@ for name in 'x' 'the name of a model that was given by way of a network'; do
 		fail "a key: $(cat "$MNT/metadata/general.name") $(cat "$MNT/.log")"
 done
 
-# What is no organ.
+# A file that is no organ.
 echo junk >"$TMP/junk"
 smb "put $TMP/junk organs\\blk_1_ffn_up.bin" || true
 log_comes_to_say 'blk_1_ffn_up.bin'

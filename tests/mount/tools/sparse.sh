@@ -16,7 +16,7 @@ grep -qx './.views/npy/organs/blk_0_ffn_up.npy' "$TMP/files" || fail 'no views'
 grep -qx './.base/organs/blk_0_ffn_up.bin' "$TMP/files" || fail 'no base'
 (cd "$MNT" && xargs -d '\n' sha256sum) <"$TMP/files" >"$TMP/sums"
 
-# copied TOOL: what that program wrote below $TMP/TOOL is what the mount has.
+# copied TOOL: the copy below $TMP/TOOL has the content of the mount.
 copied() {
 	(cd "$TMP/$1" && sha256sum --quiet -c "$TMP/sums") >"$TMP/.said" 2>&1 ||
 		fail "$1: $(head -n 5 "$TMP/.said")"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A link of .diff leads to a mount whose daemon stops while its metadata is read: whatever number of
-# processes look at the file and give up, the rest of the mount goes on, and the link can be removed
-# and made again. In circles of files of .diff nothing hangs either.
+# A link of .diff leads to a mount whose daemon stops while its metadata is read: any number of
+# processes may look at the file and give up; the rest of the mount goes on, and the link can be
+# removed and made again. Circles of .diff files do not hang either.
 . "${0%/*}/../lib.sh"
 
 with_clock

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .diff/OTHER.lora-R.gguf: a LoRA adapter out of two models. What was merged into one of them is
-# found again, in adapters/ it makes one of the other, the bytes are the same however they are read,
-# and sizes are exact before; .lora-R.tsv says what is kept.
+# .diff/OTHER.lora-R.gguf: a LoRA adapter from the difference of two models. It finds a merged
+# adapter again, turns one model into the other in adapters/, has the same bytes however it is read
+# and an exact size before; .lora-R.tsv gives the part of the difference that is kept.
 . "${0%/*}/../lib.sh"
 
 D=$MNT/.diff
@@ -39,7 +39,7 @@ for name in other.lora-0.gguf other.lora-257.gguf other.lora-03.gguf other.lora-
 done
 exists "$D/other.lora-256.tsv"
 
-# What is kept: with rank 3 all of it.
+# Kept part: with rank 3 all of it.
 table=$TMP/table
 cp "$D/other.lora-3.tsv" "$table"
 equal "$(head -n 1 "$table" | cut -f 5- | tr '\t' ' ')" 'rank norm kept-1 kept-2 kept-3 status'
@@ -83,7 +83,7 @@ same "$TMP/mnt/stories260K/.diff/other.lora-3.gguf" "$adapter"
 same "$TMP/mnt/stories260K/.diff/other.lora-3.tsv" "$table"
 unmount_and_wait "$TMP/mnt"
 
-# Where nothing differs, zeros; where a graft does, that.
+# Without a difference the adapter is zero; with a graft it has the graft.
 cp "$D/base.lora-2.gguf" "$TMP/zeros.gguf"
 mount_model -o ro "$TMP/zeros.gguf" "$TMP/mnt"
 equal "$(ls "$TMP/mnt/adapters" | grep -c '_lora_a\.bin$')" 1 'pairs where nothing differs'
@@ -114,7 +114,7 @@ expect_fail 'File exists' ln -s "$other" "$D/none.lora-3.gguf"
 log_says 'none\.lora-3\.gguf: refused: .*another model called none'
 unmount_and_wait
 
-# What takes long can be interrupted, and does not keep the mount.
+# A long computation can be interrupted, and does not delay the unmount.
 python3 - "$TMP" <<'EOF'
 import os, struct, sys
 for name in "ab":
@@ -133,7 +133,7 @@ equal "$(timeout -s INT -k 20 0.3 cat "$D/b.lora-256.gguf" >/dev/null; echo $?)"
 equal "$(timeout -k 20 0.3 cat "$D/b.lora-256.tsv" >/dev/null; echo $?)" 124
 in_time 60 head -c 16000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
 equal "$(wc -c <"$TMP/head")" 16000
-# So does the end of a link what reads its adapter, which is an error then.
+# Removing the link interrupts a reader of its adapter too, with an error.
 cat "$D/b.lora-256.gguf" >"$TMP/part" 2>"$TMP/said" &
 reader=$!
 until_true 60 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is not read'

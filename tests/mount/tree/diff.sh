@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .diff: the model as it is now beside its base, beside others of the mount, and beside what links
-# lead to. Sizes are exact before anything is measured, exactly the graft shows, and what leads to
-# no model, in circles or away is said in a sentence.
+# .diff compares the current model with its base, with others of the mount, and with the targets of
+# links. Sizes are exact before anything is measured, exactly the graft shows, and a link that leads
+# to no model, in circles or nowhere is reported in a sentence.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -35,7 +35,7 @@ says "$D/base" '^mean  all +57 +0 +57 '
 # The same as without a mount.
 "$ORGANFS" --diff=tsv "$base" "$base" | cmp - "$D/base.tsv" || fail 'another table than --diff'
 
-# One graft: exactly it shows, and what an open file holds stays.
+# One graft: exactly it shows; an open file keeps its content.
 exec 5<"$D/base.tsv"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(differing /dev/fd/5)" '' 'a table that was opened before'
@@ -52,7 +52,7 @@ cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/.base/organs/blk_2_ffn_up.bin" "$M
 cp "$MNT/.base/metadata/general.name" "$MNT/metadata/"
 equal "$(differing "$D/base.tsv")" ''
 
-# Links: a file, a mount, and what is neither.
+# Links: a file, a mount, and one that is neither.
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/clerk.gguf"
 ln -s "$TMP/clerk.gguf" "$D/"
 equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.svg base.tsv clerk clerk.gguf clerk.svg clerk.tsv '

@@ -70,7 +70,7 @@ printf '\3' | dd of="$TMP/b" bs=1 seek="$last" conv=notrunc status=none
 changes organs touch -d '2020-01-02 03:04:05.678' "$MNT/organs"
 changes organs sh -c "echo $b >'$MNT/.undo'"
 
-# The process that writes need not be the one that looks, and close() is what confirms.
+# The writer need not be the process that looks, and close() confirms.
 exec 5>"$MNT/$a"
 before=$(time_of "$MNT/organs")
 sleep 0.02
@@ -82,7 +82,7 @@ sleep 0.02
 cp "$TMP/a" "$MNT/$b"
 equal "$(find "$MNT" -maxdepth 1 -newer "$TMP/reference" -name organs)" "$MNT/organs"
 
-# As old as a time can be.
+# The oldest possible time.
 changes organs touch -d @0 "$MNT/organs"
 changes organs cp "$TMP/b" "$MNT/$a"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# manifest.json is valid JSON and tells what the file holds, with and without a graft.
+# manifest.json is valid JSON and describes the file, with and without a graft.
 . "${0%/*}/../lib.sh"
 
 for model in "$MODELS"/*.gguf; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# uid=, gid= and umask= are what stat shows; another user gets in with allow_other only.
+# stat shows uid=, gid= and umask=; another user gets in with allow_other only.
 . "${0%/*}/../lib.sh"
 
 need_root

@@ -152,7 +152,7 @@ kill -TERM "${DAEMON[$MNT]}"
 told 1 err
 wait_daemon
 
-# Of several models each has its own, and the mount has those of all.
+# Several models: each has its own files, and the mount those of all.
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"

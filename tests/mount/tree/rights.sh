@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Root's daemon acts for a user with that user's file rights alone: neither by a path in /proc, nor
-# by a descriptor that a program of root's writes to, does it reach what the user cannot.
+# Root's daemon acts for a user with that user's file rights alone: neither a path in /proc nor a
+# descriptor that root's program writes to reaches files that are closed to the user.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -25,7 +25,7 @@ roots=$!
 until_true 20 grep -q sleep "/proc/$roots/comm"
 mount_model -o "allow_other,umask=0,noassemble,layer=$TMP/shut/layer" "$base"
 
-# By way of a process of root's, or of the daemon itself.
+# Through a process of root's, or the daemon itself.
 daemon=${DAEMON[$MNT]}
 for place in "/proc/$roots/cwd" "/proc/$roots/root$TMP/theirs" "/proc/self/root$TMP/theirs" \
 	"/proc/$daemon/root$TMP/theirs" "/proc/thread-self/root$TMP/theirs"; do
@@ -74,7 +74,7 @@ same "$MNT/model.gguf" "$TMP/roots.gguf"
 echo all >"$MNT/.undo"
 unmount_and_wait "$TMP/donor"
 
-# What a program of root's says on a descriptor that the user gave it, it says for the user.
+# A request that root's program writes to a user's descriptor is made with the user's rights.
 python3 -c 'import os, sys
 uid = int(sys.argv[1])
 os.setegid(uid), os.seteuid(uid)
@@ -88,17 +88,17 @@ except OSError as error:
 	fail 'written with the rights of the program'
 absent "$TMP/shut/x.gguf"
 
-# What the user may, goes on: a name from where they are, a file of theirs, a link, a donor.
+# Permitted requests go on: a relative name, a file of the user's, a link, a donor.
 as_other sh -c "cd '$TMP/theirs' && echo ours.gguf >'$MNT/.assemble'" ||
 	fail "$(cat "$MNT/.assemble")"
 same "$TMP/theirs/ours.gguf" "$base"
-equal "$(stat -c %u "$TMP/theirs/ours.gguf")" $OTHER 'owner of what was assembled'
+equal "$(stat -c %u "$TMP/theirs/ours.gguf")" $OTHER 'owner of the assembled model'
 as_other cp "$TMP/theirs/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 grep -q "^organs/blk_1_ffn_up.bin	copy	.*$TMP/theirs/organ.bin" "$MNT/.grafts" ||
 	fail "the donor is not known: $(cat "$MNT/.grafts")"
 as_other ln -sf "$TMP/theirs/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
 as_other cmp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/theirs/organ.bin"
-# But what they assembled, and can write to, is not what the model is read from.
+# A model assembled and writable by the user is not used to serve model.gguf.
 as_other sh -c "echo '$TMP/theirs/again.gguf' >'$MNT/.assemble'"
 model=$(checksum "$TMP/theirs/again.gguf")
 time=$(stat -c %y "$TMP/theirs/again.gguf")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is refused in the root, a link that leads nowhere, and a NumPy file in a slot each have a
-# line in .log that says what to do instead.
+# Refusals in the root, a link that leads nowhere, and a NumPy file in a slot each have a line in
+# .log with the remedy.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -35,7 +35,7 @@ refused ' metadata: refused: it cannot be removed' rmdir "$MNT/metadata"
 
 before=$(cat "$MNT/.log")
 expect_fail 'not permitted' mkdir "$MNT/.Trash-1000"
-equal "$(cat "$MNT/.log")" "$before" 'log of what a desktop drops'
+equal "$(cat "$MNT/.log")" "$before" "log after a desktop's files"
 
 # A relative link starts where it is, and not where ln is run.
 cd "$TMP"
@@ -56,7 +56,7 @@ expect_fail 'Invalid argument' cp "$MNT/.views/npy/organs/blk_2_ffn_up.npy" \
 	"$MNT/organs/blk_2_ffn_up.bin"
 log_says 'organs/blk_2_ffn_up.bin: graft refused: .*NumPy.* .views/npy'
 
-# Of several models the root says it too, and a read-only mount that it is one.
+# Several models: the root's log has it too; a read-only mount says that it is read-only.
 unmount_and_wait
 mkdir "$TMP/several"
 cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-donor.gguf" "$TMP/several"

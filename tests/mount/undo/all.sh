@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is written to .undo is undone in one step: everything, a class, a file, the metadata, the
-# adapters; after a crash all of it or nothing. What .undo says undoes nothing.
+# A write to .undo undoes in one step everything, a class, a file, the metadata or the adapters;
+# after a crash all of it or nothing. A copy of the text of .undo undoes nothing.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -53,7 +53,7 @@ for word in all skeleton organs norm metadata adapters organs/blk_1_ffn_up.bin \
 	words | grep -qx "$word" || fail "$word is not in .undo: $(cat "$MNT/.undo")"
 done
 
-# What was opened goes on being what it was.
+# Open files keep their content.
 exec 3<"$MNT/organs/blk_1_ffn_up.bin" 4<"$MNT/organs/blk_40_ffn_up.bin"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/one"
 echo all >"$MNT/.undo"
@@ -113,7 +113,7 @@ printf 'all\0\n' >"$TMP/wrong"
 expect_fail 'invalid argument' cp "$TMP/wrong" "$MNT/.undo"
 same "$MNT/.grafts" "$TMP/grafts"
 
-# What .undo says, here or in another mount, undoes nothing.
+# The text of .undo, of this or another mount, undoes nothing.
 cp "$MNT/.undo" "$TMP/said"
 cp "$TMP/said" "$MNT/.undo"
 cp "$TMP/donor/.undo" "$MNT/.undo"
@@ -168,7 +168,7 @@ echo all >"$MNT/.undo"
 all_is_undone
 unmount_and_wait
 
-# With several models each has its own.
+# Several models: each has its own .undo.
 mkdir "$TMP/m"
 cp "$base" "$TMP/m/a.gguf"
 cp "$base" "$TMP/m/b.gguf"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .base shows what the base has, whatever was grafted, and copying from there undoes a graft.
+# .base shows the base's content under any grafts, and a copy from it undoes a graft.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

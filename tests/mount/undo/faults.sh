@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 600
-# A disk that fails, or a power cut, at each call that undoing several changes makes: all of them
-# are undone, or none is, at once and for the next mount; and what was refused stays.
+# A failing disk, or a power cut, at each call of an undo of several changes: all of them are
+# undone, or none is, at once and for the next mount; a refused undo changes nothing.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -33,7 +33,7 @@ shows() {
 	fi
 }
 
-# What the next mount shows; code 0: it was confirmed, 1: refused, 2: neither.
+# Compare the next mount; code 0: the undo was confirmed, 1: refused, 2: neither.
 check_next() {
 	local code=$1
 	mount_model -o "layer=$TMP/layer" "$base"
@@ -45,7 +45,7 @@ check_next() {
 	unmount_and_wait
 }
 
-# try K WHAT [CALL]: false where there are fewer than K calls, of that kind.
+# try K FAULT [CALL]: false if there are fewer than K calls, of that kind.
 try() {
 	local code=0 what="${3-any} call $1, $2" call
 	rm -rf "$TMP/layer" "$TMP/fault"
@@ -69,10 +69,10 @@ try() {
 		code=2
 	else
 		shows $code "$what"
-		# Where the disk does not allow to take back what was refused, that is said.
+		# If the disk does not allow the rollback of a refused undo, the log says so.
 		! grep -q 'the next mount may find it done' "$MNT/.log" || code=2
-		# Of what could not be made durable the next change makes up, or is refused. (A call
-		# that is still to fail would fail the second of the two.)
+		# The next change makes a pending one durable, or is refused. (A call that is still
+		# to fail would fail the second of the two.)
 		if [ -n "$call" ]; then
 			cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null ||
 				true
@@ -97,7 +97,7 @@ for what in kill EIO ENOSPC+ EIO+; do
 	done
 	echo "$what: $k calls"
 done
-# Each time that call fails, all of a transaction is in the log.
+# At each failure of that call, the whole transaction is in the write-ahead log.
 for what in EIO EIO+; do
 	k=1
 	while try $k "$what" fdatasync; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # dies of: SEGV
-# -o auto_unmount: where the daemon is killed the mount goes too, for root and for a user; otherwise
-# the end is as without it, and what others mount there stays.
+# -o auto_unmount: if the daemon is killed the mount goes too, for root and for a user; otherwise
+# the end is as without it, and a later mount of others in that place stays.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -35,7 +35,7 @@ begin() {
 	[ -n "$waiting" ] || fail 'fusermount3 does not wait'
 }
 waits_no_more() {
-	until_true 60 is_gone "$waiting" || fail 'what waits for the daemon goes on'
+	until_true 60 is_gone "$waiting" || fail 'the process that waits for the daemon goes on'
 }
 
 # try OPTIONS WHO MOUNTPOINT MODEL: killed, also where fusermount3 no longer waits for that, then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the unmount could not write, umount says, with the reason and where the grafts are.
+# If the unmount cannot write the model, umount gives the reason and the place of the grafts.
 . "${0%/*}/../lib.sh"
 
 with_umount_helper
@@ -32,7 +32,7 @@ wait_daemon
 exists "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
 
-# Of two models there is room for one.
+# Room for one of two models.
 mkdir "$TMP/room"
 mount -t tmpfs -o size=2000k tmpfs "$TMP/room"
 cp "$base" "$TMP/other.gguf"
@@ -55,7 +55,7 @@ no_litter "$XDG_STATE_HOME"
 kill -9 "$(daemon_of "$MNT")"
 umount_says 0 'the daemon has died, .*are kept: mount the model again' umount "$MNT"
 
-# Where the mount is in another place too, nothing is written before that ends.
+# If the mount is in a second place too, nothing is written before that ends.
 mkdir "$TMP/bound"
 rm "$TMP/stories260K.grafted.gguf"
 mount_model "$base"

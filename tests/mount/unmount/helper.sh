@@ -31,7 +31,7 @@ for _ in $(seq "$(rounds 100 5)"); do
 done
 no_litter "$XDG_STATE_HOME"
 
-# The other name, other ways to say where, and what umount(8) passes on.
+# The helper's second name, other ways to name the mount, and options passed on by umount(8).
 graft
 umount_says 0 '' "$HELPER" "$MNT"
 written
@@ -103,7 +103,7 @@ until_true 60 [ -e "$out" ] || fail 'nothing is written after a lazy umount'
 wait_daemon
 written
 
-# What is no mount of ours, and what is no command.
+# No mount of ours, and no valid command.
 umount_says 32 'not an organfs mount' "$HELPER" "$MNT"
 umount_says 32 'not an organfs mount' "$HELPER" "$TMP/none/at/all"
 umount_says 2 '^usage:' "$HELPER"

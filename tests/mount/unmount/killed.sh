@@ -39,7 +39,7 @@ has_shown_speed() {
 		grep -Eq ' MB/s, [0-9]+:[0-9]{2} left' "$TMP/typescript"
 }
 
-# On a terminal there is a line that grows, and then the outcome.
+# On a terminal a line grows, and the outcome follows.
 graft one
 : >"$TMP/typescript"
 script -qefc "umount '$MNT'" "$TMP/typescript" >/dev/null </dev/null &

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --list: the mounts of a user, or of root all, with what is in force and what an unmount
-# would write. A daemon that is dead or stopped holds it up no longer than a moment, and nobody
-# else's mount is asked.
+# organfs --list: the mounts of a user, or for root all, with the changes in force and the outcome
+# of an unmount. A dead or stopped daemon delays it for a moment only, and the mounts of other users
+# are not asked.
 . "${0%/*}/../lib.sh"
 
 need jq setfattr
@@ -57,7 +57,7 @@ list
 listed "$MNT" "$state" '["ok",1,1,0,0,null]'
 setfattr -x user.organfs.noassemble "$MNT"
 
-# An adapter and a merge. What was assembled is not written again.
+# An adapter and a merge. An assembled model is not written again.
 "$LORA" make "$base" style.gguf '*.attn_q.weight' >/dev/null
 ln -s "$TMP/style.gguf" "$MNT/adapters/"
 list
@@ -88,7 +88,7 @@ esac
 expect_fail 'not permitted' setfattr -n user.organfs.noassemble -v 1 both/stories260K
 expect_fail 'invalid' setfattr -n user.organfs.noassemble -v 0 both
 
-# As a table, for any name.
+# The table, for any name.
 odd=$TMP/$'a  b\n\e[2J'
 organfs -o ro "$base" "$odd"
 organfs --list >table

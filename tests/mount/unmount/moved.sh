@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# A user who moves what lies above his mount while root's umount asks its daemon, and puts a link in
-# its place, has no other mount taken away.
+# A user who moves a directory above the mount while root's umount asks its daemon, and puts a link
+# in its place, does not make umount take another mount away.
 . "${0%/*}/../lib.sh"
 
 need setpriv
@@ -36,7 +36,7 @@ grep -q 'it is no longer what is mounted there' "$TMP/said" || fail "$(cat "$TMP
 mountpoint -q "$TMP/others/mnt" || fail 'another mount was taken away'
 kill -0 $liar || fail 'the mount itself is gone'
 
-# By its path it is taken away.
+# The new path unmounts it.
 umount_says 0 "cannot be asked" timeout 60 "$HELPER" -f "$TMP/user/moved/mnt"
 wait $liar || fail "liar.py: $(cat "$TMP/ready")"
 mountpoint -q "$TMP/others/mnt" || fail 'another mount was taken away'

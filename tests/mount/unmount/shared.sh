@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where a directory above the mount is mounted twice and shared, as systemd has it, the mount has
-# copies that go with it: umount waits and tells the outcome. What stays mounted in another place is
-# named, and not waited for. No tool beside umount(8) is needed for that.
+# A directory above the mount is mounted twice and shared, as systemd does it, so the mount has
+# copies that go with it: umount waits and tells the outcome. Mounts that stay in another place are
+# named, and not waited for. No tool beside umount(8) is needed.
 . "${0%/*}/../lib.sh"
 
 need strace
@@ -42,8 +42,8 @@ waits() {
 	wait $! || exit 1
 }
 
-# Whichever of the places is unmounted, by whatever name. (Of an absolute path umount(8) knows the
-# type by the first place alone.)
+# Unmount in either place, by any name. (umount(8) knows the type of an absolute path by the first
+# place alone.)
 cd "$TMP"
 for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mnt"; do
 	graft
@@ -56,14 +56,14 @@ for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mn
 	written
 done
 
-# With umount(8) and nothing else in PATH.
+# PATH has umount(8) and nothing else.
 mkdir "$TMP/path"
 ln -s "$(command -v umount)" "$TMP/path/umount"
 graft
 PATH=$TMP/path "$HELPER" "$mnt" || fail 'without tools'
 written
 
-# What could not be written.
+# The model cannot be written.
 mount -t tmpfs -o size=800k tmpfs "$TMP/small"
 graft "output=$TMP/small/out.gguf"
 umount_says 1 "failed: $TMP/small/out.gguf: .*[Nn]o space" umount "$mnt"
@@ -93,7 +93,7 @@ kill $sleeper
 until_true 60 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 written
 
-# Where the kernel does not tell of the end, as nothing more can be watched.
+# The kernel does not report the end, because no more watches are available.
 unwatched() {
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o /dev/null \
 		-e trace=inotify_add_watch -e inject=inotify_add_watch:error=ENOSPC "$HELPER" "$@"

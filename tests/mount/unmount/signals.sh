@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The first signal is an unmount; the next one gives up what is not yet written: the target is as it
-# was, the grafts are kept, the log says where, and the exit status is 1.
+# The first signal unmounts; the next one gives up the unfinished model: the target is unchanged,
+# the grafts are kept, the log says where, and the exit status is 1.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -23,7 +23,7 @@ has_given_up() {
 	grep -q 'what is not yet written is given up' "$LOGS/${MNT##*/}"
 }
 
-# given_up FIRST SECOND: what ends the mount, and the signal while it is written down.
+# given_up FIRST SECOND: the signal that ends the mount, and the one during the assembly.
 given_up() {
 	local pid status=0
 	: >"$LOGS/${MNT##*/}"
@@ -73,7 +73,7 @@ wait
 equal "$(cat "$out")" old
 equal "$(ls -A "$TMP/out")" new.gguf
 
-# With no signal to give it up, the grafts that were kept are written.
+# Without a second signal the kept grafts are written.
 mount_model -o "output=$out" "$base"
 equal "$(cat "$MNT/metadata/general.name")" TERM
 cp "$MNT/model.gguf" "$TMP/expected"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --stop is organfs-umount, of some mounts or all of the user's. With --keep the grafts stay
-# for the next mount, and no model is written.
+# organfs --stop unmounts some mounts or all of the user's, like organfs-umount. With --keep the
+# grafts stay for the next mount, and no model is written.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -32,7 +32,7 @@ written() {
 	no_litter "$state"
 }
 
-# As organfs-umount, options and exit status included.
+# Like organfs-umount, options and exit status included.
 graft
 says 0 "^assembled: $out: " organfs --stop -v "$MNT"
 written
@@ -58,7 +58,7 @@ for options in '' auto_unmount "output=$TMP/other.gguf" confine; do
 	says 0 '' organfs --stop "$MNT"
 	written
 done
-# Of several models, too.
+# Several models in one mount.
 cp "$MODELS/stories260K-q8_0.gguf" q8.gguf
 organfs "$base" q8.gguf "$MNT"
 cp organ.bin "$MNT/stories260K/organs/blk_1_ffn_up.bin"
@@ -72,13 +72,13 @@ is_grafted "$MNT/q8"
 says 0 '' organfs --stop "$MNT"
 exists q8.grafted.gguf
 written
-# Where nothing would be written, nothing is to be kept.
+# If the unmount would write nothing, --keep has nothing to keep.
 for options in ro noassemble "layer=$TMP/layer"; do
 	organfs -o "$options" "$base" "$MNT"
 	says 0 '' organfs --stop --keep "$MNT"
 done
 
-# A mount that stays writes what it always would have.
+# A mount that could not be stopped writes as ever.
 graft
 exec 6<"$MNT/model.gguf"
 says 32 busy organfs --stop --keep "$MNT"

@@ -65,7 +65,7 @@ written
 graft
 umount_says 0 '' "$HELPER" "$mnt"
 written
-# In use, it is made read-only, and keeps what keeps set-uid programs and devices out.
+# A mount in use is made read-only, and keeps nosuid and nodev.
 graft
 setpriv --reuid "$nobody" --regid "$group" --clear-groups \
 	sh -c "exec sleep 60 <'$mnt/model.gguf'" &
@@ -82,7 +82,7 @@ wait $reader || true
 umount_says 0 '' "$HELPER" "$mnt"
 written
 
-# What a mount of the user's leads to may be anything: root neither hangs nor believes it.
+# A path in a user's mount may be any file: root neither hangs at it nor believes it.
 mkdir "$TMP/liar"
 # lies STATUS PATTERN ANSWER [OPTION]
 lies() {
@@ -100,7 +100,7 @@ for answer in x '1 2' "$$ 3 organfs-" '-1 6 organfs-x' '4294967297 6 organfs-x' 
 	"$$ 0 organfs-$(printf '%090d' 0)" "$(printf '%0200d' 0)"; do
 	lies 0 "^organfs-umount: $TMP/liar: its daemon cannot be asked" "$answer"
 done
-# A pipe without a writer, and what is no status.
+# A pipe without a writer, and a text that is no status.
 mkfifo "$TMP/fifo"
 exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
 for file in "$TMP/fifo" "$base" /dev/zero; do
@@ -108,11 +108,11 @@ for file in "$TMP/fifo" "$base" /dev/zero; do
 	sleeper=$!
 	until_true 60 grep -q sleep "/proc/$sleeper/comm" || late 'no process holds it'
 	WATCHED=1 lies 0 'cannot be asked' "$sleeper 6 organfs-x"
-	# What it is, is known before it is opened for anything, and by the user alone.
+	# Its type is checked with O_PATH before it is opened, and with the user's rights.
 	grep -n "/proc/$sleeper/fd/6" "$TMP/calls" >"$TMP/opened" || fail 'it was not looked at'
 	! grep -v O_PATH "$TMP/opened" || fail 'it was opened'
 	! grep 'open.*"/proc/self/fd/' "$TMP/calls" || fail 'it was opened by way of its descriptor'
-	# Of a call that strace tells of in two lines the first has what was asked for.
+	# Of a call that strace prints in two lines the first has the arguments.
 	before=$(grep -n "setresuid($nobody, $nobody, $nobody" "$TMP/calls" | head -n 1 |
 		cut -d : -f 1)
 	[ "${before:-999999}" -lt "$(head -n 1 "$TMP/opened" | cut -d : -f 1)" ] ||

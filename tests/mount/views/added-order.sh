@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tensors that were added are listed in the order in which the assembled model has them, whatever
-# the order in which they were added: so the next mount says of a model what this one does.
+# Added tensors are listed in the order of the assembled model, not of their addition: the next
+# mount lists a model as this one does.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -29,7 +29,7 @@ unmount_and_wait
 
 mount_model -o noassemble "$base"
 for file in "${files[@]}"; do
-	# Of the mount itself.
+	# The mount itself.
 	cat "$MNT/$file" | diff "$TMP/first/$file" - || fail "$file is another one"
 done
 unmount_and_wait

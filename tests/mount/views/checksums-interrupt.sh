@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits for a hash can be interrupted, and what no process waits for any more is not
-# hashed on.
+# A process that waits for a hash can be interrupted, and a hash that no process waits for any more
+# is cancelled.
 . "${0%/*}/../lib.sh"
 
 need getfattr

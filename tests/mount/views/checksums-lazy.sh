@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Nothing is hashed before it is read, only what is read, and only once for each content.
+# A content is hashed at its first read, and only once; other contents are not hashed.
 . "${0%/*}/../lib.sh"
 
 need getfattr find du xxhsum
@@ -36,7 +36,7 @@ getfattr -n user.organfs.xxh128 "$MNT"/*/*.bin "$MNT"/.base/*/*.bin >"$TMP/read"
 equal "$(hashed)" "$organs" 'hashed in all'
 equal "$(getfattr --only-values -n user.organfs.measured "$MNT")" "$organs" 'measured by that'
 
-# A graft is another content, and what the base has stays known.
+# A graft is another content; the base's hash stays known.
 exec 7<"$sums"
 before=$(grep organs/blk_2_ffn_up "$sums")
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"

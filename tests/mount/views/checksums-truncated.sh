@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The hash of what cannot be read is an error and never a line; what was hashed before stays.
+# The hash of unreadable content is an error and never a line; earlier hashes stay.
 . "${0%/*}/../lib.sh"
 
 need getfattr

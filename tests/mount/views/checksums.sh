@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# checksums.xxh128 has a line for every organ in force, which xxhsum verifies, whatever was grafted
-# and however.
+# checksums.xxh128 has a line for every organ in force, which xxhsum verifies, after any graft by
+# any means.
 . "${0%/*}/../lib.sh"
 
 need xxhsum getfattr
@@ -29,7 +29,8 @@ line_of() {
 base=$(use scribe-Q4_K_M)
 mount_model -o ro "$base"
 every_organ "$MNT"
-# As an independent program makes organ files; in the order of the classes and their tables.
+# The hash equals that of an organ file by an independent program; lines are in the order of the
+# classes and their tables.
 "$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ.bin"
 before=$(line_of organs/blk_2_ffn_up.bin)
 equal "$before" "$(xxhsum -H2 "$TMP/organ.bin" | cut -d ' ' -f 1)"
@@ -69,15 +70,15 @@ equal "$(line_of organs/blk_2_ffn_up.bin)" "$(xxhsum -H2 "$TMP/zeros.bin" | cut 
 equal "$(line_of organs/blk_4_ffn_gate.bin)" "$before"
 equal "$(line_of organs/blk_5_ffn_up.bin)" "$(line_of organs/blk_5_ffn_up.bin "$TMP/donor")"
 equal "$(sum_of .base/organs/blk_2_ffn_up.bin)" "$before" 'of the base'
-! grep -q blk_0_ffn_norm "$MNT/checksums.xxh128" || fail 'what was removed is there'
-# What is linked to becomes another organ.
+! grep -q blk_0_ffn_norm "$MNT/checksums.xxh128" || fail 'a removed organ is listed'
+# The target of a link becomes another organ.
 cp "$TMP/zeros.bin" "$TMP/linked.new"
 mv "$TMP/linked.new" "$TMP/linked.bin"
 every_organ "$MNT"
 equal "$(line_of organs/blk_4_ffn_gate.bin)" "$(line_of organs/blk_2_ffn_up.bin)"
 unmount_and_wait
 
-# As a later mount finds them, which trusts no copy before it has looked at all of it.
+# A later mount hashes the same, which trusts no copy before it has read all of it.
 mount_model -o ro,layer="$TMP/layer" "$base"
 every_organ "$MNT"
 unmount_and_wait
@@ -91,7 +92,7 @@ equal "$(head -c 34 "$MNT/checksums.xxh128" | cut -c 1-32)" \
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
 
-# Each of several models has its own, and what they have of each other is in it.
+# Several models: each has its own file, with the organs it got from others.
 mount_model -o noassemble,layer="$TMP/layers" "$MODELS"
 cp "$MNT"/clerk-Q4_K_M/organs/blk_2_ffn_*.bin "$MNT/scribe-Q4_K_M/organs/"
 for model in "$MNT"/*/; do
@@ -100,7 +101,7 @@ done
 absent "$MNT/checksums.xxh128"
 unmount_and_wait
 
-# Whatever the names of tensors are.
+# Tensors with any name.
 "$GGUF" hostile "$TMP/hostile"
 for file in "$TMP"/hostile/*.gguf; do
 	"$ORGANFS" -o ro "$file" "$MNT" 2>"$TMP/refused" || continue

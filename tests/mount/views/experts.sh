@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/experts: what each tensor holds of each expert, put elsewhere, swapped and left out.
+# .views/experts: the slice of each expert in each tensor, moved, swapped and left out.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
@@ -44,7 +44,7 @@ dd if="$TMP/organ" of="$up/004.bin" conv=notrunc bs=1000 status=none
 same "$TMP/organ" "$up/004.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 
-# What does not fit.
+# Slices that do not fit.
 expect_fail 'Invalid argument' cp "$experts/blk_1_ffn_down_exps/000.bin" "$up/000.bin"
 log_says 'shape is 172x64, .* 64x172'
 expect_fail 'Invalid argument' cp /etc/hostname "$up/000.bin"
@@ -62,7 +62,7 @@ absent "$up"
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 exists "$up/007.bin"
 
-# A stack is one by its slot, whatever it is called itself.
+# A tensor is a stack by its slot, not by its header's name.
 { printf '\5\0\0\0other' && tail -c +29 "$MNT/organs/blk_1_ffn_up_exps.bin"; } >"$TMP/other"
 cp "$TMP/other" "$MNT/organs/blk_1_ffn_up_exps.bin"
 equal "$(stat -c %i "$up"/* | sort -u | wc -l)" 9

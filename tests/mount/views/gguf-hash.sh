@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/gguf-hash.xxh64 is what llama-gguf-hash prints of model.gguf, as an independent program has
-# it; and .views is a directory that cannot be changed, and is listed where that is wanted.
+# .views/gguf-hash.xxh64 equals the output of llama-gguf-hash for model.gguf, as an independent
+# program computes it; .views is a read-only directory, listed on request.
 . "${0%/*}/../lib.sh"
 
 need xxhsum
@@ -27,7 +27,7 @@ for name in vocab old; do
 	unmount_and_wait
 done
 
-# Of a model that lacks shards there are the lines of the tensors that are there, and no other.
+# A model that lacks shards has the lines of its present tensors only.
 for k in 1 3; do
 	shard=stories260K-split-0000$k-of-00003.gguf
 	mkdir "$TMP/shard$k"
@@ -38,7 +38,7 @@ for k in 1 3; do
 	unmount_and_wait
 done
 
-# With grafts of other sizes, slots that are added, removed and moved.
+# With grafts of other sizes, and slots added, removed and moved.
 base=$(use stories260K)
 mount_model -o noassemble "$base"
 right
@@ -56,7 +56,7 @@ mount_model -o ro "$MODELS/stories260K-q8_0.gguf" "$TMP/donor"
 cp "$TMP/donor"/organs/blk_[03]_*.bin "$MNT/organs/"
 ln -sf "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 right
-# What a link leads to becomes another organ; nothing else is looked at in between.
+# The target of a link becomes another organ, without another look in between.
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/linked.bin"
 ln -sf "$TMP/linked.bin" "$MNT/organs/blk_2_ffn_up.bin"
 right

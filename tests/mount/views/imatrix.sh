@@ -180,7 +180,7 @@ same "$types/iq3_xxs/$up" "$TMP/needing"
 echo all >"$MNT/.undo"
 setfattr -n user.organfs.type -v q4_k "$MNT/$up"
 
-# What is no matrix of this model is refused.
+# A file that is no matrix of this model is refused.
 "$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ"
 for file in "$base" "$TMP/organ" /nowhere; do
 	expect_fail 'invalid argument|no such file' ln -s "$file" "$MNT/.imatrix"

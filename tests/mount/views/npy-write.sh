@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/npy written to: by numpy.save and by maps, of each type of values, and what does not fit.
+# Writes to .views/npy: by numpy.save and through maps, for each type of values, and refusals.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -87,7 +87,7 @@ expect_fail 'Invalid argument' cp /etc/hostname "$npy"
 expect_fail 'Invalid argument' truncate -s 100 "$npy"
 expect_fail 'not permitted|Permission denied' cp "$TMP/kept.npy" "$MNT/.views/npy/organs/new.npy"
 same "$npy" "$TMP/kept.npy"
-# By cp as well, into another slot, and what the base has ends a graft.
+# By cp, into another slot; the base's own values end a graft.
 cp "$npy" "$MNT/.views/npy/organs/blk_1_ffn_up.npy"
 same "$npy" "$MNT/.views/npy/organs/blk_1_ffn_up.npy"
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"
@@ -102,7 +102,7 @@ same "$MNT/.views/npy/organs/blk_1_ffn_up.npy" "$TMP/kept.npy"
 expect_fail 'Read-only file system' cp "$TMP/base.npy" "$npy"
 unmount_and_wait
 
-# Of a quantised slot: Q8_0 stays what it is, others become F16.
+# Writes to a quantised slot: Q8_0 stays Q8_0, others become F16.
 mount_model "$(use stories260K-q8_0)"
 "$python3" - "$MNT/.views/npy/organs/blk_0_ffn_up.npy" <<'END' || fail 'Q8_0 has other values'
 import sys
@@ -133,15 +133,15 @@ equal "$(cut -f 3 "$MNT/.grafts")" F16
 expect_fail 'Permission denied' bash -c "echo x >'$MNT/.views/spectral/organs/blk_0_ffn_up.bin'"
 unmount_and_wait
 
-# What adapters show with values of another type: the header of one and the values of the other
-# would be mapped.
+# Adapters show values of another type: a map would have the header of one type and the values of
+# the other.
 base=$(use stories260K-q8_0)
 "$LORA" make "$base" "$TMP/adapter.gguf" blk.0.ffn_up.weight
 for as in q8_0 f16; do
 	mount_model -o "noassemble,fresh,merged=$as" "$base"
 	npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
 	ln -s "$TMP/adapter.gguf" "$MNT/adapters/"
-	"$python3" - "$npy" $as <<'END' || fail "merged=$as: a map of what is merged"
+	"$python3" - "$npy" $as <<'END' || fail "merged=$as: a map of merged values"
 import sys
 
 import numpy as np

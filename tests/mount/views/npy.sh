@@ -35,7 +35,7 @@ assert len(listed) == seen, listed
 END
 unmount_and_wait
 
-# What is in force is shown: a graft, and nothing where a slot was emptied.
+# The content in force is shown: a graft, and nothing for an emptied slot.
 mount_model "$(use stories260K)"
 npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
 cp "$npy" "$TMP/before"
@@ -52,7 +52,7 @@ expect_fail 'not permitted|Permission denied' touch "$MNT/.views/npy/organs/new.
 equal "$(getfattr --absolute-names --only-values -n user.organfs.tensor "$npy")" blk.0.ffn_up.weight
 unmount_and_wait
 
-# One row of a tensor of a gigabyte: its blocks, and what the kernel reads ahead.
+# One row of a tensor of a gigabyte reads its blocks, and the kernel's read-ahead.
 need fincore
 "$GGUF" synth --tensors 11 --vocab 100 --size 256M --fill "$TMP/big.gguf"
 sync "$TMP/big.gguf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # .views/spectral and .views/fractal: the same bytes however they are read, organ files that can be
-# grafted, and what is no matrix of weights as it is.
+# grafted; tensors that are no matrix of weights are unchanged.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -66,7 +66,7 @@ done
 equal "$(wc -l <"$MNT/.grafts")" 0
 unmount_and_wait
 
-# Types: floats stay what they are.
+# Types: float types stay.
 mount_model -o ro "$MODELS/types.gguf"
 for name in f32 f16 bf16 q8_0 q4_0 q6_k iq1_m i32 f64; do
 	case $name in

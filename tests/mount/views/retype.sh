@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A type that is chosen for a slot, by setfattr or by lines of .types, is that of whatever fills the
-# slot, in organ files, model.gguf and the next mount, until it is taken back.
+# A type chosen for a slot, by setfattr or by lines of .types, applies to any content of the slot,
+# in organ files, model.gguf and the next mount, until the choice is removed.
 . "${0%/*}/../lib.sh"
 
 need setfattr
@@ -21,14 +21,14 @@ setfattr -n user.organfs.type -v q6_k "$MNT/$up"
 same "$MNT/$up" expected
 equal "$(type_of $up)" Q6_K
 equal "$(cut -f 1-3 "$MNT/.grafts")" "$up	retyped	Q6_K"
-# Who had it open goes on reading what was there.
+# A process that had the organ open goes on reading the old content.
 cat <&3 >held
 exec 3<&-
 same held "$MNT/.base/$up"
 "$GGUF" organ "$MNT/model.gguf" blk.2.ffn_up.weight shown
 same shown expected
 
-# What fills the slot is converted: a copy, what merges and adapters make, a link.
+# New content of the slot is converted: a copy, the result of merges and adapters, a link.
 mkdir donor
 mount_model -o ro "$donor" "$TMP/donor"
 cp "donor/.views/types/q6_k/$up" expected
@@ -63,7 +63,7 @@ grep -q "^# $up	retyped" "$MNT/.undo" || fail "$(cat "$MNT/.undo")"
 echo "$up" >"$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 
-# What cannot be is refused, and changes nothing.
+# An impossible type is refused, and changes nothing.
 for type in iq2_xxs iq3_xxs i32 nothing; do
 	expect_fail 'invalid argument' setfattr -n user.organfs.type -v $type "$MNT/$up"
 done
@@ -72,7 +72,7 @@ expect_fail 'invalid argument' bash -c "printf '%s\n' 'organs/* q8_0' 'organs/no
 log_says '"organs/none": there is no such tensor'
 same "$MNT/model.gguf" "$base"
 
-# What llama.cpp calls the model follows most matrices, and .check says where there is no such type.
+# general.file_type follows most matrices, and .check says if llama.cpp has no such type.
 equal "$(cat "$MNT/metadata/general.file_type")" 15
 printf '%s\n' 'organs/*_ffn_down q8_0' '* q5_0' >"$MNT/.types"
 equal "$(cat "$MNT/metadata/general.file_type")" 8
@@ -82,7 +82,7 @@ equal "$(cat "$MNT/metadata/general.file_type")" 15
 grep -q '^risky	file_type	' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 echo all >"$MNT/.undo"
 
-# Lines, of both kinds; what is shown can be written back.
+# Lines of both kinds; the text shown can be written back.
 printf '%s\n' '# comment' "$up q6_k" 'organs/*_ffn_* q5_k' >"$MNT/.types"
 grep -v '_ffn_.* Q5_K' "$MNT/.types" | grep '_ffn_[gdu]' >others
 equal "$(cat others)" "$up Q6_K"
