@@ -38,7 +38,7 @@ differ "$donor/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 take_over 'from a read-only mount'
 unmount_and_wait
 mount_model -o layer="$layer" "$ours"
-equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files that rsync copies again after a mount'
+equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files copied again after a mount'
 unmount_and_wait "$donor"
 mount_model "$theirs" "$donor"
 equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files that rsync copies from a new mount'
