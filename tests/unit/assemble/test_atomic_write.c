@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_atomic_write.c - fs/assemble/atomic_write.c, by the invariants of atomic_write.h: what may
- * be a target, and what is left when an assembly fails. */
+/* test_atomic_write.c - fs/assemble/atomic_write.c, by the invariants of atomic_write.h: possible
+ * targets, and the remains of a failed assembly. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/file_use.h"
@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <xxhash.h>
 
-/* A directory "out", a base in it, and what is to be written. */
+/* A directory "out", a base in it, and the view to write. */
 struct scene {
 	char out[PATH_MAX];
 	struct stat base;
@@ -216,7 +216,7 @@ static void no_directory_of_a_target_is_found_through_proc(void **state)
 	close_scene(&scene, 1);
 }
 
-static void what_is_no_regular_file_is_no_target(void **state)
+static void target_that_is_not_regular_is_refused(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -316,7 +316,7 @@ static void a_file_in_use_is_no_target(void **state)
 	close_scene(&scene, 1);
 }
 
-static void a_link_is_replaced_and_not_what_it_leads_to(void **state)
+static void link_is_replaced_and_not_its_target(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct path link = path_in(scene.out, "link");
@@ -394,7 +394,7 @@ static void a_full_disk_leaves_the_target_and_no_temporary(void **state)
 }
 
 /* Invariant 2. */
-static void what_a_killed_assembly_left_is_removed_by_the_next(void **state)
+static void next_assembly_removes_remains_of_a_killed_one(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -405,7 +405,7 @@ static void what_a_killed_assembly_left_is_removed_by_the_next(void **state)
 }
 
 /* Invariant 2. */
-static void what_a_killed_assembly_to_another_target_left_is_removed_too(void **state)
+static void remains_of_killed_assembly_to_other_target_are_removed(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct path busy = temporary_of(&scene, "busy.gguf");
@@ -524,7 +524,7 @@ static void a_link_in_its_place_is_another_file(void **state)
 	written_files_release(&written);
 }
 
-static void what_cannot_be_noted_is_not_there(void **state)
+static void unrecordable_file_counts_as_absent(void **state)
 {
 	struct written_files written = { 0 };
 

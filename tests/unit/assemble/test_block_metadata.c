@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_block_metadata.c - fs/assemble/block_metadata.c: what block_count and per-block arrays
- * become when blocks are added, removed and moved, as it reads from the assembled model; and when
+/* test_block_metadata.c - fs/assemble/block_metadata.c: block_count and per-block arrays
+ * in the assembled model after blocks are added, removed and moved, and the cases in which
  * they are left alone. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
@@ -189,7 +189,7 @@ static void an_added_block_has_the_entries_of_the_one_it_was(void **state)
 	}
 }
 
-/* What metadata shows of a key, as text without its newline. */
+/* The text of a key in metadata, without its newline. */
 static void assert_shown(struct model *model, const char *file, const char *text)
 {
 	struct metadata_entry *metadatum;
@@ -228,7 +228,7 @@ static uint64_t ino_shown(struct model *model, const char *file)
 	return ino;
 }
 
-static void the_metadata_shows_what_follows(void **state)
+static void metadata_shows_derived_values(void **state)
 {
 	struct opened o = open_blocks(state, 3, 3, 3);
 	uint64_t ino;
@@ -249,7 +249,7 @@ static void the_metadata_shows_what_follows(void **state)
 	each_of(o.model, 3, 0, NULL);
 	assert_int_equal(ino_shown(o.model, "llama.block_count"), 0);
 	assert_shown(o.model, "llama.block_count", "3");
-	/* With a gap it is not known. */
+	/* With a gap the count is unknown. */
 	each_of(o.model, 1, 0, NULL);
 	assert_shown(o.model, "llama.block_count", "3");
 	model_drop(&o);
@@ -286,7 +286,7 @@ static void a_gap_is_refused_with_the_blocks_that_are_missing(void **state)
 	model_drop(&o);
 }
 
-/* An organ alone from another block leaves the block what it is. */
+/* An organ alone from another block does not change the block's entries. */
 static void a_block_of_several_keeps_its_entries(void **state)
 {
 	struct opened o = open_blocks(state, 3, 3, 3);

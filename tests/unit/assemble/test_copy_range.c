@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_copy_range.c - fs/assemble/copy_range.c: each way, what it falls back to, and which errors
- * are told. */
+/* test_copy_range.c - fs/assemble/copy_range.c: each way, its fallback, and the errors
+ * that it reports. */
 #include "fs/assemble/copy_range.h"
 #include "fs/util/progress.h"
 #include "tests/unit/reflink.h"
@@ -34,7 +34,7 @@ static struct scene *open_scene(void **state)
 	return scene;
 }
 
-/* The file holds what it should, and that much is counted. */
+/* The file holds the expected bytes, and the counts of shared and copied bytes are right. */
 static void close_scene(void **state, struct scene *scene, uint64_t shared, uint64_t copied,
 			uint64_t written)
 {
@@ -66,7 +66,7 @@ static void a_whole_file_is_shared(void **state)
 	close_scene(state, scene, 0, 0, 0);
 }
 
-static void of_a_range_whole_blocks_are_shared(void **state)
+static void whole_blocks_of_a_range_are_shared(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const uint64_t n = 40 * BLOCK;
@@ -81,7 +81,7 @@ static void of_a_range_whole_blocks_are_shared(void **state)
 	close_scene(state, scene, 39 * BLOCK, 0, 0);
 }
 
-static void what_lies_otherwise_or_is_little_is_not_shared(void **state)
+static void unaligned_or_small_ranges_are_not_shared(void **state)
 {
 	static const uint64_t ranges[][3] = {
 		{ 10, 40 * BLOCK, 11 }, { BLOCK, 40 * BLOCK, 2 * BLOCK + 512 },
@@ -102,7 +102,7 @@ static void what_lies_otherwise_or_is_little_is_not_shared(void **state)
 	close_scene(state, scene, 0, 0, 0);
 }
 
-static void where_nothing_can_be_shared_that_is_no_error(void **state)
+static void filesystem_without_sharing_is_no_error(void **state)
 {
 	static const int codes[] = { EXDEV, EOPNOTSUPP, EINVAL, ENOTTY, ENOSYS, EPERM, ETXTBSY };
 	struct scene *scene = open_scene(state);
@@ -151,8 +151,8 @@ static void the_kernel_copies_in_as_many_pieces_as_it_likes(void **state)
 	close_scene(state, scene, 0, 5500, 0);
 }
 
-/* Where it would only do what we do, in smaller pieces. */
-static void on_a_disk_of_this_machine_it_is_read_and_written(void **state)
+/* copy_file_range() between local disks would only do the same in smaller pieces. */
+static void local_disk_is_copied_by_read_and_write(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const int fd = scene->share.fd;
@@ -166,8 +166,9 @@ static void on_a_disk_of_this_machine_it_is_read_and_written(void **state)
 	close_scene(state, scene, 0, 5500, 0);
 }
 
-/* From where it stopped, and not again for what is left. EIO may be that of either file. */
-static void what_the_kernel_cannot_copy_is_read_and_written(void **state)
+/* Copying continues where the kernel stopped, and does not try the kernel again. EIO may come from
+ * either file. */
+static void failed_kernel_copy_continues_by_read_and_write(void **state)
 {
 	static const int codes[] = { EXDEV, EOPNOTSUPP, EINVAL, ENOSYS, EPERM, ETXTBSY, EIO };
 	struct scene *scene = open_scene(state);
@@ -218,7 +219,7 @@ static void whoever_does_not_want_it_any_more_is_heard(void **state)
 	close_scene(state, scene, 0, 0, 0);
 }
 
-static void room_is_made_without_harm_to_what_is_beside_it(void **state)
+static void reserved_room_does_not_change_other_bytes(void **state)
 {
 	struct scene *scene = open_scene(state);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_shared_file.c - fs/assemble/shared_file.c: when a file that shares its blocks is cheap, and
- * that it holds what the view does. */
+/* test_shared_file.c - fs/assemble/shared_file.c: the cost of a file that shares its blocks, and
+ * its content. */
 #include "fs/assemble/shared_file.h"
 #include "fs/storage/backing.h"
 #include "tests/unit/reflink.h"
@@ -69,7 +69,7 @@ static struct view *grafted(struct scene *scene, uint64_t blocks)
 	return view;
 }
 
-static void it_holds_the_view_and_has_no_name(void **state)
+static void shared_file_has_the_view_and_no_name(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
@@ -109,7 +109,7 @@ static void assert_cheap(struct scene *scene, uint64_t blocks, bool cheap)
 	view_unref(view);
 }
 
-static void it_is_cheap_where_most_of_it_is_shared(void **state)
+static void file_with_mostly_shared_blocks_is_cheap(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -119,7 +119,7 @@ static void it_is_cheap_where_most_of_it_is_shared(void **state)
 	close_scene(&scene);
 }
 
-static void where_no_blocks_are_shared_it_is_not(void **state)
+static void file_without_shared_blocks_is_not_cheap(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -130,7 +130,7 @@ static void where_no_blocks_are_shared_it_is_not(void **state)
 	close_scene(&scene);
 }
 
-static void where_no_file_can_be_made_it_is_not(void **state)
+static void failed_file_creation_is_reported(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
@@ -172,7 +172,7 @@ static void release_nothing(struct view_generator *generator)
 	(void)generator;
 }
 
-static void what_has_to_be_computed_is_not_cheap(void **state)
+static void computed_view_is_not_cheap(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view_generator generator = { NULL, make_nothing, release_nothing };

@@ -79,7 +79,7 @@ static struct view *small_view(void)
 	return view;
 }
 
-/* Into out-K-of-N.gguf of the directory out, with at most so many bytes of tensors each. */
+/* Write out-K-of-N.gguf in the directory out, with at most so many bytes of tensors each. */
 static int split(void **state, uint64_t most, struct error *err)
 {
 	const struct path path = in_temp(state, "out/out" SPLIT_WRITE_NUMBERS);

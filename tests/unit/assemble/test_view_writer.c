@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view_writer.c - fs/assemble/view_writer.c: the file holds what the view does, whichever way
- * its parts came. */
+/* test_view_writer.c - fs/assemble/view_writer.c: the file equals the view, in each way that
+ * its parts are written. */
 #include "fs/assemble/view_writer.h"
 #include "fs/storage/backing.h"
 #include "fs/util/parallel.h"
@@ -137,7 +137,7 @@ static void a_file_that_is_longer_than_the_view_is_shared_and_cut(void **state)
 	close_scene(scene);
 }
 
-static void what_is_moved_by_whole_blocks_is_shared_too(void **state)
+static void data_moved_by_whole_blocks_is_shared(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const struct segment segments[] = {
@@ -295,7 +295,7 @@ static void computed_bytes_that_cannot_be_made_fail_it(void **state)
 	close_scene(scene);
 }
 
-/* ## what goes wrong */
+/* ## failures */
 
 static void whoever_fails_says_why(void **state)
 {
@@ -354,7 +354,7 @@ static void a_file_that_is_cut_meanwhile_fails_it(void **state)
 	close_scene(scene);
 }
 
-static void what_is_not_what_was_recorded_is_not_shared(void **state)
+static void file_with_unexpected_hash_is_not_shared(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -372,7 +372,7 @@ static void cancel(void)
 	atomic_store(&cancelled, true);
 }
 
-static void it_can_be_cancelled_in_the_middle(void **state)
+static void write_can_be_cancelled_in_the_middle(void **state)
 {
 	struct scene *scene = open_scene(state);
 

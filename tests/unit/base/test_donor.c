@@ -121,7 +121,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	assert_string_equal(donor_view(view), "spectral");
 	assert_string_equal(donor_fingerprint(view), text);
 	assert_true(donor_same_file(donor, view));
-	/* Of a file that is held only the path can be compared, without reading it. */
+	/* A held file without a fingerprint is compared by its path, without a read. */
 	file = open_file(state, "a.gguf");
 	held = donor_from_backing(file, "t", 1);
 	must(held);
@@ -134,7 +134,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	assert_non_null(file);
 	backing_unref(file);
 	donor_unref(view);
-	/* Of another fingerprint, it is another file. */
+	/* A different fingerprint means a different file. */
 	strcpy(other, text);
 	other[0] = other[0] == '0' ? '1' : '0';
 	view = donor_from_record(path.text, other, "t", 1);
@@ -166,7 +166,7 @@ static void a_path_that_became_a_link_is_not_followed(void **state)
 	donor_unref(donor);
 }
 
-static void what_must_not_be_opened_is_not(void **state)
+static void forbidden_path_is_not_opened(void **state)
 {
 	struct error err = { 0 };
 	struct donor *donor;

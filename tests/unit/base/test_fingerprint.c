@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fingerprint.c - fs/base/fingerprint.c: what moves a fingerprint, and what does not. */
+/* test_fingerprint.c - fs/base/fingerprint.c: changes that move a fingerprint, and changes that do
+ * not. */
 #include "fs/base/fingerprint.h"
 #include "fs/storage/backing.h"
 #include "gguf/bytes.h"
@@ -38,7 +39,7 @@ static void set_time(void **state, const char *name, long nanoseconds)
 	assert_int_equal(utimensat(AT_FDCWD, in_temp(state, name).text, times, 0), 0);
 }
 
-/* Of a file that was written so many nanoseconds after a second. */
+/* Fingerprints of the file with an mtime of so many nanoseconds after a second. */
 static struct prints prints_at(void **state, const struct mk_file *file, long nanoseconds)
 {
 	struct backing *base;
@@ -73,7 +74,7 @@ static struct prints prints_of(void **state, const struct mk_file *file)
 	return prints_at(state, file, 0);
 }
 
-/* As the header describes it, from the bytes in memory. */
+/* The fingerprint equals the hash that the header describes, of the bytes in memory. */
 static void assert_described(const struct mk_file *file, const char *print)
 {
 	const size_t data = file->size - file->data_at, sample = data < SAMPLE ? data : SAMPLE;
@@ -94,7 +95,7 @@ static void assert_described(const struct mk_file *file, const char *print)
 	assert_string_equal(print, text);
 }
 
-static void it_is_the_hash_that_the_format_describes(void **state)
+static void fingerprint_matches_its_description(void **state)
 {
 	static const size_t sizes[] = { 1, 31, 65535, 65536, 65537, 131072, 131073, 400000 };
 
@@ -114,7 +115,7 @@ static void a_model_without_tensors_has_one(void **state)
 	mk_file_free(&file);
 }
 
-static void where_a_file_lies_does_not_matter(void **state)
+static void fingerprint_does_not_depend_on_the_path(void **state)
 {
 	struct mk_file file = mk_bytes(1000);
 	const struct prints one = prints_of(state, &file), other = prints_of(state, &file);
@@ -179,7 +180,7 @@ static void the_seconds_are_of_the_header_and_the_middle_of_each_tensor(void **s
 	mk_file_free(&file);
 }
 
-static void nanoseconds_stand_for_what_is_in_the_tensors(void **state)
+static void nanoseconds_stand_for_the_tensor_data(void **state)
 {
 	const uint64_t ne[1] = { 200000 };
 	struct mkgguf *m = mkgguf_new(3);

@@ -17,7 +17,7 @@ static struct backing *open_file(void **state, const char *name)
 	return file;
 }
 
-/* Look for what the text means in that file. Returns what link_target_find() does. */
+/* Look up the link text in that file. Returns the result of link_target_find(). */
 static int find(void **state, const char *name, const char *text, struct organ *organ,
 		uint64_t *offset)
 {

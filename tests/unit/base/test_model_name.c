@@ -128,7 +128,7 @@ static void a_name_that_ollama_does_not_have_is_refused(void **state)
 	assert_not_found(text, EINVAL, "ollama has no such names");
 }
 
-static void a_blob_that_is_not_what_its_manifest_says_is_refused(void **state)
+static void blob_that_contradicts_its_manifest_is_refused(void **state)
 {
 	static const char name[] = "ollama:qwen3",
 			  manifest[] = "registry.ollama.ai/library/qwen3/latest";

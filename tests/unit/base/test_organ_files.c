@@ -80,7 +80,7 @@ static void a_directory_is_one_by_its_organs(void **state)
 	write_text(in_temp(state, "m/header.gguf").text, "");
 	assert_true(organ_files_are_in(in_temp(state, "m").text));
 	must(unlink(in_temp(state, "m/header.gguf").text) == 0);
-	write_text(in_temp(state, "m/organs/pytorch.bin").text, "what others call so");
+	write_text(in_temp(state, "m/organs/pytorch.bin").text, "a file of others");
 	assert_false(organ_files_are_in(in_temp(state, "m").text));
 	save_organ(state, "m/organs/blk_1_ffn_up.bin", "blk.1.ffn_up.weight");
 	assert_true(organ_files_are_in(in_temp(state, "m").text));
@@ -140,7 +140,7 @@ static void a_file_says_by_its_name_which_tensor_it_is(void **state)
 	base_close(&base);
 }
 
-static void what_is_no_organ_of_the_model_is_passed_over(void **state)
+static void files_that_are_no_organs_are_skipped(void **state)
 {
 	struct error err = { 0 };
 	struct organ_files *files;
@@ -159,7 +159,7 @@ static void what_is_no_organ_of_the_model_is_passed_over(void **state)
 	organ_files_unref(files);
 }
 
-static void what_is_missing_or_damaged_is_named(void **state)
+static void missing_or_damaged_organ_is_named(void **state)
 {
 	struct error err = { 0 };
 	struct base base;

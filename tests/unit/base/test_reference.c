@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reference.c - fs/layer/reference.c: what a layer says of a slot that holds a
+/* test_reference.c - fs/layer/reference.c: the layer's text for a slot that holds a
  * model's tensor. */
 #include "fs/base/reference.h"
 #include "gguf/reader.h"
@@ -26,7 +26,7 @@ static const struct gguf_tensor up = {
 	.type = GGML_F32, .dims = 2, .ne = { 8, 4, 1, 1 }, .size = 128
 };
 
-static void what_was_written_is_read(void **state)
+static void written_reference_is_read(void **state)
 {
 	char *text = text_for("/base.gguf", "blk.0.ffn_up.weight", 19, &up);
 	struct reference reference;

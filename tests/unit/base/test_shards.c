@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_shards.c - fs/base/shards.c: which files are the shards of a model, and what they make. */
+/* test_shards.c - fs/base/shards.c: the shards of a model, found and joined. */
 #include "fs/base/base.h"
 #include "fs/base/shards.h"
 #include "fs/storage/backing.h"
@@ -120,7 +120,7 @@ static void the_bytes_are_those_of_the_shards(void **state)
 	base_close(&base);
 }
 
-static void what_is_not_there_is_named(void **state)
+static void missing_shard_is_named(void **state)
 {
 	struct base base;
 
@@ -133,7 +133,7 @@ static void what_is_not_there_is_named(void **state)
 	base_close(&base);
 }
 
-static void a_shard_is_what_it_says_it_is(void **state)
+static void shard_number_is_that_of_its_metadata(void **state)
 {
 	struct base base;
 
@@ -171,7 +171,7 @@ static void a_tensor_tells_its_shard(void **state)
 	base_close(&base);
 }
 
-/* The shards anew, to unref, and what the log says of them, to free(). */
+/* Scan for shards again: the result, to unref, and the log's text about it, to free(). */
 static struct shards *rescan(const struct base *base, char **text)
 {
 	struct log *log = log_new(false);
@@ -205,7 +205,7 @@ static void the_log_says_which_have_gone(void **state)
 	base_close(&base);
 }
 
-static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void **state)
+static void shard_that_is_a_link_ring_is_kept(void **state)
 {
 	struct base base;
 	struct shards *more;
@@ -227,7 +227,7 @@ static void what_cannot_be_looked_at_just_now_stays_and_is_not_passed_over(void 
 	base_close(&base);
 }
 
-static void of_two_with_one_number_the_name_decides(void **state)
+static void name_decides_between_shards_of_one_number(void **state)
 {
 	struct base base;
 
@@ -299,7 +299,7 @@ static void nothing_new_is_nothing(void **state)
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
 	assert_null(shards_rescan(base.shards));
-	/* What cannot be used is no news either, but is told. */
+	/* An unusable shard is no news, but is logged. */
 	write_file(in_temp(state, files[0]).text, "junk", 4);
 	assert_null(shards_rescan(base.shards));
 	assert_missing(base.shards,
@@ -308,7 +308,7 @@ static void nothing_new_is_nothing(void **state)
 	base_close(&base);
 }
 
-static void what_comes_is_found(void **state)
+static void added_shard_is_found(void **state)
 {
 	struct base base, next;
 	struct shards *more;
@@ -329,7 +329,7 @@ static void what_comes_is_found(void **state)
 	base_close(&next);
 }
 
-static void what_goes_stays_known_and_cannot_be_read(void **state)
+static void removed_shard_stays_known_and_unreadable(void **state)
 {
 	struct base base, next;
 	struct shards *less;
@@ -357,7 +357,7 @@ static void what_goes_stays_known_and_cannot_be_read(void **state)
 	base_close(&next);
 }
 
-static void one_that_was_replaced_is_another(void **state)
+static void replaced_shard_is_another(void **state)
 {
 	struct base base;
 	struct shards *other;
@@ -407,7 +407,7 @@ static int open_served(struct base *base, const struct http_server *server, stru
 	return base_open(base, http_server_url(server, what.text).text, err);
 }
 
-static void of_a_url_only_what_may_be_shown_is_kept(void **state)
+static void secrets_of_a_url_are_not_kept(void **state)
 {
 	struct http_server server = serve_shards(state, 3);
 	struct log *log = log_new(false);
@@ -436,7 +436,7 @@ static void of_a_url_only_what_may_be_shown_is_kept(void **state)
 	http_server_stop(&server);
 }
 
-static void on_a_server_nothing_is_looked_for_again(void **state)
+static void rescan_sends_no_request_to_a_server(void **state)
 {
 	struct http_server server = serve_shards(state, 3);
 	struct error err = { 0 };
@@ -449,7 +449,7 @@ static void on_a_server_nothing_is_looked_for_again(void **state)
 	http_server_stop(&server);
 }
 
-static void those_on_a_server_that_lack_tensors_are_refused(void **state)
+static void incomplete_shards_on_a_server_are_refused(void **state)
 {
 	struct http_server server = serve_shards(state, 4);
 	struct error err = { 0 };

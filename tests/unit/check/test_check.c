@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check.c - fs/check/check.c and what it is made of, on a model that is open. */
+/* test_check.c - fs/check/check.c and its parts, on an open model. */
 #include "fs/check/check.h"
 #include "fs/check/check_groups.h"
 #include "fs/model/model.h"
@@ -10,7 +10,7 @@
 
 static const atomic_bool no = false, yes = true;
 
-/* The text of .check as it is now, to free; its size is what was said before. */
+/* The current text of .check, to free; its size is that announced before. */
 static char *check_of(struct model *model)
 {
 	struct snapshot snapshot;
@@ -83,7 +83,7 @@ static void the_model_itself_can_be_the_donor(void **state)
 	close_model(&o);
 }
 
-static void what_was_removed_leaves_a_hole(void **state)
+static void removed_tensor_leaves_an_incomplete_block(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -144,7 +144,7 @@ static void another_model_is_opened_when_it_is_read(void **state)
 			 0);
 	assert_says(o.model, "ok", "architecture", "donor: ");
 	assert_says(o.model, "ok", "bytes", "donor: ");
-	/* As in a mount, the log outlives what reads. */
+	/* The log outlives its readers, like that of a mount. */
 	model_close(donor.model);
 	assert_says(o.model, "ok", "architecture", "donor: ");
 	write_text(in_temp(state, "donor.gguf").text, "no model any more");
@@ -219,7 +219,7 @@ static void numbers_and_slots_are_named_in_few_words(void **state)
 	close_model(&o);
 }
 
-static void what_is_too_long_for_its_room_ends_in_dots(void **state)
+static void truncated_list_ends_in_dots(void **state)
 {
 	static const char whole[] = "0-2, 4, 6-7";
 	const bool marked[] = { true, true, true, false, true, false, true, true };
@@ -273,7 +273,7 @@ static void grafts_are_grouped_by_donor_with_the_unknown_behind(void **state)
 	struct snapshot snapshot;
 	struct model *model = o.model;
 
-	/* As large as the others, it is another file by its bytes. */
+	/* The size is that of the others; the bytes differ. */
 	save_many(state, "other.gguf", 3);
 	other = open_model(state, "other.gguf");
 	one.model->number = 1;

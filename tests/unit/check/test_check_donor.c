@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_donor.c - fs/check/check_donor.c: what .check says of a donor's bytes and norms, on
+/* test_check_donor.c - fs/check/check_donor.c: findings on a donor's bytes and norms, with
  * models whose norms are known. */
 #include "fs/base/donor.h"
 #include "fs/check/check.h"
@@ -232,7 +232,7 @@ static void the_same_bytes_of_another_type_or_shape_are_not_the_donor_s(void **s
 	end(&scene);
 }
 
-static void what_a_view_made_of_the_donor_is_said_to_be_that(void **state)
+static void donor_bytes_made_by_a_view_are_recognised(void **state)
 {
 	struct scene scene = begin(state, ones, ones);
 	struct donor *of = donor_of_up(&scene);

@@ -170,7 +170,7 @@ static void strangers_in_shape_cannot_be_compared(void **state)
 	release(&host);
 }
 
-static void what_cannot_be_read_is_unknown(void **state)
+static void unreadable_donor_is_unknown(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct opened_model donor = make(state, "donor.gguf", 2, 0, 1, false);

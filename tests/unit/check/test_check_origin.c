@@ -30,7 +30,7 @@ static void end(struct scene *scene)
 	close_model(&scene->o);
 }
 
-/* Which of the slots hold grafts that were found: of one bit each. */
+/* Bit mask of the slots whose grafts were found. */
 static unsigned found_in(struct model *model)
 {
 	unsigned found = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_sets.c - fs/check/check_sets.c: what .check says of the places that grafts come from
- * and go to, and of what works together. */
+/* test_check_sets.c - fs/check/check_sets.c: findings on the places that grafts come from
+ * and go to, and on tensors that work together. */
 #include "fs/check/check_groups.h"
 #include "fs/check/check_sets.h"
 #include "fs/check/check_verdict.h"
@@ -15,7 +15,7 @@
 
 /* Tensors of a block, in file order. */
 enum { Q, K, V, O, GATE, UP, DOWN, PER_BLOCK };
-/* Behind those of the block of experts. */
+/* Tensors after those of the block of experts. */
 enum { SHARED_GATE = BLOCKS * PER_BLOCK, SHARED_UP, SHARED_DOWN, EMBED, TENSORS };
 
 static const char *const roles[PER_BLOCK] = { "attn_q",	  "attn_k", "attn_v",  "attn_output",
@@ -88,7 +88,7 @@ static void graft(const struct scene *scene, uint32_t from, uint32_t to)
 
 #define AT(block, part) ((block)*PER_BLOCK + (part))
 
-/* What the check says of the first of the donors. */
+/* Finding of the check for the first donor. */
 static struct finding look(const struct scene *scene, check_sets_fn *check)
 {
 	struct check_groups *groups;
@@ -143,7 +143,7 @@ static void blocks_that_are_far_apart_are_a_risk(void **state)
 	end(&scene);
 }
 
-static void what_works_together_should_come_together(void **state)
+static void divided_networks_are_risky(void **state)
 {
 	struct scene scene = begin(state);
 
@@ -157,7 +157,7 @@ static void what_works_together_should_come_together(void **state)
 	for (uint32_t part = Q; part <= O; part++)
 		graft(&scene, AT(2, part), AT(0, part));
 	assert_judged(&scene, check_sets_unit, VERDICT_OK, "networks, 1 whole block");
-	/* Of another block. */
+	/* From another block. */
 	graft(&scene, AT(1, UP), AT(0, UP));
 	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
 		     "ffn gate, up and down are not from one place in blk 0");
@@ -189,7 +189,7 @@ static void experts_and_shared_experts_are_sets_of_their_own(void **state)
 	end(&scene);
 }
 
-/* What a view makes of the slot's own tensor is no graft that takes anything apart. */
+/* A view of the slot's own tensor is no graft that divides a network. */
 static void the_model_s_own_organ_elsewhere_takes_apart(void **state)
 {
 	struct scene scene = begin(state);
@@ -279,7 +279,7 @@ static struct finding look_at_kin(const struct scene *scene, double likeness)
 	return finding;
 }
 
-static void of_one_model_at_two_precisions_parts_may_be_taken(void **state)
+static void parts_of_same_model_at_other_precision_are_ok(void **state)
 {
 	struct scene scene = begin(state);
 

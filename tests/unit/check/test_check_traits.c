@@ -11,7 +11,7 @@
 
 static const struct halt nothing = { NULL, NULL };
 
-/* What a made model says; zeros are left out. */
+/* Metadata of a made model; zeros are left out. */
 struct said {
 	const char *architecture, *scaling, *tokenizer, *pre, *name;
 	uint32_t embedding, heads, kv_heads, feed_forward, experts, eos;
@@ -123,7 +123,7 @@ static void unit_assert_finding(const struct finding *finding, enum verdict verd
 	_fail(file, line);
 }
 
-static void the_14b_and_what_it_was_made_from_agree(void **state)
+static void qwen_14b_agrees_with_its_origin(void **state)
 {
 	struct said distilled = qwen_14b;
 	struct traits host = read(&qwen_14b), donor;
@@ -153,7 +153,7 @@ static void the_14b_and_what_it_was_made_from_agree(void **state)
 	assert_finding(&f, VERDICT_OK, "DeepSeek R1 Distill Qwen 14B");
 }
 
-static void the_7b_and_what_it_was_not_made_from_do_not(void **state)
+static void qwen_7b_disagrees_with_a_foreign_origin(void **state)
 {
 	struct said distilled = qwen_14b, general = qwen_14b;
 	struct traits host, donor;
@@ -176,7 +176,7 @@ static void the_7b_and_what_it_was_not_made_from_do_not(void **state)
 	assert_finding(&f, VERDICT_RISKY, "another lineage");
 }
 
-static void what_is_not_said_counts_as_llama_cpp_has_it(void **state)
+static void missing_keys_have_the_defaults_of_llama_cpp(void **state)
 {
 	struct said silent = { .architecture = "qwen2", .embedding = 64, .heads = 8 };
 	struct said saying = silent;
@@ -275,7 +275,7 @@ static void a_part_needs_only_its_own_dimensions(void **state)
 	assert_finding(&f, VERDICT_IMPOSSIBLE, "embedding_length 8 in the donor, 5120 here");
 }
 
-static void one_number_a_block_is_a_number_if_all_are_the_same(void **state)
+static void uniform_array_counts_as_one_number(void **state)
 {
 	struct said each = qwen_14b;
 	struct traits host = read(&qwen_14b), donor;

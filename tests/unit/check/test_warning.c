@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_warning.c - fs/check/warning.c: what .check says, in one line. */
+/* test_warning.c - fs/check/warning.c: the verdict of .check in one line. */
 #include "fs/base/donor.h"
 #include "fs/check/warning.h"
 #include "fs/model/model.h"
@@ -15,7 +15,7 @@ static void assert_text(const char *check, const char *expected)
 	free(copy);
 }
 
-static void what_is_well_or_unknown_is_not_said(void **state)
+static void ok_and_unknown_give_no_warning(void **state)
 {
 	(void)state;
 	assert_text("", "");
@@ -33,7 +33,7 @@ static void the_first_of_the_worst_is_said(void **state)
 		    "impossible: shape: b (and 2 more)");
 }
 
-static void what_is_no_check_says_nothing(void **state)
+static void malformed_check_gives_no_warning(void **state)
 {
 	char line[2 * WARNING_TEXT + 64], text[WARNING_TEXT];
 
@@ -46,7 +46,7 @@ static void what_is_no_check_says_nothing(void **state)
 	assert_int_equal(strlen(text), WARNING_TEXT - 1);
 }
 
-/* What it comes to for that model. */
+/* The warning for that model. */
 static void assert_warning(struct opened *o, const char *words)
 {
 	struct snapshot snapshot;

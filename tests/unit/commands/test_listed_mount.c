@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_listed_mount.c - fs/commands/listed_mount.c: what a daemon answers taken apart, and shown.
+/* test_listed_mount.c - fs/commands/listed_mount.c: parse and print a daemon's answer.
  * Daemons are asked on mounts (unmount/list.sh). */
 #include "fs/commands/listed_mount.h"
 #include "fs/util/mountinfo.h"
@@ -62,7 +62,7 @@ static void assert_json(const struct listed_mount *listed, const char *expected)
 	cJSON_Delete(object);
 }
 
-static void what_is_not_known_is_null(void **state)
+static void unknown_values_are_null(void **state)
 {
 	const struct mountinfo mount = { .point = "/m\xff", .source = "/x.gguf" };
 	struct listed_mount listed = { .mount = &mount, .state = LISTED_DEAD };

@@ -73,7 +73,7 @@ static void lines_that_mean_nothing_are_passed_over(void **state)
 	mount_files_release(&witness);
 }
 
-static void what_is_no_table_is_refused(void **state)
+static void malformed_or_missing_table_is_refused(void **state)
 {
 	struct mount_files witness;
 

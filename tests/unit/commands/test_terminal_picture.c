@@ -132,7 +132,7 @@ static void cells_are_as_wide_as_there_is_room_for(void **state)
 	release(&sheet);
 }
 
-/* Where in the line of that row the text stands. */
+/* Column of the text in the line of that row. */
 static size_t place_of(const char *text, const char *row, const char *what)
 {
 	const char *line = strstr(text, row), *found = line ? strstr(line + 1, what) : NULL;
@@ -182,7 +182,7 @@ static void colours_are_those_of_the_terminal(void **state)
 	release(&sheet);
 }
 
-static void what_was_done_is_told(void **state)
+static void changes_are_listed(void **state)
 {
 	struct figure removed = { .file = "organs/y.bin",
 				  .role = "ffn_up",

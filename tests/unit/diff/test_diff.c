@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_diff.c - fs/diff/: which tensors stand beside each other, table and summary of one length,
- * metadata that differ, and what threads and failing memory do to it. */
+/* test_diff.c - fs/diff/: pairs of tensors, table and summary of one length,
+ * metadata that differ, threads and failing memory. */
 #include "fs/base/base.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_keys.h"
@@ -77,7 +77,8 @@ static char *summary_of(struct diff *diff)
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 
-/* What a model of three tensors has, and another of three, of which two have the names of those. */
+/* Names of a model with three tensors, and of another with three, two of which have the same
+ * names. */
 static void save_two(void **state, const char *here, const char *there)
 {
 	static const uint64_t other[] = { 4, 8 };
@@ -130,7 +131,7 @@ static void tensors_are_paired_by_name(void **state)
 	diff_unref(diff);
 }
 
-static void the_summary_says_what_stands_alone_and_which_keys_differ(void **state)
+static void summary_names_unpaired_tensors_and_different_keys(void **state)
 {
 	struct diff *diff;
 	char *text;
@@ -167,7 +168,7 @@ static void the_picture_has_a_cell_for_each_pair(void **state)
 	diff_unref(diff);
 }
 
-/* Of the same bytes as another file, and of what a mount has of the file itself. */
+/* The pair is another file of the same bytes, or the mount's view of the file itself. */
 static void a_graft_alone_shows(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -194,7 +195,7 @@ static void a_graft_alone_shows(void **state)
 	close_model(&o);
 }
 
-static void what_was_removed_and_edited_is_that_of_the_moment(void **state)
+static void side_keeps_removals_and_edits_of_its_moment(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct diff_side *before = side_now(o.model), *after;
@@ -212,7 +213,7 @@ static void what_was_removed_and_edited_is_that_of_the_moment(void **state)
 	diff_unref(diff);
 }
 
-static void what_did_not_change_is_not_measured_again(void **state)
+static void unchanged_tensors_inherit_their_results(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct diff_side *there;
@@ -271,7 +272,7 @@ static void save_strings(void **state, const char *name, uint32_t version, char 
 	mk_file_free(&file);
 }
 
-static void tokenizers_are_compared_by_what_they_hold(void **state)
+static void tokenizers_are_compared_by_content(void **state)
 {
 	struct diff *diff;
 	char *text;
@@ -293,7 +294,7 @@ static void tokenizers_are_compared_by_what_they_hold(void **state)
 	diff_unref(diff);
 }
 
-static void a_file_that_shrinks_is_an_error_of_what_is_read(void **state)
+static void shrunken_file_is_an_error_of_the_read(void **state)
 {
 	struct diff *diff;
 	struct view *view;
@@ -323,7 +324,7 @@ static void a_stop_ends_the_wait(void **state)
 	diff = diff_of(side_of(state, "a"), side_of(state, "b"));
 	assert_int_equal(diff_measure(diff, 0, diff->n, &stop), -EINTR);
 	assert_int_equal(diff_measure(diff, 0, diff->n, NULL), 0);
-	/* What is known is not waited for. */
+	/* Known results are not waited for. */
 	assert_int_equal(diff_measure(diff, 0, diff->n, &stop), 0);
 	diff_unref(diff);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_diff_adapter.c - fs/diff/: an adapter out of two models and its table; what of the two can
- * be in it, what is kept, and what threads and failing memory do to it. */
+/* test_diff_adapter.c - fs/diff/: an adapter out of two models and its table; which tensors can
+ * be in it, the part that is kept, threads and failing memory. */
 #include "fs/base/base.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_adapter.h"
@@ -110,7 +110,7 @@ static struct diff_factors *factors_with(void **state, const char *here, const c
 	return factors;
 }
 
-/* Of the two models with the first n tensors. */
+/* Factors of the two models' first n tensors. */
 static struct diff_factors *factors_of(void **state, uint32_t n)
 {
 	save_model(state, "here", n, false);
@@ -156,7 +156,7 @@ static float float_at(const char *bytes, uint64_t offset, size_t i)
 	return x;
 }
 
-/* What the pair adds to element i. */
+/* Change of element i by the pair. */
 static double added(const char *bytes, const struct gguf_tensor *a, const struct gguf_tensor *b,
 		    const struct form *form, size_t i)
 {
@@ -234,7 +234,7 @@ static void the_bytes_are_the_same_however_they_are_read(void **state)
 	diff_factors_unref(factors);
 }
 
-static void a_table_says_what_each_rank_keeps(void **state)
+static void table_has_the_part_kept_by_each_rank(void **state)
 {
 	struct diff_factors *factors = factors_of(state, TENSORS);
 	char *text = table_of(factors, 6), *line;
@@ -260,7 +260,7 @@ static void a_table_says_what_each_rank_keeps(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Pairs that differ in what is not known to be the same, and what stands alone. */
+/* Pairs that do not fit each other, and tensors of one model only. */
 static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 {
 	static const uint64_t shapes[][4] = { { 8, 4, 1, 1 }, { 4, 8, 1, 1 }, { 8, 2, 2, 2 } };
@@ -298,7 +298,7 @@ static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 	diff_factors_unref(factors);
 }
 
-/* As if the file had such a tensor: its values are not looked at. */
+/* Pretend that the file had a tensor of that shape: its values are not read. */
 static void set_shape(const struct diff_tensor *tensor, uint64_t columns, uint64_t rows)
 {
 	struct organ *organ = &((struct diff_tensor *)(uintptr_t)tensor)->at.organ;
@@ -307,7 +307,7 @@ static void set_shape(const struct diff_tensor *tensor, uint64_t columns, uint64
 	organ->ne[1] = rows;
 }
 
-static void what_would_take_too_much_memory_is_left_out(void **state)
+static void matrix_beyond_memory_is_left_out(void **state)
 {
 	static const struct {
 		uint64_t columns, rows;
@@ -332,7 +332,7 @@ static void what_would_take_too_much_memory_is_left_out(void **state)
 	diff_factors_unref(factors);
 }
 
-static void where_nothing_differs_a_pair_of_zeros_is_there(void **state)
+static void equal_tensors_give_a_pair_of_zeros(void **state)
 {
 	struct diff_factors *factors;
 	size_t size;
@@ -370,7 +370,7 @@ static void without_a_matrix_there_is_no_adapter(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Of the two models, of which the second has a NaN in that tensor, at that byte. */
+/* Factors of the two models, the second with a NaN in that tensor at that byte. */
 static struct diff_factors *factors_with_nan(void **state, unsigned tensor, uint64_t at)
 {
 	const float bad = NAN;
@@ -441,7 +441,7 @@ static void a_stop_ends_the_wait(void **state)
 }
 
 /* Whose file is closed for good is missing. */
-static void what_is_missing_is_in_no_pair(void **state)
+static void missing_file_is_in_no_pair(void **state)
 {
 	struct diff_factors *factors = factors_of(state, TENSORS);
 	struct backing *file = diff_factors_diff(factors)->pairs[0].there->at.file;
@@ -461,7 +461,7 @@ static void what_is_missing_is_in_no_pair(void **state)
 	diff_factors_unref(factors);
 }
 
-static void a_file_that_shrinks_is_an_error_of_what_is_read(void **state)
+static void shrunken_file_is_an_error_of_the_read(void **state)
 {
 	struct diff_factors *factors = factors_of(state, TENSORS);
 	struct view *view;
@@ -527,8 +527,8 @@ static void several_threads_and_a_pool_find_the_same(void **state)
 	pool_free(pool);
 }
 
-/* The last one that was asked for stays, and of others what there is room for. */
-static void what_was_asked_for_long_ago_is_forgotten(void **state)
+/* The last result is kept, and of the others as many as there is room for. */
+static void oldest_factors_are_evicted(void **state)
 {
 	static const struct diff_matrix matrices[] = { { EMBED, 0, 2 },
 						       { QUERY, 0, 2 },
@@ -537,7 +537,7 @@ static void what_was_asked_for_long_ago_is_forgotten(void **state)
 		size_t room;
 		bool has[3];
 	} cases[] = { { 0, { false, false, true } },
-		      /* What keeps them counts too. */
+		      /* The bookkeeping counts too. */
 		      { (16 + 40 + 16 + 24) * 2 * sizeof(float), { false, false, true } },
 		      { (16 + 40 + 16 + 24) * 2 * sizeof(float) + 512, { false, true, true } },
 		      { KEPT_ALL, { true, true, true } } };
@@ -600,7 +600,7 @@ static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
 		if (factors)
 			rc = try_views(factors);
 		well = !allocation_failed();
-		/* A shorter copy of what was found may fail without harm. */
+		/* The allocation of a shorter copy of the result may fail without harm. */
 		assert_true(rc == 0 || (rc == -ENOMEM && !well));
 		diff_factors_unref(factors);
 	}
