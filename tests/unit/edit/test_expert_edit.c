@@ -62,7 +62,7 @@ static int arrange(struct opened *o, uint32_t tensor, const char *order)
 	return rc;
 }
 
-/* The stack holds these slices of the base, in that order; -1 stands for what other is. */
+/* The stack holds these slices of the base, in that order; -1 stands for the slice other. */
 static void assert_stack(struct opened *o, const int *order, size_t n, const char *other)
 {
 	size_t size;
@@ -98,7 +98,7 @@ static struct organ_file slice_of(uint32_t seed)
 	return mk_organ("blk.7.whatever", GGML_F32, 2, ne, seed);
 }
 
-static void one_expert_is_put_in_its_place(void **state)
+static void expert_is_written_to_its_place(void **state)
 {
 	struct opened o = open_experts(state);
 	struct organ_file file = slice_of(9);
@@ -114,7 +114,7 @@ static void one_expert_is_put_in_its_place(void **state)
 	close_model(&o);
 }
 
-static void what_is_no_such_expert_is_refused(void **state)
+static void organ_that_is_no_such_expert_is_refused(void **state)
 {
 	static const uint64_t shape[] = { 3, 8 };
 	struct opened o = open_experts(state);
@@ -164,7 +164,7 @@ static void the_order_that_is_there_is_no_graft(void **state)
 	close_model(&o);
 }
 
-static void what_is_no_order_is_refused(void **state)
+static void text_that_is_no_order_is_refused(void **state)
 {
 	static const char *const none[] = { "",	     "\n",  "4",  "0 1 2 4",
 					    "a",     "0,1", "-1", "+1",
@@ -236,7 +236,7 @@ static int put_beside(struct opened *o, struct content *content)
 	return putting.rc;
 }
 
-static void an_expert_is_put_into_what_the_slot_holds_by_then(void **state)
+static void expert_is_written_to_the_current_content(void **state)
 {
 	struct opened o = open_experts(state);
 	struct content *one = fill_stack(&o, 21), *other = fill_stack(&o, 22);
@@ -253,7 +253,7 @@ static void an_expert_is_put_into_what_the_slot_holds_by_then(void **state)
 	memcpy(stack + n - 3 * SLICE, file.bytes + file.size - SLICE, SLICE);
 	assert_memory_equal(bytes, stack, n);
 	assert_false(log_says(o.log, "refused"));
-	/* Where it was emptied there is no expert to put. */
+	/* An emptied slot takes no expert. */
 	assert_int_equal(put_beside(&o, content_new_whiteout()), -ESTALE);
 	assert_true(log_says(o.log, "the slot has no such expert any more"));
 	content_unref(one);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_graft.c - fs/edit/graft.c: what fills a slot, what is refused, and what the next mount
- * finds. */
+/* test_graft.c - fs/edit/graft.c: organs that fill a slot, refusals, and the state of the next
+ * mount. */
 #include "fs/base/donor.h"
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
@@ -131,7 +131,7 @@ static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n, 
 	assert_true(log_says(o->log, word));
 }
 
-static void what_is_no_organ_is_refused_and_the_slot_keeps_what_it_had(void **state)
+static void fill_with_no_organ_fails_and_keeps_slot(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
@@ -236,7 +236,7 @@ static void without_grafts_nothing_is_said_and_nothing_stays(void **state)
 	close_model(&o);
 }
 
-static void what_was_once_confirmed_stays_whatever_shapes_are_accepted(void **state)
+static void confirmed_graft_survives_stricter_shape_option(void **state)
 {
 	static const uint64_t turned[2] = { 4, 8 };
 	const struct model_options options = { .any_shape = true };
@@ -253,8 +253,8 @@ static void what_was_once_confirmed_stays_whatever_shapes_are_accepted(void **st
 	close_model(&o);
 }
 
-/* Of a slot that is there it is a graft that cannot be read any more. */
-static void what_is_no_graft_in_a_layer_is_left_alone(void **state)
+/* The row of an existing slot becomes a graft that cannot be read. */
+static void layer_row_that_is_no_graft_is_skipped(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
@@ -449,7 +449,7 @@ static void whose_the_donors_gguf_is_is_kept_with_the_graft(void **state)
 	close_model(&o);
 }
 
-/* Which is of the base where it has the base's path and its fingerprint. */
+/* A donor with the base's path and fingerprint is the base. */
 static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -465,7 +465,7 @@ static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 	close_model(&o);
 }
 
-/* Of a file that is no GGUF nothing is known that would find it again. */
+/* A file that is no GGUF has nothing by which it could be found again. */
 static void a_donor_that_is_no_gguf_is_not_kept(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -492,7 +492,8 @@ static bool is_graft(struct opened *o, uint32_t tensor)
 /* Five MiB, of which one is compared at a time, and some bytes. */
 static const uint64_t long_row[1] = { ((uint64_t)5 << 18) + 3 };
 
-/* What the base has is no graft and ends one: the whole organ, wherever another one differs. */
+/* An organ equal to the base's ends a graft: all of its bytes are compared, for a difference
+ * anywhere. */
 static void a_long_organ_is_the_bases_if_every_byte_is(void **state)
 {
 	const size_t bytes = long_row[0] * sizeof(float), mib = (size_t)1 << 20;
@@ -541,7 +542,7 @@ static int fill_name(struct opened *o, const char *name, const char *tensor, uin
 	return rc;
 }
 
-/* What has the name of an added slot is that, as long as it is there. */
+/* A file with the name of an added slot belongs to that slot until the slot is removed. */
 static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
 {
 	const char *name = "blk_1_ffn_up";

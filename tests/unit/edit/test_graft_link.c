@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft_link.c - fs/edit/graft_link.c, and the removal in fs/edit/graft.c: slots that hold
- * what others hold, or nothing, now and at the next mount. */
+ * the content of others, or nothing, now and at the next mount. */
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
 #include "fs/model/model.h"
@@ -15,7 +15,7 @@ static struct organ_file up_with(uint32_t seed)
 	return mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
 }
 
-/* The next mount, as after a crash or an unmount: the layer alone tells of what there was. */
+/* Mount again, after a crash or an unmount: the layer alone has the state. */
 static void mount_again(void **state, struct opened *o)
 {
 	close_model(o);
@@ -81,7 +81,7 @@ static void a_removed_slot_holds_nothing(void **state)
 	close_model(&o);
 }
 
-static void what_is_set_aside_is_what_was_there(void **state)
+static void set_aside_fails_if_slot_has_changed(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50), other = up_with(51);
@@ -178,8 +178,8 @@ static void a_link_onto_itself_changes_nothing(void **state)
 	close_model(&o);
 }
 
-/* As mv(1) puts back a scratch file that cp(1) made of the slot before it was filled otherwise. */
-static void a_slot_can_hold_again_what_it_held(void **state)
+/* mv(1) puts back a scratch file that cp(1) made of the slot before it was filled otherwise. */
+static void slot_can_take_back_its_earlier_content(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct origin origin = { .model = o.model, .slot = SMALL_UP };
@@ -201,7 +201,7 @@ static void a_slot_can_hold_again_what_it_held(void **state)
 	close_model(&o);
 }
 
-static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
+static void unfitting_move_is_refused_and_changes_nothing(void **state)
 {
 	static const char *const names[] = { "blk_0_ffn_down", "nonsense", "blk_x_ffn_up" };
 	struct opened o = open_small(state, "base.gguf");
@@ -222,7 +222,7 @@ static void what_does_not_fit_is_refused_and_nothing_moves(void **state)
 	close_model(&o);
 }
 
-/* As a process does it that makes the file anew. */
+/* Fill a slot like a process that creates the file. */
 static int fill_anew(struct model *model, const char *name, const struct organ_file *file)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
@@ -250,7 +250,7 @@ static void an_added_slot_comes_and_goes_without_a_trace(void **state)
 	assert_organ(o.model, added, &up);
 	assert_int_equal(graft_remove(o.model, added), 0);
 	assert_kind(o.model, added, CONTENT_WHITEOUT);
-	/* What could not be added under that name still cannot. */
+	/* A refused slot name is still refused. */
 	assert_int_equal(fill_anew(o.model, "blk_1_ffn_up", &other), -EINVAL);
 	assert_kind(o.model, added, CONTENT_WHITEOUT);
 	assert_int_equal(ask_layer(o.model->layer, "SELECT count(*) FROM slot"), 1);
@@ -443,8 +443,8 @@ static void assert_all(struct model *model, const char *expected, const char *wh
 	free(now);
 }
 
-/* A fresh model with one copy in it; the edit with its k-th allocation failing. What is refused is
- * not there, neither now nor at the next mount. False: there are fewer allocations. */
+/* Run the edit with its k-th allocation failing, in a fresh model with one copy in it. A refused
+ * edit changes nothing, neither now nor at the next mount. False: there are fewer allocations. */
 static bool refuse_one(void **state, int (*edit)(struct model *model), const char *what, uint64_t k)
 {
 	struct opened o = open_small(state, "base.gguf");

@@ -52,7 +52,7 @@ static struct scene *open_scene(void **state)
 	return scene;
 }
 
-/* As the next mount finds it. */
+/* Open the model again, like the next mount. */
 static void reopen(void **state, struct scene *scene)
 {
 	symlinks_free(scene->links);
@@ -173,7 +173,7 @@ static void a_block_more_has_slots_of_its_own(void **state)
 	slot = slot_of(model, "blk_1_ffn_up");
 	assert_string_equal(how(model, slot), "removed");
 	assert_string_equal(how(model, slot_of(model, "blk_1_ffn_gate")), "blend");
-	/* Of what the merge had alone nothing is left behind. */
+	/* Tensors that only the merge had leave nothing behind. */
 	assert_int_equal(merge_edit_end(model), 0);
 	reopen(state, scene);
 	assert_int_equal(scene->o.model->recovered, 0);
@@ -238,7 +238,7 @@ static void the_base_is_not_opened_again_by_its_path(void **state)
 	close_scene(scene);
 }
 
-/* With a layer that does not go by the base's path. */
+/* Open the model again with a layer that does not depend on the base's path. */
 static void reopen_in_layer(void **state, struct scene *scene, const char *name)
 {
 	const struct model_options options = { 0 };
@@ -315,8 +315,8 @@ static void a_damaged_note_opens_no_model(void **state)
 	}
 }
 
-/* Of a slot that a merge does not have, it is not known to the next one either. */
-static void another_merge_shows_what_was_removed_of_one_before(void **state)
+/* A removal of a slot that the merge does not have is forgotten for the next merge too. */
+static void next_merge_shows_slots_removed_from_the_last(void **state)
 {
 	struct scene *scene = open_scene(state);
 	struct model *model = scene->o.model;
@@ -370,7 +370,7 @@ static void a_generation_begins_with_its_merge(void **state)
 	close_scene(scene);
 }
 
-static void what_is_refused_changes_nothing(void **state)
+static void refused_configuration_changes_nothing(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -426,7 +426,7 @@ static void a_merge_that_its_check_refuses_changes_nothing(void **state)
 	close_scene(scene);
 }
 
-/* Whichever allocation or fsync() fails: all of it is in force, or what was before. */
+/* At a failure of any allocation or fsync(), all of the merge is in force, or the state before. */
 static void a_failure_merges_all_or_nothing(void **state)
 {
 	struct scene *scene = open_scene(state);

@@ -34,7 +34,7 @@ static struct opened open_keys(void **state)
 	return open_model(state, "base.gguf");
 }
 
-/* As if the mount had been killed. */
+/* Open the model again, as after a kill of the mount. */
 static void reopen(void **state, struct opened *o)
 {
 	close_model(o);
@@ -78,7 +78,7 @@ static uint32_t number(struct model *model, const char *name)
 	return i;
 }
 
-/* "uint32 5\n": what a key holds; "" where it is not there. */
+/* Type and value of a key, such as "uint32 5\n"; "" if there is no such key. */
 static const char *now(struct model *model, const char *name)
 {
 	static char text[1000];
@@ -138,7 +138,7 @@ static void a_value_is_written_and_found_again(void **state)
 	close_model(&o);
 }
 
-/* What has to be read from the base first is known from then on; what was written always is. */
+/* A value read from the base is cached after its first use, a written one always. */
 static void a_value_is_judged_without_a_change(void **state)
 {
 	const struct value_type number = { KV_U32, 0 };
@@ -173,7 +173,7 @@ static void a_size_is_known_once_it_was_asked_for(void **state)
 	close_model(&o);
 }
 
-static void what_is_no_value_changes_nothing(void **state)
+static void text_that_is_no_value_changes_nothing(void **state)
 {
 	static const char *const texts[][2] = { { "count", "" },      { "count", "six" },
 						{ "count", "-1" },    { "count", "4294967296" },
@@ -194,7 +194,7 @@ static void what_is_no_value_changes_nothing(void **state)
 	close_model(&o);
 }
 
-static void what_the_base_has_is_no_edit(void **state)
+static void value_of_the_base_is_no_edit(void **state)
 {
 	struct opened o = open_keys(state);
 
@@ -245,7 +245,7 @@ static void keys_go_and_come_back_with_their_types(void **state)
 	assert_string_equal(now(o.model, "count"), "");
 	assert_int_equal(put(o.model, "count", "7"), 0);
 	assert_string_equal(now(o.model, "count"), "uint32 7\n");
-	/* Of one that was put aside the type is remembered, of one that was removed the base's. */
+	/* A renamed key keeps its own type, a removed one has the base's. */
 	assert_int_equal(metadata_edit_set_type(o.model, i, i8), 0);
 	assert_int_equal(put(o.model, "name", "x"), 0);
 	assert_int_equal(set_aside(o.model, i, number(o.model, "name")), -ESTALE);
@@ -314,7 +314,7 @@ static void values_that_follow_the_blocks_are_shown_where_nothing_is_edited(void
 	metadata_set_defaults(metadata, 2, &one, next_ino, &ino);
 	assert_string_equal(now(o.model, "count"), "uint32 6\n");
 	assert_string_equal(now(o.model, "name"), "string old\n");
-	/* What is as before stays, and what is of an earlier time is not shown. */
+	/* Unchanged keys stay; keys of an earlier time are not shown. */
 	metadata_set_defaults(metadata, 3, &one, next_ino, &ino);
 	assert_int_equal(ino, 1001);
 	metadata_set_defaults(metadata, 2, &other, next_ino, &ino);

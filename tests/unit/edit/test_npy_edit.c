@@ -84,7 +84,7 @@ static int put(struct opened *o, uint32_t tensor, const float *values)
 	return put_as(o, tensor, "<f4", "False", "(3, 64)", values, COUNT * sizeof(*values));
 }
 
-/* What a slot holds is of that type, and has those bytes. */
+/* The slot's content is of that type, and has those bytes. */
 static void assert_data(struct opened *o, uint32_t tensor, uint32_t type, const void *bytes,
 			size_t n)
 {
@@ -106,7 +106,7 @@ static void some_values(float values[COUNT])
 		values[i] = (float)(int)(i % 50) / 2 - 10;
 }
 
-/* Of values that binary16 holds exactly, none of them subnormal. */
+/* Values that binary16 represents exactly, none of them subnormal. */
 static void to_f16(const float *values, uint16_t *halves)
 {
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -143,7 +143,7 @@ static void floats_become_the_type_of_the_slot(void **state)
 	assert_int_equal(put_as(&o, SLOT_BF16, "<u2", "False", "(3, 64)", uppers, sizeof(uppers)),
 			 0);
 	assert_data(&o, SLOT_BF16, GGML_BF16, uppers, sizeof(uppers));
-	/* What cannot be encoded becomes F16. */
+	/* A type without an encoder becomes F16. */
 	assert_int_equal(put(&o, SLOT_Q4_0, values), 0);
 	assert_data(&o, SLOT_Q4_0, GGML_F16, halves, sizeof(halves));
 	/* And then has that type. */
@@ -222,7 +222,7 @@ static void a_large_matrix_in_columns_is_taken(void **state)
 	free(columns);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+static void unfitting_array_is_refused(void **state)
 {
 	struct opened o = open_slots(state);
 	float values[COUNT];
@@ -257,7 +257,7 @@ static void what_does_not_fit_is_refused(void **state)
 	/* An infinite one it holds. */
 	wide[7] = -INFINITY;
 	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)), 0);
-	/* What no float is, an F16 holds as well. */
+	/* F16 represents NaN as well. */
 	assert_int_equal(put(&o, SLOT_F16, values), 0);
 	close_model(&o);
 }

@@ -137,7 +137,7 @@ static void growing_the_content_keeps_it(void **state)
 	close_scene(&scene);
 }
 
-/* A file that is written anew never needs what was there, not even where that cannot be read. */
+/* A stage written anew never needs the old content, even if that is unreadable. */
 static void writing_anew_never_reads_the_content(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -161,7 +161,7 @@ static void writing_anew_never_reads_the_content(void **state)
 	close_scene(&scene);
 }
 
-static void the_last_close_drops_what_was_not_put_in_force(void **state)
+static void last_close_drops_uncommitted_bytes(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -176,7 +176,7 @@ static void the_last_close_drops_what_was_not_put_in_force(void **state)
 	close_scene(&scene);
 }
 
-static void freeing_drops_what_was_not_put_in_force(void **state)
+static void freeing_a_stage_drops_uncommitted_bytes(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -187,7 +187,7 @@ static void freeing_drops_what_was_not_put_in_force(void **state)
 	close_scene(&scene);
 }
 
-/* What a commit does in these tests. */
+/* Behaviour of a commit in these tests. */
 struct committing {
 	struct scene *scene;
 	int check_rc, keep_errno;
@@ -195,7 +195,7 @@ struct committing {
 	char seen[64];
 	size_t seen_size;
 	int checks, keeps;
-	struct timespec mtime; /* of what was kept */
+	struct timespec mtime; /* of the kept content */
 };
 
 static int check_staged(struct committing *committing, const struct source *source)
@@ -242,7 +242,7 @@ static int commit_with(struct committing *committing)
 	return stage_commit_end(stage, rc, view);
 }
 
-static void a_commit_checks_and_keeps_what_was_staged(void **state)
+static void commit_checks_and_keeps_the_staged_bytes(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };
@@ -290,7 +290,7 @@ static void a_stage_that_cannot_be_kept_stays(void **state)
 	close_scene(&scene);
 }
 
-static void what_was_kept_and_cannot_be_shown_cannot_be_written_on(void **state)
+static void unpublished_stage_refuses_next_commit(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = 0 };
@@ -306,7 +306,7 @@ static void what_was_kept_and_cannot_be_shown_cannot_be_written_on(void **state)
 	close_scene(&scene);
 }
 
-static void writing_after_a_commit_leaves_what_was_kept_alone(void **state)
+static void write_after_commit_does_not_change_kept_bytes(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };
@@ -430,7 +430,7 @@ static void threads_may_write_at_once(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_brief_and_small_has_no_file_before_it_is_kept(void **state)
+static void small_brief_stage_has_no_file_before_commit(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };
@@ -447,7 +447,7 @@ static void what_is_brief_and_small_has_no_file_before_it_is_kept(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_brief_and_could_not_be_kept_leaves_no_file(void **state)
+static void failed_commit_of_brief_stage_leaves_no_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = ENOSPC };
@@ -464,7 +464,7 @@ static void what_is_brief_and_could_not_be_kept_leaves_no_file(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_brief_moves_to_a_file_as_it_grows(void **state)
+static void growing_brief_stage_moves_to_a_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };
@@ -486,7 +486,7 @@ static void what_is_brief_moves_to_a_file_as_it_grows(void **state)
 }
 
 /* A second fsync() would say that all is well, and it is not. */
-static void what_could_not_be_made_durable_stays_refused(void **state)
+static void commit_stays_refused_after_failed_fsync(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): what symbolic links
- * lead to, now, later and at the next mount. */
+/* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): targets of symbolic
+ * links, now, later and at the next mount. */
 #include "fs/assemble/model_view.h"
 #include "fs/base/reference.h"
 #include "fs/edit/symlinks.h"
@@ -109,7 +109,7 @@ static void a_link_leads_to_an_organ_file(void **state)
 	close_scene(&scene);
 }
 
-static void a_link_into_the_mount_follows_what_is_there(void **state)
+static void link_into_the_mount_follows_its_target(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50);
@@ -120,7 +120,7 @@ static void a_link_into_the_mount_follows_what_is_there(void **state)
 	assert_int_equal(fill(scene.o.model, SMALL_UP, other.bytes, other.size), 0);
 	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_GATE, &other);
-	/* From a link to a link. */
+	/* A link to a link. */
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "../../up.bin"), 0);
 	symlinks_refresh(scene.links, scene.o.model);
 	assert_whole(&scene, SMALL_GATE, &up);
@@ -145,7 +145,7 @@ static void circles_are_broken(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_nowhere_may_come(void **state)
+static void broken_link_is_mended_when_its_target_appears(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50);
@@ -163,7 +163,7 @@ static void what_is_nowhere_may_come(void **state)
 	close_scene(&scene);
 }
 
-static void what_cannot_be_a_graft_is_refused(void **state)
+static void link_to_unfit_target_is_refused(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t ne[2] = { 4, 8 };
@@ -257,7 +257,7 @@ static void make_way(void **state, const char *to)
 	must(symlink(to, in_temp(state, "way").text) == 0);
 }
 
-static void what_was_seen_is_there_when_the_way_to_it_is_not(void **state)
+static void last_good_target_is_used_when_its_path_is_gone(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50), other = up_with(51);
@@ -280,7 +280,7 @@ static void what_was_seen_is_there_when_the_way_to_it_is_not(void **state)
 		assert_whole(&scene, SMALL_UP, &up);
 		assert_whole(&scene, SMALL_GATE, &up);
 	}
-	/* The path goes first; what it leads to then is what was seen, also by the next mount. */
+	/* The path wins; its target is then recorded, also for the next mount. */
 	save_organ(state, "other.bin", &other);
 	make_way(state, "other.bin");
 	symlinks_refresh(scene.links, NULL);
@@ -298,7 +298,7 @@ static void what_was_seen_is_there_when_the_way_to_it_is_not(void **state)
 	close_scene(&scene);
 }
 
-static void what_was_seen_is_another_file_now(void **state)
+static void replaced_last_good_target_is_not_used(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50), other = up_with(51);
@@ -360,7 +360,7 @@ static void organ_that_was_seen_goes_with_the_link(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_deleted_is_broken_at_the_end_too(void **state)
+static void deleted_target_is_broken_at_last_refresh(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50);
@@ -468,7 +468,7 @@ static void nobody_waits_longer_than_he_wants(void **state)
 	probe_threads_unref(probes);
 }
 
-/* What a layer says may hold any name. */
+/* A layer may contain any name. */
 static void a_name_that_was_seen_may_hold_anything(void **state)
 {
 	const struct path_resolve_mount own = { .point = NULL };
@@ -499,7 +499,7 @@ static void a_name_that_was_seen_may_hold_anything(void **state)
 	free(up.bytes);
 }
 
-static void where_there_are_too_many_slots_no_link_is_kept(void **state)
+static void link_to_added_slot_fails_when_slots_are_exhausted(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct model *model = scene.o.model;

@@ -140,7 +140,7 @@ static void type_without_encoder_or_whole_blocks_is_refused(void **state)
 	close_model(&o);
 }
 
-static void one_refused_choice_of_several_refuses_all(void **state)
+static void refused_choice_refuses_all_others_too(void **state)
 {
 	const struct type_choice choices[] = { { SMALL_DOWN, GGML_F16 },
 					       { SMALL_UP, GGML_IQ2_XXS } };

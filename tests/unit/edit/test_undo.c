@@ -59,7 +59,7 @@ static void reopen(void **state, struct opened *o)
 	*o = open_model(state, "base.gguf");
 }
 
-static void what_two_words_name_is_one_change(void **state)
+static void slot_named_twice_is_one_change(void **state)
 {
 	static const struct {
 		const char *words, *says;
@@ -80,7 +80,7 @@ static void what_two_words_name_is_one_change(void **state)
 	}
 }
 
-static void a_word_undoes_what_it_names(void **state)
+static void word_undoes_the_change_it_names(void **state)
 {
 	static const struct {
 		const char *words;
@@ -158,7 +158,7 @@ static void a_wrong_word_undoes_nothing(void **state)
 	close_model(&o);
 }
 
-static void what_is_held_stays_what_it_is(void **state)
+static void open_view_keeps_bytes_after_undo(void **state)
 {
 	struct opened o = open_changed(state);
 	struct content *content = slots_get(o.model->slots, SMALL_UP);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_assembly.c - fs/files/assembly.c: where an assembly goes, what it says, and what the unmount
+/* test_assembly.c - fs/files/assembly.c: targets, messages, and the model that the unmount
  * writes. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
@@ -244,7 +244,7 @@ static void a_cancelled_assembly_is_interrupted(void **state)
 	close_scene(&scene, 1);
 }
 
-static void what_is_given_up_stays_given_up(void **state)
+static void cancelled_assembly_stays_cancelled_at_unmount(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	atomic_bool cancel = false;
@@ -256,7 +256,7 @@ static void what_is_given_up_stays_given_up(void **state)
 	close_scene(&scene, 0);
 }
 
-static void progress_is_that_of_what_is_under_way(void **state)
+static void progress_is_that_of_the_running_assembly(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	struct assembly_progress progress;
@@ -307,7 +307,7 @@ static void the_base_of_no_model_in_the_mount_is_a_target(void **state)
 	close_scene(&scene, 2);
 }
 
-static void the_unmount_writes_what_was_grafted(void **state)
+static void unmount_writes_the_grafted_model(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
@@ -330,14 +330,14 @@ static void the_unmount_does_not_write_the_same_twice(void **state)
 	close_scene(&scene, 2);
 }
 
-static void nor_what_was_written_under_another_name(void **state)
+static void unmount_does_not_repeat_assembly_under_other_name(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	const struct path copy = in_temp(state, "copy.gguf");
 	const struct path shards = in_temp(state, "s-%05d-of-%05d.gguf split=100");
 
 	assert_int_equal(run(&scene, copy.text), 0);
-	/* What fails later does not count. */
+	/* A later failure does not count. */
 	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "copy.gguf: nothing was changed since");
@@ -373,8 +373,8 @@ static void replace_file(const char *path)
 	must(rename(other, path) == 0);
 }
 
-/* Not what is gone, was changed, or is another file. */
-static void what_is_not_there_any_more_is_written(void **state)
+/* A removed, changed or replaced file does not count. */
+static void unmount_repeats_assembly_if_its_file_is_gone(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	const struct path copy = in_temp(state, "copy.gguf");
@@ -463,7 +463,7 @@ static void assert_forecast(struct scene *scene, const char *path)
 	assert_int_equal(size, stat.st_size);
 }
 
-static void the_forecast_is_what_the_unmount_writes(void **state)
+static void forecast_equals_the_model_that_unmount_writes(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
@@ -551,7 +551,7 @@ static struct view *kept_view(struct scene *scene, bool expected)
 	return view;
 }
 
-static void what_was_assembled_is_kept(void **state)
+static void assembled_file_serves_the_model(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	const struct path path = path_in(scene.dir, "base.grafted.gguf");
@@ -601,7 +601,7 @@ static void move_file(struct scene *scene, const char *path)
 	must(link(path_in(scene->dir, "base.gguf").text, path) == 0);
 }
 
-static void it_is_not_kept_beyond_a_change(void **state)
+static void assembled_file_is_not_served_after_a_change(void **state)
 {
 	static void (*const changes[])(struct scene * scene,
 				       const char *path) = { change_model, change_file, remove_file,

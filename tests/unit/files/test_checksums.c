@@ -40,13 +40,13 @@ static void assert_lines(struct model *model, const uint32_t *tensors, size_t n)
 	assert_int_equal(view_size(view), size);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_true(tensor_hashes_count(hashes) <= n); /* what a graft holds was hashed before */
+	assert_true(tensor_hashes_count(hashes) <= n); /* a graft was hashed before */
 	free(text);
 	view_unref(view);
 	tensor_hashes_free(hashes);
 }
 
-static void lines_are_by_class_of_what_is_there(void **state)
+static void lines_are_ordered_by_class(void **state)
 {
 	static const uint32_t base[] = { SMALL_Q,    SMALL_UP,	  SMALL_GATE,
 					 SMALL_DOWN, SMALL_EMBED, SMALL_NORM };
@@ -112,7 +112,7 @@ static void a_line_that_cannot_be_made_is_an_error(void **state)
 	close_hashed(&o, hashes, view);
 }
 
-static void it_shows_what_was_in_force_when_it_was_made(void **state)
+static void open_list_keeps_its_snapshot(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);
@@ -186,7 +186,7 @@ static void assert_tensor_lines(struct model *model, const uint32_t *tensors, si
 	assert_int_equal(view_size(view), size);
 	text = read_view(view);
 	assert_string_equal(text, expected);
-	assert_true(tensor_hashes_count(hashes) <= n); /* what a graft holds was hashed before */
+	assert_true(tensor_hashes_count(hashes) <= n); /* a graft was hashed before */
 	free(text);
 	view_unref(view);
 	tensor_hashes_free(hashes);
@@ -228,7 +228,7 @@ static void a_model_without_tensors_has_one_line(void **state)
 	close_model(&o);
 }
 
-static void whatever_the_name_it_is_one_line(void **state)
+static void any_name_is_one_line(void **state)
 {
 	static const char *const names[] = { "a%0Ab%7F%\xc3\xa9 c" };
 	static const uint32_t tensors[] = { 0 };
@@ -245,13 +245,13 @@ static void whatever_the_name_it_is_one_line(void **state)
 	close_model(&o);
 }
 
-/* Where the hash of all stands. */
+/* Offset of the hash of the whole model. */
 static uint64_t whole_at(const struct view *view)
 {
 	return view_size(view) - strlen("0123456789abcdef  model.gguf\n");
 }
 
-static void only_what_is_read_is_hashed(void **state)
+static void only_read_lines_are_hashed(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);
@@ -288,7 +288,7 @@ static void a_hash_that_cannot_be_made_is_an_error(void **state)
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EINTR);
 	atomic_store(&ending, false);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), 1);
-	/* What is made well stays made. */
+	/* Good results are kept. */
 	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
 	/* The job may be done before it is told. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, whatever its name holds. */
+/* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, for any name. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/type_edit.h"

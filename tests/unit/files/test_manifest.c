@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_manifest.c - fs/files/manifest.c and fs/metadata/json_value.c: the manifest is valid JSON
- * whatever the model holds, and says what is there. */
+ * for any model, and describes it. */
 #include "fs/files/manifest.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_measures.h"
@@ -60,7 +60,7 @@ static void assert_number(cJSON *object, const char *key, uint64_t expected)
 	assert_true((uint64_t)find(object, key)->valuedouble == expected);
 }
 
-static void it_says_what_the_model_is(void **state)
+static void manifest_describes_the_model(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	cJSON *manifest = manifest_of(o.model), *model = find(manifest, "model");
@@ -80,7 +80,7 @@ static void it_says_what_the_model_is(void **state)
 	close_model(&o);
 }
 
-static void it_adds_up_the_classes(void **state)
+static void manifest_sums_the_classes(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	cJSON *manifest = manifest_of(o.model), *classes = find(manifest, "classes");
@@ -94,7 +94,7 @@ static void it_adds_up_the_classes(void **state)
 	close_model(&o);
 }
 
-static void it_lists_every_tensor_in_file_order(void **state)
+static void manifest_lists_tensors_in_file_order(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	cJSON *manifest = manifest_of(o.model), *tensors = find(manifest, "tensors");
@@ -320,7 +320,7 @@ static void an_architecture_may_be_of_any_type_or_missing(void **state)
 	close_model(&o);
 }
 
-static void of_a_base_that_was_changed_all_but_theta_can_be_read(void **state)
+static void manifest_of_changed_base_lacks_theta_only(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = tensor_measures_new(o.model, SAMPLE_DEFAULT, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_picture.c - fs/files/picture.c: as many bytes whatever the values are, XML whatever the
- * names are, and every tensor in a place of its own. */
+/* test_picture.c - fs/files/picture.c: the same size for any values, XML for any
+ * names, and every tensor in a place of its own. */
 #include "fs/edit/graft.h"
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
@@ -78,7 +78,7 @@ static double random_share(void)
 	return (double)(random_bits() >> 11) / 9007199254740992.0;
 }
 
-/* Where the angle of such a tensor uses to be. */
+/* Usual angle of such a tensor. */
 static double usual_theta(const struct figure *figure)
 {
 	if (figure->klass == CLASS_ORGANS)
@@ -314,8 +314,8 @@ static size_t letters(const char *text)
 	return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Every '<' begins a tag that we print, every '&' one of our five entities, every byte is a
- * character that XML has, and what opens is closed. */
+/* Every '<' begins a tag that we print, every '&' one of our five entities, every byte is an XML
+ * character, and tags are balanced. */
 static void assert_xml(const char *text)
 {
 	static const char *const entities[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&#39;" };
@@ -485,7 +485,7 @@ static void blocks_with_gaps_stand_side_by_side(void **state)
 	free_sheet(&sheet);
 }
 
-static void rows_have_one_order_whatever_the_files_is(void **state)
+static void rows_have_one_order_for_any_file_order(void **state)
 {
 	static const char *const order[] = { ">attn_norm<",  ">attn_q<",      ">attn_k<",
 					     ">attn_v<",     ">attn_output<", ">ffn_norm<",
@@ -611,8 +611,8 @@ static void bars_lie_beside_each_other(void **state)
 	free_sheet(&sheet);
 }
 
-/* The marks of what was done, and what explains them. */
-static void what_was_grafted_is_marked(void **state)
+/* The marks of changes, and their legend. */
+static void grafts_are_marked(void **state)
 {
 	struct sheet sheet = dense(4, false);
 	size_t size;
@@ -681,7 +681,7 @@ static void ten_thousand_tensors_are_fast(void **state)
 
 	(void)state;
 	give_usual_values(&sheet);
-	/* With sanitizers, on any machine: not quadratic. */
+	/* The time limit holds with sanitizers on any machine: drawing is not quadratic. */
 	for (int round = 0; round < 5 && ms >= 2000; round++) {
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
 		free(draw(&sheet, "model", &size));

@@ -86,7 +86,7 @@ static void rows_compare_with_themselves_alone(void **state)
 	picture_grid_free(&grid);
 }
 
-static void what_is_outside_compares_with_its_family(void **state)
+static void tensor_outside_blocks_compares_with_its_kind(void **state)
 {
 	struct sheet sheet = { 0 };
 	struct picture_grid grid;

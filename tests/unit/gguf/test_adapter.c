@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_adapter.c - gguf/adapter.c: the plan is a GGUF whose pairs fit what they are for. */
+/* test_adapter.c - gguf/adapter.c: the plan is a GGUF whose pairs fit their tensors. */
 #include "gguf/adapter.h"
 #include "gguf/pair.h"
 #include "tests/unit/gguf_bytes.h"
@@ -102,7 +102,7 @@ static void ranks_that_differ_are_not_divided_by(void **state)
 	check(targets, ARRAY_LENGTH(targets), 0);
 }
 
-static void what_is_too_large_is_refused(void **state)
+static void too_large_adapter_is_refused(void **state)
 {
 	const uint64_t many = (uint64_t)1 << 40;
 	const struct adapter_target one = target("x", many, many, 1, 1u << 30);

@@ -255,7 +255,7 @@ static void names_of_diffusion_models_are_classed(void **state)
 	assert_true(anatomy_block_kind("layers.0.x", 10) > 0);
 }
 
-static void adapters_come_first_whatever_they_adapt(void **state)
+static void adapter_tensors_come_first(void **state)
 {
 	(void)state;
 	assert_int_equal(class_of("blk.0.attn_norm.weight.lora_a"), CLASS_ADAPTERS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_arena.c - gguf/arena.c: copies that stay where and what they are. */
+/* test_arena.c - gguf/arena.c: copies that keep their address and their bytes. */
 #include "gguf/arena.h"
 #include "tests/unit/unit.h"
 
@@ -47,7 +47,7 @@ static void many_copies_stay_whole(void **state)
 	arena_free(arena);
 }
 
-/* Around the size of one chunk, where the NUL is what no longer fits. */
+/* Sizes around one chunk, where the NUL no longer fits. */
 static void copies_of_every_size_fit(void **state)
 {
 	static char bytes[70000];

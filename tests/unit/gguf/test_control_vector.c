@@ -107,7 +107,7 @@ static void expect_tensor_refusal(const char *name, uint32_t type, uint64_t ne0,
 	release(&vector);
 }
 
-static void what_is_no_direction_is_refused(void **state)
+static void tensor_that_is_no_direction_is_refused(void **state)
 {
 	(void)state;
 	expect_tensor_refusal("direction.", GGML_F32, 64, 1, 1, "direction. is no direction.N");

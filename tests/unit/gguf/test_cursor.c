@@ -12,7 +12,7 @@ static uint8_t byte_at(uint64_t at)
 	return (uint8_t)(at * 7 + (at >> 8) * 3 + (at >> 16));
 }
 
-/* A source without bytes in memory, which checks what it is asked for. */
+/* A source without bytes in memory, which checks each request. */
 struct made {
 	uint64_t size;
 	uint64_t broken; /* reads that touch this byte fail */
@@ -277,7 +277,7 @@ static void an_empty_source_can_be_read_to_its_end(void **state)
 	cursor_release(&cursor);
 }
 
-static void a_short_cursor_reads_little_and_takes_what_is_longer(void **state)
+static void short_cursor_reads_little_and_takes_long_fields(void **state)
 {
 	struct made made = { LONG, 512, 0 };
 	const struct source source = source_of(&made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_dequant.c - gguf/dequant.c: every type, every value, against what libggml makes of the same
+/* test_dequant.c - gguf/dequant.c: every type, every value, against libggml's result for the same
  * blocks: real weights (types.gguf) and random bytes (types-stress.gguf), as XXH128 of the float32
  * values in types-f32.tsv. */
 #include "gguf/bytes.h"
@@ -168,7 +168,7 @@ static void blocks_decode_at_any_address(void **state)
 }
 
 /* The values of all 65,536 halves by their definition. */
-static void every_half_is_what_its_bits_say(void **state)
+static void every_half_is_decoded_from_its_bits(void **state)
 {
 	(void)state;
 	for (uint32_t half = 0; half < 0x10000; half++) {
@@ -189,7 +189,7 @@ static void every_half_is_what_its_bits_say(void **state)
 	}
 }
 
-/* As in ggml: sign and payload stay, and no NaN is signalling afterwards. The processor's own
+/* Conversion as in ggml: sign and payload stay, and every NaN becomes quiet. The processor's own
  * conversion does the same. */
 static void a_half_that_is_nan_becomes_a_quiet_nan(void **state)
 {
@@ -230,7 +230,7 @@ static void halves_in_a_row_decode_as_each_alone(void **state)
 	}
 }
 
-static void what_holds_no_values_has_no_decoder(void **state)
+static void type_without_values_has_no_decoder(void **state)
 {
 	static const uint32_t none[] = { 4, 5, GGML_Q8_1, 31, 32, 33, 36, 37, 38, 43, UINT32_MAX };
 	uint32_t supported = 0;

@@ -47,7 +47,7 @@ static uint8_t *render(const struct divide_part *part, const struct mk_file *fil
 	return bytes;
 }
 
-/* Divided and joined it is what it was. Returns the number of shards. */
+/* Divide and join the file: the result is the same. Returns the number of shards. */
 static uint32_t assert_round_trip(const struct mk_file *file, uint64_t most)
 {
 	struct gguf *whole = read_bytes(file->bytes, file->size), *shards[PARTS_MAX] = { NULL };
@@ -106,7 +106,7 @@ static void every_division_can_be_joined(void **state)
 	}
 }
 
-static void a_shard_takes_what_it_may(void **state)
+static void shard_is_filled_up_to_its_limit(void **state)
 {
 	struct mk_file file = make(6, 32);
 
@@ -167,7 +167,7 @@ static void an_alignment_is_kept(void **state)
 	}
 }
 
-static void what_cannot_be_split_is_refused(void **state)
+static void unsplittable_file_is_refused(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
 	struct division division;

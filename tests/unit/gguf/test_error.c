@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_error.c - gguf/error.c: one line of text whatever went in. */
+/* test_error.c - gguf/error.c: one line of text for any input. */
 #include "tests/unit/unit.h"
 
 static void a_failure_keeps_code_place_and_sentence(void **state)

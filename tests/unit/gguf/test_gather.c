@@ -15,7 +15,7 @@
 
 static const uint64_t row[GGML_AXES] = { 10, 1, 1, 1 };
 
-/* A file, and what it is taken apart to: its header, then an organ for each tensor. */
+/* A file, and its parts: its header, then an organ for each tensor. */
 struct bench {
 	struct mk_file whole;
 	struct gguf *gguf;
@@ -176,7 +176,7 @@ static void a_model_without_tensors_is_its_header(void **state)
 	assert_same_again(mkgguf_finish(m));
 }
 
-static void what_lies_between_tensors_is_kept(void **state)
+static void bytes_between_tensors_are_kept(void **state)
 {
 	struct mk_file whole = mkgguf_finish(three(3));
 
@@ -279,14 +279,14 @@ static void assert_type_is_taken(uint32_t i)
 	release(&b);
 }
 
-static void an_organ_of_another_type_is_what_the_model_has(void **state)
+static void layout_has_the_type_of_the_graft(void **state)
 {
 	(void)state;
 	assert_type_is_taken(0);
 	assert_type_is_taken(2);
 }
 
-static void what_is_missing_is_left_out(void **state)
+static void missing_tensors_are_left_out(void **state)
 {
 	struct bench b = take_apart(mkgguf_finish(three(3)));
 	struct gguf *gguf;

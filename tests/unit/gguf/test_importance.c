@@ -107,7 +107,7 @@ static void entry_fits_by_its_shapes_alone(void **state)
 	release(&matrix);
 }
 
-/* Of a tensor with rows of that length, for one of so many experts. */
+/* Read the weights for a tensor with rows of that length, for one of so many experts. */
 static int read_as(const struct matrix *matrix, uint64_t row, uint64_t experts, uint64_t expert,
 		   float *weights, struct error *err)
 {
@@ -155,7 +155,7 @@ static void weights_are_the_sums_over_the_count_of_the_expert(void **state)
 	release(&matrix);
 }
 
-static void one_count_is_that_of_all_experts(void **state)
+static void single_count_applies_to_all_experts(void **state)
 {
 	struct matrix matrix = stack(EXPERTS, 1);
 

@@ -39,7 +39,7 @@ static struct mkgguf *mk_shard(unsigned no, unsigned count, unsigned n)
 	return m;
 }
 
-/* Up to three shards, what they are joined to, and that in memory. */
+/* Up to three shards, the joined model, and its bytes in memory. */
 struct bench {
 	struct mk_file files[3];
 	struct gguf *ggufs[3];
@@ -69,7 +69,7 @@ static void render(struct bench *b)
 	assert_int_equal(at, b->join.size);
 }
 
-/* Of shards with so many tensors each; -1: it is missing. */
+/* Bench of shards with so many tensors each; -1: the shard is missing. */
 static struct bench bench_of(int a, int b, int c)
 {
 	const int n[3] = { a, b, c };
@@ -144,7 +144,7 @@ static void metadata_is_that_of_the_first_without_how_it_is_split(void **state)
 	release(&b);
 }
 
-static void what_is_missing_is_left_out(void **state)
+static void missing_shards_are_left_out(void **state)
 {
 	struct bench b = bench_of(-1, 1, 2);
 
@@ -296,7 +296,7 @@ static void each_failing_allocation_is_reported(void **state)
 	release(&b);
 }
 
-static void one_part_is_not_split(void **state)
+static void join_of_one_part_is_not_split(void **state)
 {
 	struct mk_file file = mkgguf_finish(mk_shard(0, 1, 1));
 	struct gguf *gguf = read_bytes(file.bytes, file.size);

@@ -94,7 +94,7 @@ static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_te
 	assert_memory_equal(is->name, added ? organ.name : was->name, is->name_length);
 	assert_int_equal(is->type, organ.type);
 	assert_memory_equal(is->ne, organ.ne, sizeof(is->ne));
-	/* Of an unknown type the reader counts the padding to the next tensor too. */
+	/* For an unknown type the reader counts the padding to the next tensor too. */
 	if (type_find(is->type))
 		assert_int_equal(is->size, organ.data_size);
 	assert_true(is->size >= organ.data_size);
@@ -147,7 +147,7 @@ static void finish(struct bench *b)
 	mk_file_free(&b->file);
 }
 
-/* What llama.cpp demands of a file that was laid out anew. */
+/* Conditions of llama.cpp on a file that was laid out anew. */
 static void assert_laid_out_anew(const struct bench *b)
 {
 	const uint64_t align = b->base->alignment;
@@ -270,14 +270,14 @@ static void a_type_of_the_same_size_changes_its_info_only(void **state)
 		graft(&b, 0, GGML_I32, 2, ne_a);
 		assemble(&b);
 		assert_int_equal(load_u32(b.bytes + type_at), GGML_I32);
-		/* With the one number put back only the graft's bytes differ. */
+		/* With the type number put back only the graft's bytes differ. */
 		store_u32(b.bytes + type_at, GGML_F32);
 		assert_rest_unchanged(&b);
 		finish(&b);
 	}
 }
 
-static void a_graft_of_another_size_moves_what_follows(void **state)
+static void graft_of_another_size_moves_later_tensors(void **state)
 {
 	(void)state;
 	for (uint32_t version = 1; version <= 3; version++) {
@@ -626,7 +626,7 @@ static void any_slots_may_be_emptied(void **state)
 				if (chosen >> i & 1)
 					b.slots[i].fill = FILL_NOTHING;
 			assemble(&b);
-			/* Where there is no data, nothing says where it would begin. */
+			/* A file without data has no offset of the data. */
 			if (chosen != 15)
 				assert_laid_out_anew(&b);
 			finish(&b);

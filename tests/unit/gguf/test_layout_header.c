@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_layout_header.c - gguf/layout_header.c: metadata replaced, removed and added. Every layout
- * is rendered in memory, read again, and compared with what it should hold. */
+ * is rendered in memory, read again, and compared with the expectation. */
 #include "gguf/organ.h"
 #include "tests/unit/gguf_bytes.h"
 #include "tests/unit/render.h"
@@ -309,7 +309,7 @@ static void a_base_without_metadata_can_get_some(void **state)
 	finish(&b);
 }
 
-static void what_version_1_cannot_count_is_refused(void **state)
+static void count_beyond_version_1_is_refused(void **state)
 {
 	struct bench b = bench_new(1);
 	const struct layout_value huge = { .type = KV_ARRAY,

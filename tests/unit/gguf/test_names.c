@@ -3,7 +3,7 @@
 #include "gguf/names.h"
 #include "tests/unit/unit.h"
 
-static void what_was_added_is_found(void **state)
+static void added_name_is_found(void **state)
 {
 	struct names *names = names_new(2);
 	uint32_t value = 0;
@@ -18,7 +18,7 @@ static void what_was_added_is_found(void **state)
 	names_free(names);
 }
 
-static void what_was_not_added_is_not_found(void **state)
+static void absent_name_is_not_found(void **state)
 {
 	struct names *names = names_new(0);
 	uint32_t value = 5;
@@ -78,7 +78,7 @@ static char *many_names(void)
 	return text;
 }
 
-static void an_index_grows_past_what_was_expected(void **state)
+static void index_grows_past_its_expected_size(void **state)
 {
 	struct names *names = names_new(0);
 	char *text = many_names();
@@ -102,7 +102,7 @@ static void nothing_can_be_freed(void **state)
 	names_free(NULL);
 }
 
-static void an_index_holds_what_was_expected_without_growing(void **state)
+static void index_of_expected_size_does_not_grow(void **state)
 {
 	size_t grew_at = 0;
 	char *text;

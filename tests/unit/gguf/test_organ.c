@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_organ.c - gguf/organ.c: the organ header, both ways, and what may fill a slot. */
+/* test_organ.c - gguf/organ.c: the organ header, both ways, and organs that fit a slot. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "gguf/organ.h"
@@ -63,7 +63,7 @@ static void forget(struct organ *organ)
 	organ->name = NULL;
 }
 
-/* What is parsed is what the bytes say, and the header written from it is the same again. */
+/* The parsed fields match the bytes, and the header written from them is the same again. */
 static void assert_round_trip(const struct organ_bytes *o)
 {
 	struct organ organ;
@@ -81,7 +81,7 @@ static void assert_round_trip(const struct organ_bytes *o)
 	forget(&organ);
 }
 
-static void a_parsed_organ_says_what_it_is(void **state)
+static void parsed_organ_has_the_fields_of_its_header(void **state)
 {
 	struct organ_bytes o = small_organ();
 	struct organ organ;
@@ -169,7 +169,7 @@ static void a_tensor_becomes_an_organ_with_its_header(void **state)
 	free(o.bytes);
 }
 
-static void one_byte_short_is_refused_at_its_end(void **state)
+static void organ_one_byte_short_is_refused_at_its_end(void **state)
 {
 	struct organ_bytes o = small_organ();
 	struct organ organ;
@@ -180,7 +180,7 @@ static void one_byte_short_is_refused_at_its_end(void **state)
 	free(o.bytes);
 }
 
-static void one_byte_long_is_refused_at_that_byte(void **state)
+static void organ_one_byte_long_is_refused_at_that_byte(void **state)
 {
 	struct organ_bytes o = make_organ("x", 1, GGML_F32, 2, small_shape, 33);
 	struct organ organ;
@@ -248,8 +248,7 @@ static void a_name_longer_than_the_file_is_refused(void **state)
 		store_u32(o.bytes, lengths[i]);
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, 0);
 	}
-	assert_string_equal(err.text,
-			    "not an organ file: its name would be 4294967295 bytes long");
+	assert_string_equal(err.text, "not an organ file: its name would be 4294967295 bytes long");
 	free(o.bytes);
 }
 
@@ -265,8 +264,7 @@ static void more_than_four_axes_are_refused(void **state)
 		store_u32(o.bytes + o.dims_at, dims[i]);
 		assert_refused(parse(o.bytes, o.size, &organ, &err), &err, EBADMSG, o.dims_at);
 	}
-	assert_string_equal(err.text,
-			    "not an organ file: its tensor would have 4294967295 axes");
+	assert_string_equal(err.text, "not an organ file: its tensor would have 4294967295 axes");
 	free(o.bytes);
 }
 

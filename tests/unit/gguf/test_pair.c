@@ -83,7 +83,7 @@ static void halves_that_belong_together_fit(void **state)
 	assert_int_equal(pair_rank(&fa, true), 3);
 }
 
-static void what_does_not_fit_is_refused_with_the_reason(void **state)
+static void unfitting_pair_is_refused_with_the_reason(void **state)
 {
 	const struct organ query = organ_of(QUERY, GGML_F16, 256, 64, 1);
 	const struct organ a = organ_of("a", GGML_F32, 256, 8, 1);

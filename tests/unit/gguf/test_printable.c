@@ -3,7 +3,7 @@
 #include "gguf/printable.h"
 #include "tests/unit/unit.h"
 
-/* As utf8_encode() does, which this directory does not know. */
+/* UTF-8 encoder, because gguf/ may not use utf8_encode(). */
 static size_t put(uint32_t point, char *out)
 {
 	if (point < 0x80) {

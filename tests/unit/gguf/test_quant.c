@@ -64,8 +64,8 @@ static void every_half_comes_back(void **state)
 	}
 }
 
-/* Between two neighbouring halves: the middle goes to the even one, what is beside it to the nearer
- * one. The next after the largest counts as 65536. */
+/* Between two neighbouring halves the middle rounds to the even one, other values to the nearer
+ * one. The successor of the largest half counts as 65536. */
 static void the_middle_of_two_halves_goes_to_the_even_one(void **state)
 {
 	(void)state;
@@ -178,7 +178,7 @@ static float *values_of(const struct opened *opened, const struct gguf_tensor *t
 	return values;
 }
 
-/* To free(); NULL: the matrix has none. */
+/* Importance of a tensor, to free(); NULL: the matrix has none. */
 static float *importance_of(struct opened *matrix, const struct gguf_tensor *t)
 {
 	const struct source source = source_of_memory(&matrix->memory);

@@ -31,7 +31,7 @@ static void quantise_plainly(const float *values, uint8_t *block)
 		block[2 + i] = (uint8_t)(int8_t)roundf(values[i] * inverse);
 }
 
-static void blocks_are_what_the_reference_makes(void **state)
+static void blocks_equal_those_of_the_reference(void **state)
 {
 	float values[96];
 	uint8_t bytes[103], expected[102];
@@ -85,7 +85,7 @@ static void values_without_a_quotient_become_0(void **state)
 	uint8_t block[34], zeros[32] = { 0 };
 
 	(void)state;
-	/* The scale counts only what comes after a NaN. */
+	/* Only values after a NaN determine the scale. */
 	values[5] = NAN;
 	values[6] = 127.0f;
 	quant_row(GGML_Q8_0, values, 32, NULL, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader.c - gguf/reader.c and reader_tensors.c: what is read, and every refusal with its code
+/* test_reader.c - gguf/reader.c and reader_tensors.c: valid files, and every refusal with its code
  * and the byte it names. */
 #include "gguf/cursor.h"
 #include "gguf/reader.h"
@@ -76,7 +76,7 @@ static struct mk_file sample_file(uint32_t version)
 	return mkgguf_finish(sample(version));
 }
 
-/* Where the parts of tensor info i of the sample lie. */
+/* Offsets of the parts of tensor info i of the sample. */
 static size_t dims_at(const struct mk_file *file, uint32_t version, uint32_t i)
 {
 	static const size_t lengths[] = { 17, 19, 17 };
@@ -115,7 +115,7 @@ static void a_file_is_read_in_every_version(void **state)
 	}
 }
 
-static void tensors_are_what_their_infos_say(void **state)
+static void tensors_have_the_fields_of_their_infos(void **state)
 {
 	(void)state;
 	for (uint32_t version = 1; version <= 3; version++) {
@@ -642,7 +642,7 @@ static void counts_beyond_the_file_are_refused_where_they_stand(void **state)
 	}
 }
 
-/* A count may be exactly what the bytes could hold, and the entries are then read one by one. */
+/* A count may be as large as the bytes allow; the entries are then read one by one. */
 static void a_count_that_could_just_fit_is_refused_later(void **state)
 {
 	struct mk_file file = sample_file(3);

@@ -17,7 +17,7 @@ static void the_block_does_not_count(void **state)
 	assert_int_equal(match("blk.1.ffn_up.weight", "blk.31.ffn_up.weight"), ROLE_SAME);
 	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_up"), ROLE_SAME);
 	assert_int_equal(match("output.weight", "output.weight"), ROLE_SAME);
-	/* Names that nobody knows are what they are. */
+	/* Unknown roles match by their names. */
 	assert_int_equal(match("blk.1.strange.weight", "blk.2.strange.weight"), ROLE_SAME);
 	assert_int_equal(match("v.blk.1.ffn_up.weight", "v.blk.2.ffn_up.weight"), ROLE_SAME);
 }
@@ -32,7 +32,7 @@ static void another_part_is_another(void **state)
 	assert_int_equal(match("blk.1.strange.weight", "blk.1.ffn_up.weight"), ROLE_OTHER);
 }
 
-static void what_does_the_same_is_alike(void **state)
+static void tensors_with_equal_function_are_alike(void **state)
 {
 	(void)state;
 	assert_int_equal(match("output.weight", "token_embd.weight"), ROLE_ALIKE);
@@ -43,7 +43,7 @@ static void what_does_the_same_is_alike(void **state)
 	assert_int_equal(match("output.weight", "output_norm.weight"), ROLE_OTHER);
 }
 
-static void what_nobody_knows_names_nothing(void **state)
+static void unknown_name_has_no_role(void **state)
 {
 	(void)state;
 	assert_int_equal(match("blk.1.ffn_up.weight", "odd"), ROLE_UNNAMED);

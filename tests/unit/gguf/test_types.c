@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_types.c - gguf/types.c: the type table against what libggml reports (types.tsv), and the
+/* test_types.c - gguf/types.c: the type table against that of libggml (types.tsv), and the
  * arithmetic of sizes at its edges. */
 #include "gguf/types.h"
 #include "tests/unit/unit.h"
@@ -25,7 +25,7 @@ static void check_row(uint32_t id, const char *name, uint32_t elements, uint32_t
 	assert_ptr_equal(type_name(id, scratch), type->name);
 }
 
-static void every_row_is_what_libggml_says(void **state)
+static void every_type_agrees_with_libggml(void **state)
 {
 	FILE *table = fopen("tests/unit/types.tsv", "r");
 	char line[200], name[100];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer.c - fs/layer/layer.c: what a mount finds of the one before it, by the invariants of
+/* test_layer.c - fs/layer/layer.c: the state that a mount takes up, by the invariants of
  * layer.h. */
 #include "fs/layer/layer_internal.h"
 #include "fs/storage/backing.h"
@@ -436,7 +436,8 @@ static void a_named_layer_in_use_is_refused_but_two_may_read_it(void **state)
 	close_site(&site);
 }
 
-/* A copy of what a killed mount leaves: the log is not written back yet. */
+/* Copy of the directory as a killed mount leaves it: the write-ahead log is not written back
+ * yet. */
 static void copy_layer(void **state, struct layer *layer, const char *to)
 {
 	static const char *const files[] = { "layer.db", "layer.db-wal" };
@@ -518,7 +519,7 @@ static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **sta
 		assert_not_opened(state, &site, ENOTEMPTY, "it has no layer.db");
 	}
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 1);
-	/* Of organfs 0.2, with anything in it. */
+	/* A layer of organfs 0.2, with any content. */
 	write_text(in_temp(state, "deep/down/layer/LAYER").text, "organfs layer 1\n");
 	for (int read_only = 0; read_only < 2; read_only++) {
 		site.manner.read_only = read_only;
@@ -698,7 +699,7 @@ static void a_layer_that_cannot_be_made_durable_is_not_made(void **state)
 	bool failed = true;
 
 	needs_failing_allocations();
-	/* Those of its parents are no part of it. */
+	/* The parents exist, so that no fsync() for them is counted. */
 	must(mkdir(in_temp(state, "state").text, 0700) == 0 && mkdir(site.state, 0700) == 0);
 	for (uint64_t k = 1; failed; k++) {
 		struct layer *layer = open_layer(&site);

@@ -46,7 +46,7 @@ static void only_a_regular_file_is_opened(void **state)
 	assert_string_equal(layer_open_error(-ENOENT), strerror(ENOENT));
 }
 
-static void a_new_file_takes_the_place_of_what_was_left(void **state)
+static void new_file_replaces_remains(void **state)
 {
 	const int dir = temp_directory(state);
 	char text[8];
@@ -65,7 +65,7 @@ static void a_new_file_takes_the_place_of_what_was_left(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(layer_create_file(dir, "directory"), -EEXIST);
-	/* What the link led to is what it was. */
+	/* The target of the link is unchanged. */
 	fd = layer_open_file(dir, "file");
 	assert_int_equal(read(fd, text, sizeof(text)), 4);
 	close(fd);

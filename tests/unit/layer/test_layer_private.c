@@ -231,14 +231,14 @@ static void layer_that_is_not_to_be_had_is_left_alone(void **state)
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(chmod(path.text, 0700) == 0);
-	/* Of organfs 0.2. */
+	/* A layer of organfs 0.2. */
 	write_text(path_in(path.text, "LAYER").text, "organfs layer 1\n");
 	layer = open_layer(&site);
 	assert_non_null(strstr(layer_history(layer)->unread, path.text));
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(unlink(path_in(path.text, "LAYER").text) == 0);
-	/* Of a later one, or damaged. */
+	/* A layer of a later version, or a damaged one. */
 	alter_rows(path.text, "PRAGMA user_version = 3");
 	layer = open_layer(&site);
 	assert_layer(layer, "");

@@ -218,7 +218,7 @@ static void held_changes_are_committed_or_rolled_back_together(void **state)
 	close_scene(&scene);
 }
 
-/* With SQLite's cache full, the changes are written before the commit. */
+/* If SQLite's cache is full, the changes are written before the commit. */
 static void held_changes_are_lost_together_on_a_disk_that_fails(void **state)
 {
 	struct scene scene = open_scene(state);

@@ -234,7 +234,7 @@ static void reading_ends_with_the_first_refusal(void **state)
 	close_scene(&scene);
 }
 
-static void full_disk_refuses_what_is_written_and_not_what_is_taken_back(void **state)
+static void full_disk_refuses_writes_but_no_undo(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct path reserve;
@@ -280,7 +280,7 @@ static int say_loosely(void *context, const struct layer_adapter *adapter, struc
 	return 0;
 }
 
-static void row_that_cannot_be_is_refused_or_has_nothing_of_what_cannot_be(void **state)
+static void impossible_row_is_refused_or_loses_its_impossible_part(void **state)
 {
 	static const struct {
 		const char *sql;

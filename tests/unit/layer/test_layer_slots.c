@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_slots.c - fs/layer/layer_slots.c: what a layer says of slots, there and back, and rows
+/* test_layer_slots.c - fs/layer/layer_slots.c: rows of slots, written and read, and rows
  * that no organfs has written. */
 #include "fs/base/donor.h"
 #include "fs/layer/layer_internal.h"
@@ -329,7 +329,7 @@ static void linked_copies_share_their_bytes_within_and_between_layers(void **sta
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM slot"), 2);
 		assert_int_equal(ask_layer(other, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(in_temp(state, "other/blobs").text), i);
-		/* As long as one slot has it, it stays. */
+		/* The blob stays as long as one slot has it. */
 		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(path_in(layer_path(scene.layer), "blobs").text), i);
@@ -451,7 +451,7 @@ static const struct {
 	{ "INSERT INTO slot SELECT * FROM slot", 0 },
 };
 
-static void row_that_cannot_be_is_refused_or_has_nothing_of_what_cannot_be(void **state)
+static void impossible_row_is_refused_or_loses_its_impossible_part(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(hostile); i++) {
 		struct scene scene = open_scene(state);

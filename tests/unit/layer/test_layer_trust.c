@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_trust.c - fs/layer/layer_trust.c: whose is what lies in a layer. */
+/* test_layer_trust.c - fs/layer/layer_trust.c: the owners of a layer's files. */
 #include "fs/layer/layer_trust.h"
 #include "tests/unit/temp_dir.h"
 
@@ -29,13 +29,13 @@ static void a_layer_of_ones_own_is_trusted(void **state)
 {
 	make_layer(state);
 	assert_null(doubt(state));
-	/* As a umask of 002 makes them, with a group of the user's own. */
+	/* Modes of a umask of 002, with a group of the user's own. */
 	must(chown(in_temp(state, "layer/blobs").text, geteuid(), getegid()) == 0);
 	must(chmod(in_temp(state, "layer/blobs").text, 0775) == 0);
 	assert_null(doubt(state));
 }
 
-static void one_that_others_may_write_to_is_not(void **state)
+static void layer_writable_by_others_is_not_trusted(void **state)
 {
 	make_layer(state);
 	must(chmod(in_temp(state, "layer").text, 0707) == 0);

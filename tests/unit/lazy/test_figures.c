@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_figures.c - fs/lazy/figures.c: where each tensor stands, and what is to be measured for
+/* test_figures.c - fs/lazy/figures.c: the place of each tensor, and the measurements for
  * it. */
 #include "fs/edit/graft.h"
 #include "fs/lazy/figures.h"
@@ -172,7 +172,7 @@ static void a_graft_of_another_shape_has_other_elements(void **state)
 	close_model(&o);
 }
 
-static void what_was_removed_stands_apart_and_the_base_has_it(void **state)
+static void removed_slot_is_listed_apart_and_in_the_base(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct figures *figures;

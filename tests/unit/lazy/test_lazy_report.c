@@ -98,7 +98,7 @@ static void any_byte_of_it_needs_every_measure(void **state)
 	close_model(&o);
 }
 
-static void it_is_printed_once_for_its_size_and_once_to_be_read(void **state)
+static void report_prints_once_for_size_and_once_for_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -191,7 +191,7 @@ static void a_model_without_tensors_has_a_sheet(void **state)
 	close_model(&o);
 }
 
-static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
+static void failed_measurement_fails_one_read_only(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -199,7 +199,7 @@ static void what_cannot_be_measured_is_an_error_that_does_not_stay(void **state)
 	const atomic_bool stop = true;
 	char byte;
 
-	/* Nothing of it may be known before, not even what an interrupted read has begun. */
+	/* No earlier result may be cached, not even one of an interrupted read. */
 	change_times(state, "base.gguf");
 	assert_true(view_read_cancellable(view, &byte, 1, 0, &stop) < 0);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);
@@ -247,7 +247,7 @@ static void a_text_of_another_length_is_not_kept(void **state)
 	close_model(&o);
 }
 
-static void what_cannot_be_printed_has_no_view_or_no_bytes(void **state)
+static void failed_print_gives_no_view_or_no_bytes(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);

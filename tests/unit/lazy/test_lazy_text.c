@@ -205,7 +205,7 @@ static void cells_may_be_neighbours_of_several_widths(void **state)
 	close_model(&o);
 }
 
-static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
+static void type_without_values_prints_no_measure(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
 	struct memo *measures;
@@ -230,7 +230,7 @@ static void of_a_type_without_values_there_is_no_measure_to_print(void **state)
 	close_model(&o);
 }
 
-static void what_cannot_be_measured_is_an_error_of_the_read(void **state)
+static void failed_measurement_fails_the_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -335,7 +335,7 @@ static void the_last_cell_of_hashes_may_be_a_text(void **state)
 	close_hashed(&o, hashes, view);
 }
 
-static void what_was_given_up_has_no_view(void **state)
+static void failed_text_has_no_view(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: what is found out once, given up,
- * tried again and kept. */
+/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: results computed once, given up,
+ * repeated and kept. */
 #include "fs/lazy/memo.h"
 #include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
-/* What finding it out returns next. */
+/* Next result of the job. */
 struct finder {
 	int answer;
 	atomic_uint found;
@@ -44,7 +44,7 @@ static struct memo *memo_of(struct model *model, struct finder *finder)
 	return memo;
 }
 
-/* Of the base's tensor, whose value is right where it is found out. */
+/* Result for the base's tensor; its value is right if the job ran. */
 static int get(struct memo *memo, uint32_t tensor, const atomic_bool *stop)
 {
 	const struct subject subject = { tensor, NULL };
@@ -57,7 +57,7 @@ static int get(struct memo *memo, uint32_t tensor, const atomic_bool *stop)
 
 static const struct subject both[] = { { 0, NULL }, { 1, NULL } };
 
-static void it_is_found_out_once(void **state)
+static void result_is_computed_once(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = 0 };
@@ -73,7 +73,7 @@ static void it_is_found_out_once(void **state)
 	close_model(&o);
 }
 
-static void that_there_is_nothing_to_be_found_out_stays(void **state)
+static void not_supported_is_a_final_result(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = -ENOTSUP };
@@ -88,7 +88,7 @@ static void that_there_is_nothing_to_be_found_out_stays(void **state)
 	close_model(&o);
 }
 
-static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
+static void failed_job_is_repeated_at_next_request(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = -EIO };
@@ -135,7 +135,7 @@ static void once_it_is_stopped_requests_are_interrupted(void **state)
 	close_model(&o);
 }
 
-static void what_another_has_found_out_is_inherited(void **state)
+static void results_of_another_memo_are_inherited(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = 0 }, heir = { .answer = -EIO };
@@ -166,7 +166,7 @@ static void *get_zero(void *memo)
 	return (void *)(intptr_t)get(memo, 0, NULL);
 }
 
-/* The job began with what was in force before, and is not done yet when the value is asked for. */
+/* The job began with the previous content, and still runs when the value is requested. */
 static void value_of_another_version_is_found_out_anew(void **state)
 {
 	static const struct memo_ops ops = { .size = sizeof(struct finding),

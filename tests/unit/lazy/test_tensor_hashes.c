@@ -78,7 +78,7 @@ static void a_graft_has_its_own_and_the_base_keeps_its(void **state)
 	close_model(&o);
 }
 
-static void what_cannot_be_read_has_none_until_it_can(void **state)
+static void unreadable_content_has_no_hash_until_it_is_readable(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);

@@ -13,7 +13,7 @@ static struct subject base_of(uint32_t tensor)
 	return (struct subject){ tensor, NULL };
 }
 
-/* What is in the slot, with a reference to release. */
+/* Content of the slot, with a reference to release. */
 static struct subject slot_of(struct model *model, uint32_t tensor)
 {
 	return (struct subject){ tensor, slots_get(model->slots, tensor) };
@@ -219,7 +219,7 @@ static void the_contents_a_job_measures_are_given_back(void **state)
 }
 
 /* Invariant 3. */
-static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
+static void failed_measurement_is_repeated_at_next_request(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -236,7 +236,7 @@ static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_same_z(&z, &expected);
 	assert_int_equal(memo_count(measures), 3);
-	/* What is done well stays done, whatever becomes of the file. */
+	/* Good results are kept, even if the file changes. */
 	change_times(state, "base.gguf");
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(memo_count(measures), 3);
@@ -244,7 +244,7 @@ static void what_failed_is_tried_again_when_it_is_asked_for_again(void **state)
 	close_model(&o);
 }
 
-static void one_that_fails_is_the_error_of_all(void **state)
+static void prepare_fails_if_one_measurement_fails(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -263,7 +263,7 @@ static void one_that_fails_is_the_error_of_all(void **state)
 	close_model(&o);
 }
 
-static void that_a_type_holds_no_values_stays(void **state)
+static void type_without_values_is_a_final_result(void **state)
 {
 	static const uint32_t types[] = { GGML_Q8_1, 200 };
 
@@ -293,7 +293,7 @@ static void that_a_type_holds_no_values_stays(void **state)
 
 /* ## giving up */
 
-static void who_has_stopped_gets_nothing(void **state)
+static void stopped_request_gets_no_result(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -372,7 +372,7 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 	close_model(&o);
 }
 
-static void what_was_measured_cannot_be_had_after_the_stop(void **state)
+static void stopped_memo_gives_no_result(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);

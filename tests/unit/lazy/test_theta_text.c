@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_theta_text.c - fs/lazy/theta_text.c: how a measure is written, in the same width whatever it
- * is. */
+/* test_theta_text.c - fs/lazy/theta_text.c: a measure as text, in the same width for every
+ * value. */
 #include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
 #include "tests/unit/measures.h"
@@ -69,7 +69,7 @@ static struct zmeasure hard_indicators(size_t i)
 	return z;
 }
 
-/* The same of what describes the values. */
+/* Expected text of the figures that describe the values. */
 static struct zmeasure hard(size_t i)
 {
 	const double inf = (double)INFINITY, nan = (double)NAN;
@@ -93,7 +93,7 @@ static struct zmeasure hard(size_t i)
 static lazy_text_print_fn *const cells[] = { theta_degrees, theta_columns, theta_json,
 					     theta_json_figures, theta_exact };
 
-static void every_cell_has_one_width_whatever_it_shows(void **state)
+static void every_cell_has_one_width(void **state)
 {
 	(void)state;
 	for (size_t c = 0; c < ARRAY_LENGTH(cells); c++) {
@@ -143,7 +143,7 @@ static void degrees_have_two_places_or_are_not_a_number(void **state)
 	assert_string_equal(text, "  nan\n");
 }
 
-/* What describes values of which there are none. */
+/* Figures of a tensor without values. */
 #define UNKNOWN                                                                                   \
 	"\t             nan\t             nan\t             nan\t             nan\t             " \
 	"nan\n"
@@ -230,7 +230,7 @@ static void every_cell_is_json(void **state)
 #define assert_near(object, key, value) \
 	assert_true(fabs(member(object, key)->valuedouble - (value)) < 1e-6)
 
-static void json_says_what_was_measured(void **state)
+static void json_has_the_measured_values(void **state)
 {
 	const struct zmeasure z = z_with(30);
 	cJSON *object = parse_cell(theta_json, &z);
@@ -338,7 +338,7 @@ static struct view *table_now(struct model *model, struct memo *measures, enum o
 	return view;
 }
 
-/* What a table of these tensors of a model has to be. */
+/* Expected table of these tensors of a model. */
 static void expect_row(char *text, size_t n, struct model *model, uint32_t tensor, const char *head)
 {
 	const struct zmeasure z = z_of_slot(model, tensor);
@@ -503,7 +503,7 @@ static void a_figure_is_found_by_its_name(void **state)
 		assert_true(theta_is_figure(names[i]));
 		assert_int_equal(theta_figure(names[i], &z, text, sizeof(text)), strlen(values[i]));
 		assert_string_equal(text, values[i]);
-		/* As snprintf(): how long it would be. */
+		/* Like snprintf() it returns the length needed. */
 		assert_int_equal(theta_figure(names[i], &z, NULL, 0), strlen(values[i]));
 	}
 	z.kurtosis = -1.23456789012e-5;
