@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_difference.c - measure/difference.c: figures worked out by hand, and what has none. */
+/* test_difference.c - measure/difference.c: figures worked out by hand, and undefined ones. */
 #include "measure/difference.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fractal.c - measure/fractal.c: against a table and the definition spelled out, and what the
- * definition promises. */
+/* test_fractal.c - measure/fractal.c: against a table and the definition spelled out, and the
+ * properties that the definition promises. */
 #include "measure/fractal.h"
 #include "tests/unit/purified.h"
 
@@ -17,7 +17,7 @@ static bool purify(const float *x, size_t n, float *y, double strength)
 
 static const double usual = (double)FRACTAL_STRENGTH;
 
-static void rows_become_what_the_table_says(void **state)
+static void rows_agree_with_the_table(void **state)
 {
 	(void)state;
 	check_golden("v2", purify, usual);
@@ -86,7 +86,7 @@ static void a_spike_stays_to_the_bit(void **state)
 }
 
 /* An alternation has no support, but this one has less than 1e-24 of the energy. */
-static void what_may_be_a_residue_of_rounding_stays(void **state)
+static void rounding_residue_is_unchanged(void **state)
 {
 	float x[1024] = { [100] = 1.0f, [900] = -1.0f };
 
@@ -205,7 +205,7 @@ static void every_length_does_as_the_definition_says(void **state)
 }
 
 /* Some of the results are a little larger than anything in their rows. */
-static void what_is_too_large_for_the_type_stays(void **state)
+static void row_that_would_overflow_its_type_is_unchanged(void **state)
 {
 	struct fractal *fractal = fractal_new(64, 65504.0f);
 	size_t changed = 0, same = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_jacobi.c - measure/jacobi.c: beside what NumPy finds, and what eigenvectors must be. */
+/* test_jacobi.c - measure/jacobi.c: against NumPy, and the properties of eigenvectors. */
 #include "measure/jacobi.h"
 #include "tests/unit/unit.h"
 
@@ -51,7 +51,7 @@ static void vectors_are_orthonormal_and_make_the_matrix_again(void **state)
 		}
 }
 
-static void what_is_diagonal_is_put_in_order(void **state)
+static void eigenvalues_of_diagonal_matrix_are_sorted(void **state)
 {
 	double matrix[9] = { 2, 0, 0, 0, 5, 0, 0, 0, 2 }, values[3], vectors[9];
 	static const double golden[9] = { 0, 1, 0, 1, 0, 0, 0, 0, 1 };
@@ -81,7 +81,7 @@ static bool is_never_wanted(void *context)
 	return false;
 }
 
-static void it_ends_when_it_is_not_wanted(void **state)
+static void unwanted_computation_ends(void **state)
 {
 	double matrix[N * N], values[N], vectors[N * N];
 	size_t order[N];

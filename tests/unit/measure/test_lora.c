@@ -4,7 +4,7 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"
 
-/* What the header says, one step after the other. */
+/* The formula of the header, one step after the other. */
 static float merged(float w, const float *a, const float *b, size_t n, size_t rank, float factor)
 {
 	volatile float sum = 0.0f, product;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_low_rank.c - measure/low_rank.c: singular values beside those of numpy.linalg.svd, what the
- * factors must be, and matrices that have none. */
+/* test_low_rank.c - measure/low_rank.c: singular values against numpy.linalg.svd, properties of the
+ * factors, and matrices that have none. */
 #include "measure/low_rank.h"
 #include "tests/unit/unit.h"
 
@@ -133,7 +133,7 @@ static void singular_values_are_those_of_numpy(void **state)
 }
 
 /* Shapes with fewer and with more rows and columns than are drawn, and blocks that are not full. */
-static void what_is_left_is_what_was_not_kept(void **state)
+static void residual_is_the_part_not_kept(void **state)
 {
 	static const size_t shapes[][3] = { { 1, 1, 1 },     { 1, 40, 3 },    { 40, 1, 3 },
 					    { 100, 33, 8 },  { 33, 100, 8 },  { 300, 20, 64 },
@@ -254,7 +254,7 @@ static void zeros_have_factors_of_zeros(void **state)
 	free(m.values);
 }
 
-static void what_is_not_finite_makes_all_zeros(void **state)
+static void non_finite_value_gives_zero_factors(void **state)
 {
 	static const size_t columns[] = { 60, 7 };
 
@@ -304,7 +304,7 @@ static void very_large_and_very_small_values_are_kept(void **state)
 	}
 }
 
-static void of_rank_zero_energy_alone_is_found(void **state)
+static void rank_zero_gives_energy_alone(void **state)
 {
 	struct matrix m = matrix_of(12, 9, small);
 	struct low_rank result = found(&m, 0);
@@ -346,7 +346,7 @@ static bool is_wanted_yet(void *context)
 	return m->error-- > 0;
 }
 
-static void it_ends_when_it_is_not_wanted(void **state)
+static void unwanted_computation_ends(void **state)
 {
 	struct matrix m = matrix_of(20, 24, noise);
 	struct low_rank_source source = source_of(&m);

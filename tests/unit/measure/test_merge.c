@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge.c - measure/merge.c and its modules: against a table that was computed in NumPy,
- * against the definitions, and what holds for every method. */
+ * against the definitions, and properties of every method. */
 #include "measure/merge.h"
 #include "measure/merge_random.h"
 #include "tests/unit/merges.h"
@@ -18,7 +18,7 @@ static void merge_in_memory(void *context, const struct merge_rule *rule,
 	merge_all(rule, models, 1, result);
 }
 
-static void every_method_gives_what_the_table_says(void **state)
+static void every_method_agrees_with_the_table(void **state)
 {
 	(void)state;
 	check_golden_merges(merge_in_memory, NULL);
@@ -53,7 +53,7 @@ static void check_shapes(struct merge_rule rule)
 	}
 }
 
-static void every_method_gives_what_its_definition_says(void **state)
+static void every_method_agrees_with_its_definition(void **state)
 {
 	(void)state;
 	for (enum merge_method method = 0; method < MERGE_METHODS; method++)
@@ -150,7 +150,7 @@ static void each_input_has_its_own_density(void **state)
 	}
 }
 
-/* What is left of nothing, and of everything. */
+/* Density 0 keeps nothing, density 1 everything. */
 static void densities_of_0_and_1_keep_nothing_and_all(void **state)
 {
 	(void)state;
@@ -224,7 +224,7 @@ static void karcher_counts_short_vectors_by_their_length_alone(void **state)
 	merge_models_free(&models);
 }
 
-static void sce_leaves_out_what_all_inputs_have_in_common(void **state)
+static void sce_leaves_out_the_common_part_of_inputs(void **state)
 {
 	static const double shares[] = { 0.0, 1e-9, 0.5, 0.999, 1.0 };
 	static const unsigned passes[] = { 2, 2, 4, 4, 1 };
@@ -248,7 +248,7 @@ static void sce_leaves_out_what_all_inputs_have_in_common(void **state)
 	merge_models_free(&models);
 }
 
-/* Of a tensor that mostly is the base's, every difference is larger than the quartiles. */
+/* In a tensor that mostly equals the base, every difference exceeds the quartiles. */
 static void arcee_fusion_takes_all_where_most_is_the_same(void **state)
 {
 	struct merge_rule rule = merge_rule_of(MERGE_ARCEE_FUSION, 1, 4, 65, "w");
@@ -277,7 +277,7 @@ static void nearswap_takes_differences_up_to_t(void **state)
 	assert_memory_equal(result, base, sizeof(base));
 }
 
-/* What holds for every method. */
+/* Properties of every method. */
 
 static void rows_are_the_same_however_many_are_handed_over(void **state)
 {
@@ -370,7 +370,8 @@ static void tensors_of_zeros_stay_zeros(void **state)
 		}
 }
 
-/* Elements beside one that is not finite are finite; those with one are NaN, or what was left. */
+/* Elements next to a non-finite one are finite; non-finite ones are NaN, or computed from the other
+ * inputs. */
 static void only_elements_that_are_not_finite_suffer(void **state)
 {
 	static const float values[] = { NAN, INFINITY, -INFINITY };

@@ -50,7 +50,7 @@ static void rows_are_multiplied(void **state)
 }
 
 /* Two blocks of rows add up. */
-static void what_is_there_is_added_to(void **state)
+static void product_is_added_to_the_rows(void **state)
 {
 	float rows[ROWS * COLUMNS];
 	double part[ROWS * STRIDE], next[COLUMNS * STRIDE];

@@ -15,7 +15,7 @@ static double product(const double *matrix, size_t rows, size_t columns, size_t 
 	return sum;
 }
 
-/* Of the columns in use. */
+/* The columns in use are orthonormal. */
 static void assert_orthonormal(const double *matrix, size_t rows, size_t columns, size_t used)
 {
 	for (size_t i = 0; i < columns; i++)
@@ -70,7 +70,7 @@ static bool is_never_wanted(void *context)
 	return false;
 }
 
-static void it_ends_when_it_is_not_wanted(void **state)
+static void unwanted_computation_ends(void **state)
 {
 	double matrix[2] = { 1, 2 }, scratch[2];
 

@@ -73,7 +73,7 @@ static void check_sort(size_t n, uint32_t mask)
 	free(keys);
 }
 
-static void sorting_is_what_qsort_does_without_the_nonfinite(void **state)
+static void sort_equals_qsort_without_non_finite_values(void **state)
 {
 	static const uint32_t masks[] = { 0xffffffff, 0xffff0000, 0xfffff800, 0x803fffff,
 					  0x80000000, 0xff800000, 0x000007ff, 0 };

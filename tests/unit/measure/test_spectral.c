@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_spectral.c - measure/spectral.c: against a table, and what its definition promises. */
+/* test_spectral.c - measure/spectral.c: against a table, and the properties that its definition
+ * promises. */
 #include "measure/spectral.h"
 #include "tests/unit/purified.h"
 
@@ -14,7 +15,7 @@ static bool purify(const float *x, size_t n, float *y, double keep)
 	return changed;
 }
 
-static void rows_become_what_the_table_says(void **state)
+static void rows_agree_with_the_table(void **state)
 {
 	(void)state;
 	check_golden("v1", purify, SPECTRAL_KEEP);
@@ -53,8 +54,8 @@ static void the_largest_floats_stay_finite(void **state)
 	check_largest(purify, SPECTRAL_KEEP);
 }
 
-/* Two waves, of which the weaker has less than the hundredth part of the energy, are one after it,
- * and the correlation is the root of what is left. */
+/* Two waves, of which the weaker has less than a hundredth of the energy, become one, and the
+ * correlation is the root of the energy left. */
 static void the_weaker_of_two_waves_is_removed(void **state)
 {
 	const size_t n = 3000;
@@ -99,14 +100,14 @@ static void less_is_left_where_less_is_kept_but_never_less_than_that(void **stat
 				     "distance");
 			before = kept;
 		}
-		/* Whatever is left of many frequencies is near the bound. */
+		/* The rest of many frequencies is near the bound. */
 		assert_true(n < 512 || before * before < 0.1 + 10.0 / (double)n);
 		free(x);
 		free(y);
 	}
 }
 
-static void one_of_which_nothing_would_be_left_stays(void **state)
+static void row_that_would_become_empty_is_unchanged(void **state)
 {
 	float *x = bells(500, 1, 1.0, 0.0);
 
@@ -118,7 +119,7 @@ static void one_of_which_nothing_would_be_left_stays(void **state)
 }
 
 /* Some of the results are a little larger than anything in their rows. */
-static void what_is_too_large_for_the_type_stays(void **state)
+static void row_that_would_overflow_its_type_is_unchanged(void **state)
 {
 	struct spectral *spectral = spectral_new(64, 65504.0f);
 	size_t changed = 0, same = 0;

@@ -78,7 +78,7 @@ static void check_random(size_t n, uint32_t most, unsigned spread, uint32_t seed
 	free(energies);
 }
 
-static void it_is_what_sorting_finds(void **state)
+static void tail_equals_that_of_a_sort(void **state)
 {
 	static const uint32_t most[] = { 2, 3, 10, 1000, 1 << 16 };
 	static const unsigned spreads[] = { 1, 3, 16 };
@@ -90,7 +90,7 @@ static void it_is_what_sorting_finds(void **state)
 				check_random(n, most[m], spreads[s], (uint32_t)(n + m));
 }
 
-static void of_equal_ones_the_last_are_taken(void **state)
+static void last_of_equal_energies_are_taken(void **state)
 {
 	uint32_t scratch[100];
 	float energies[100];

@@ -52,7 +52,7 @@ static struct zmeasure measure(const float *values, size_t n)
 	return result;
 }
 
-/* As a reader of the tensor would do it. */
+/* Measure the sample like a reader of the tensor. */
 static struct zmeasure measure_sample(const float *values, size_t n)
 {
 	struct sample sample;
@@ -203,7 +203,7 @@ static void assert_all_zero(const struct zmeasure *z)
 	assert_false(z->has_magnitude);
 }
 
-static void what_is_not_measured_says_why_and_is_zero(void **state)
+static void unmeasured_values_have_a_status_and_zeros(void **state)
 {
 	static const float equal[10] = { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2 };
 	static const float zeros[10] = { 0.0f, -0.0f, 0.0f, -0.0f };
@@ -256,7 +256,8 @@ static void nonfinite_values_among_equal_ones_leave_them_constant(void **state)
 	assert_int_equal(measure(values, ARRAY_LENGTH(values)).nonfinite, 2);
 }
 
-/* Of 2000 values the order statistics at 0.1 % and 99.9 % are the second and the last but one. */
+/* Among 2000 values the order statistics at 0.1 % and 99.9 % are the second and the last but
+ * one. */
 static void a_spike_begins_where_all_but_the_trimmed_are_equal(void **state)
 {
 	float values[2000];
@@ -364,7 +365,7 @@ static void numbers_stay_in_their_ranges(void **state)
 	}
 }
 
-/* What a reader of a textbook would write. */
+/* The textbook formulas. */
 static void assert_described(const float *values, size_t n)
 {
 	const struct zmeasure z = measure(values, n);
@@ -410,7 +411,7 @@ static void values_are_described_plainly(void **state)
 	}
 }
 
-static void what_has_no_indicators_is_described_too(void **state)
+static void values_without_indicators_are_described(void **state)
 {
 	static const float third[3] = { 1 / 3.0f, 1 / 3.0f, 1 / 3.0f };
 	static const float few[4] = { -1, 0, -0.0f, 1 }, zeros[2] = { -0.0f, -0.0f };

@@ -51,7 +51,7 @@ static const char every_key[] =
 	"- sources: [{model: x, layer_range: [4, 8]}, {model: base.gguf, layer_range: [4, 8]}]\n"
 	"  parameters: {weight: 0.5}\n";
 
-static void the_type_of_what_comes_out_goes_before_that_of_the_work(void **state)
+static void output_type_wins_over_working_type(void **state)
 {
 	static const char *const types[] = { "dtype: float32\nout_dtype: bfloat16\n",
 					     "out_dtype: bfloat16\ndtype: float32\n",
@@ -144,7 +144,7 @@ static void chat_template_is_auto_or_text(void **state)
 	merge_config_release(&config);
 }
 
-static void models_are_one_slice_and_what_is_not_said_is_as_by_default(void **state)
+static void models_are_one_slice_with_default_settings(void **state)
 {
 	struct merge_config config =
 		read_config("models:\n- model: a\n  parameters:\n- {model: b, parameters: null}\n"
@@ -399,7 +399,7 @@ static const struct {
 	{ "merge_method: \xff\n", "1:1", "" },
 };
 
-static void what_is_no_configuration_is_refused_with_its_place(void **state)
+static void invalid_configuration_is_refused_with_line_and_column(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_models.c - fs/merge/merge_models.c: models by what a configuration calls them. */
+/* test_merge_models.c - fs/merge/merge_models.c: models by their names in a configuration. */
 #include "fs/base/base.h"
 #include "fs/merge/merge_models.h"
 #include "gguf/reader.h"
@@ -86,7 +86,7 @@ static void save_organ(void **state, const char *path, const char *name)
 	free(file.bytes);
 }
 
-static void models_are_found_by_what_people_write(void **state)
+static void models_are_found_by_names_as_written(void **state)
 {
 	char text[PATH_MAX + 16];
 
@@ -122,7 +122,7 @@ static void a_directory_of_organ_files_is_a_model(void **state)
 	base_close(&base);
 }
 
-static void what_is_no_model_is_refused_in_a_sentence(void **state)
+static void file_that_is_no_model_is_refused_in_a_sentence(void **state)
 {
 	save_small(state, "small.gguf");
 	must(mkdir(in_temp(state, "directory").text, 0700) == 0);
@@ -141,7 +141,7 @@ static void what_is_no_model_is_refused_in_a_sentence(void **state)
 	refuse_as(state, "fifo", EINVAL, "regular file");
 }
 
-static void what_a_url_hides_is_not_told(void **state)
+static void credentials_of_a_url_are_in_no_message(void **state)
 {
 	struct temp *temp = *state;
 	struct error err = { 0 };

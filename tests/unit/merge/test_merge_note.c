@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_note.c - fs/merge/merge_note.c: what is printed is read again, and nothing else. */
+/* test_merge_note.c - fs/merge/merge_note.c: a printed note is read again, and no other text. */
 #include "fs/merge/merge_note.h"
 #include "tests/unit/unit.h"
 
 static const uint64_t square[GGML_AXES] = { 32, 4, 1, 1 };
 
-static void what_is_printed_is_read(void **state)
+static void printed_note_is_read(void **state)
 {
 	char a[] = "clerk", b[] = "/models/a b%.gguf", empty[] = "", c[] = "base\nx";
 	struct merge_note_model models[2] = { { a, b, "0123456789abcdef0123456789abcdef" },
@@ -82,7 +82,7 @@ static void a_name_that_is_a_hyphen_is_read(void **state)
 #define BEGIN "organfs merge 1\n"
 #define END   "config 0\n"
 
-static void what_is_no_note_is_refused(void **state)
+static void text_that_is_no_note_is_refused(void **state)
 {
 	static const char *const texts[] = { "",
 					     "organfs merge 2\n" END,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_plan.c - fs/merge/merge_plan*.c: what becomes of each tensor, and all that is
- * refused. */
+/* test_merge_plan.c - fs/merge/merge_plan*.c: the plan for each tensor, and all
+ * refusals. */
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
@@ -13,7 +13,7 @@
 
 /* Models. */
 
-/* What is left out is as by default. */
+/* Defaults for omitted fields. */
 struct spec {
 	const char *file, *architecture, *without, *with;
 	uint64_t blocks, tokens, width;
@@ -23,7 +23,7 @@ struct spec {
 	const char *chat;  /* its chat template; NULL: none */
 };
 
-/* For the type of a spec, in which 0 is Q8_0. */
+/* Type of a spec, in which 0 is Q8_0. */
 #define OF_F32 UINT32_MAX
 
 #define TOKENS 6u
@@ -122,7 +122,7 @@ static void plan_into(struct planned *planned, struct merge_plan_params params)
 	planned->plan = merge_plan_new(&planned->config, &params, &planned->err);
 }
 
-/* Of the form in form.gguf. */
+/* Plan with the form of form.gguf. */
 static struct planned plan_by(void **state, const char *text, struct merge_plan_params params)
 {
 	struct planned planned = { 0 };
@@ -381,7 +381,7 @@ static void slices_leave_blocks_out_and_change_their_order(void **state)
 	release(&p);
 }
 
-static void what_is_outside_of_blocks_comes_from_the_first_and_the_last_slice(void **state)
+static void tensors_outside_blocks_come_from_first_and_last_slice(void **state)
 {
 	struct planned p;
 
@@ -487,7 +487,7 @@ static void a_thousand_slices_of_a_large_model_are_planned_soon_but_not_more(voi
 	free(text);
 }
 
-static void of_many_models_none_is_opened(void **state)
+static void too_many_models_are_refused_unopened(void **state)
 {
 	char *text;
 	size_t size;
@@ -580,7 +580,7 @@ static const struct {
 	{ TWO_BLOCKS, { .without = "blk.1.attn_norm.weight" }, "6:5", "blk.1.attn_norm.weight" },
 };
 
-static void what_does_not_go_together_is_refused_in_a_sentence(void **state)
+static void incompatible_models_are_refused_in_a_sentence(void **state)
 {
 	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
 	for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++) {
@@ -630,7 +630,7 @@ static void tensors_that_an_adapter_changes_are_made_of_rows(void **state)
 	assert_int_equal(backing_size(q->tensor.inputs[0].file), WIDTH * 4 * sizeof(float));
 	assert_as_model(&p, "blk.2.attn_q.weight", "donor.gguf", "blk.2.attn_q.weight");
 	release(&p);
-	/* Of a slice the pair is that of the block which is merged. */
+	/* The pair in a slice is that of the block which is merged. */
 	p = plan(state, STACK PART("form", 0, 2) PART("donor.gguf+lora", 1, 2));
 	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
 	assert_made(&p, "blk.2.attn_q.weight", MERGE_OF_ROWS);
@@ -861,7 +861,7 @@ static void assert_no_secret(void **state, const char *text, const char *says)
 	release(&p);
 }
 
-static void what_grants_access_to_a_url_is_in_no_sentence(void **state)
+static void credentials_of_a_url_are_in_no_message(void **state)
 {
 	static const char *const refused[][2] = {
 		{ STACK PART(SECRET_URL, 0, 9), "donor.gguf\"" },
@@ -1132,7 +1132,7 @@ static void chat_template_is_that_of_most_models(void **state)
 		save_model(state, &specs[i]);
 	assert_template(state, "auto", "{a}");
 	assert_template(state, "'{c} '", "{c} ");
-	/* Of templates that are as frequent the first one counts, of no template none does. */
+	/* The first of equally frequent templates counts; a missing template never counts. */
 	save_model(state, &(struct spec){ .file = "same.gguf", .chat = "{c}" });
 	assert_template(state, "auto", "{b}");
 	for (size_t i = 0; i < 4; i++)

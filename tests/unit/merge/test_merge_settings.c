@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_settings.c - fs/merge/merge_settings.c: what a configuration says about one tensor. */
+/* test_merge_settings.c - fs/merge/merge_settings.c: settings of a configuration for one tensor. */
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_settings.h"
 #include "tests/unit/unit.h"
@@ -245,7 +245,7 @@ static void slerp_is_from_the_base_model_to_the_other(void **state)
 	assert_true(scene->sources[0] == 0 && scene->sources[1] == 1);
 }
 
-static void what_is_not_said_is_as_in_mergekit(void **state)
+static void defaults_are_those_of_mergekit(void **state)
 {
 	struct scene *scene = *state;
 

@@ -16,7 +16,7 @@
 /* Every tensor begins there in its file. */
 #define AT 37u
 
-/* What happens to the reads of all files of a scene. */
+/* Behaviour of the reads of all files of a scene. */
 struct control {
 	atomic_uint reads;
 	unsigned fail_at, stop_at; /* which read fails, and at which stop becomes true; 0: none */
@@ -71,7 +71,7 @@ static struct backing *memory_backing(struct control *control, const void *bytes
 struct scene {
 	struct control control;
 	struct merge_tensor tensor; /* its files belong to the scene */
-	struct merge_models models; /* what is decoded of them */
+	struct merge_models models; /* the decoded inputs */
 	size_t values, size;	    /* of the result, in bytes */
 };
 
@@ -82,8 +82,8 @@ static size_t bytes_of(uint32_t type, size_t values)
 	return values / info->block_elements * info->block_bytes;
 }
 
-/* The values in that type, to free(); they become what is decoded of it. Of Q4_K any bytes are
- * values, if only the scales are small. */
+/* The values in that type, to free(); they become the values decoded from it. For Q4_K any bytes
+ * are values, if only the scales are small. */
 static uint8_t *encoded(uint32_t type, float *values, size_t n, uint32_t seed)
 {
 	const struct type_info *info = type_find(type);
@@ -178,7 +178,7 @@ static struct backing *open_merged(const struct scene *scene)
 	return merged;
 }
 
-/* What measure/ makes of all values at once, encoded, to free(). */
+/* Result of measure/ for all values at once, encoded, to free(). */
 static uint8_t *expected_bytes(const struct scene *scene)
 {
 	float *values = new_values(scene->values);
@@ -242,7 +242,7 @@ static void check_scene(struct scene *scene)
 	close_scene(scene);
 }
 
-/* What is made. */
+/* ## results */
 
 static void merge_as_backing(void *context, const struct merge_rule *rule,
 			     const struct merge_models *models, float *result)
@@ -266,7 +266,7 @@ static void merge_as_backing(void *context, const struct merge_rule *rule,
 	close_scene(&scene);
 }
 
-static void every_method_gives_what_the_table_says(void **state)
+static void every_method_agrees_with_the_table(void **state)
 {
 	(void)state;
 	check_golden_merges(merge_as_backing, NULL);
@@ -292,7 +292,7 @@ static void every_method_gives_the_same_bytes_however_it_is_read(void **state)
 		}
 }
 
-static void tensors_of_any_type_become_what_can_be_encoded(void **state)
+static void tensors_of_any_type_become_an_encodable_type(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 512, 33, 2, 1 };
 
@@ -337,7 +337,7 @@ static void tensors_longer_than_the_memory_for_rows_are_merged(void **state)
 	}
 }
 
-static void what_is_finite_stays_so(void **state)
+static void finite_values_stay_finite(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 32, 2, 1, 1 };
 	struct merge_rule rule = rule_of(MERGE_PASSTHROUGH);
@@ -387,7 +387,7 @@ static void the_type_is_one_that_can_be_made(void **state)
 	assert_int_equal(merge_tensor_type(GGML_F32, odd, GGML_Q8_0, ENCODE_Q8_0), GGML_F32);
 }
 
-static void what_no_memory_holds_is_refused(void **state)
+static void tensor_beyond_memory_is_refused(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 8, 3, 1, 1 };
 	const struct merge_tensor *kept;
@@ -418,7 +418,7 @@ static void what_no_memory_holds_is_refused(void **state)
 
 enum { EQUAL_VALUES = 64 * 5000, EQUAL_BYTES = EQUAL_VALUES / 32 * 34 };
 
-/* Of type Q8_0, and what is decoded of it. */
+/* A tensor of type Q8_0, and its decoded values. */
 static float *put_equal(struct scene *scene, struct merge_data *data, const uint8_t *bytes)
 {
 	float *values = new_values(scene->values);
@@ -451,7 +451,7 @@ static void open_equal(struct scene *scene, struct merge_rule rule, size_t diffe
 	free(bytes);
 }
 
-/* What it reads is the bytes of the first input, or it is what is expected of all. */
+/* The read gives the bytes of the first input, or the expected merge of all. */
 static void check_equal(struct merge_rule rule, size_t differs_at, bool passed_on)
 {
 	struct scene scene;
@@ -487,7 +487,7 @@ static void equal_bytes_are_the_results_to_the_bit(void **state)
 	}
 }
 
-static void one_other_bit_has_all_merged(void **state)
+static void input_that_differs_in_one_bit_is_merged(void **state)
 {
 	(void)state;
 	check_equal(rule_of(MERGE_TASK_ARITHMETIC), EQUAL_BYTES - 1, false);
@@ -547,7 +547,7 @@ static void the_same_place_in_a_file_is_not_compared(void **state)
 
 /* Failures. */
 
-/* A merge of several passes over several chunks, and what it gives. */
+/* A merge of several passes over several chunks, and its result. */
 struct long_merge {
 	struct scene scene;
 	uint8_t *expected, *bytes;
@@ -571,8 +571,8 @@ static void close_long(struct long_merge *l)
 }
 
 /* Merge and read all, where the stop_at-th read of the files interrupts and the fail_at-th one
- * fails, and once more after a failure. Returns what the first time came to; *reads: of the files,
- * both times. */
+ * fails, and once more after a failure. Returns the result of the first time; *reads: count of
+ * reads of the files, both times. */
 static int read_long(struct long_merge *l, unsigned stop_at, unsigned fail_at, unsigned *reads)
 {
 	struct control *control = &l->scene.control;
@@ -593,7 +593,7 @@ static int read_long(struct long_merge *l, unsigned stop_at, unsigned fail_at, u
 	return rc;
 }
 
-static void an_interrupted_reader_leaves_what_it_found_to_the_next(void **state)
+static void interrupted_reader_leaves_its_results_to_the_next(void **state)
 {
 	struct long_merge l;
 	unsigned reads, all, k = 1;
@@ -611,7 +611,7 @@ static void an_interrupted_reader_leaves_what_it_found_to_the_next(void **state)
 	assert_between(k, all / 2, all - 3);
 }
 
-/* Three files in two chunks, and what is read of one of them then. */
+/* Three files in two chunks, and the reads of one of them. */
 static void an_interrupted_comparison_is_not_begun_anew(void **state)
 {
 	struct backing *merged;

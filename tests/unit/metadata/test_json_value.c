@@ -93,7 +93,7 @@ static void floats_have_their_shortest_form(void **state)
 	assert_prints(json_scalar(KV_F64, bits_of_double(1e300)), "1e+300");
 }
 
-static void what_is_not_a_number_has_a_word(void **state)
+static void non_finite_numbers_print_as_words(void **state)
 {
 	(void)state;
 	assert_prints(json_scalar(KV_F32, 0x7fc00000), "\"NaN\"");
@@ -105,7 +105,7 @@ static void what_is_not_a_number_has_a_word(void **state)
 	assert_prints(json_scalar(KV_F64, bits_of_double(-(double)INFINITY)), "\"-Infinity\"");
 }
 
-/* Bit patterns from everywhere: the ends of the range, subnormals, and what a generator gives. */
+/* Bit patterns: the ends of the range, subnormals, and random ones. */
 static uint64_t pattern(uint64_t i)
 {
 	static const uint64_t ends[] = { 0,
@@ -208,7 +208,7 @@ static void text_that_is_utf8_stays_as_it_is(void **state)
 	cJSON_Delete(item);
 }
 
-static void what_is_no_utf8_becomes_a_mark(void **state)
+static void invalid_utf8_becomes_replacement_characters(void **state)
 {
 	static const struct {
 		const char *bytes, *text;

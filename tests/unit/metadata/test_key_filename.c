@@ -72,7 +72,7 @@ static void new_names_are_keys_that_look_like_it(void **state)
 	assert_string_equal(key, "a/b");
 }
 
-static void what_tools_put_aside_is_no_key(void **state)
+static void scratch_names_of_tools_are_no_keys(void **state)
 {
 	static const char *const names[] = { ".general.name.swp",
 					     ".x.A1b2C3",

@@ -74,7 +74,7 @@ static void every_integer_type_has_its_range(void **state)
 	assert_int_equal(parsed(KV_U8, "-0"), 0);
 }
 
-static void what_is_no_number_is_refused(void **state)
+static void text_that_is_no_number_is_refused(void **state)
 {
 	static const char *const texts[] = { "",    "-",   "+",	  "x",	 "1x",	 "0x10", "1.",
 					     "1.5", "1e3", "--1", "1 2", "true", "1,",	 "nan" };
@@ -142,7 +142,7 @@ static void floats_have_no_digit_too_many(void **state)
 	assert_int_equal(parsed(KV_F32, "1."), bits(1.0f));
 }
 
-static void what_is_no_number_reads_back_with_all_bits(void **state)
+static void nan_payload_survives_print_and_parse(void **state)
 {
 	(void)state;
 	assert_both(KV_F32, bits(INFINITY), "inf");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value_parse.c - fs/metadata/value_parse.c: what is taken as a value, what is refused and
- * where. That what is written reads back, test_value_text.c shows. */
+/* test_value_parse.c - fs/metadata/value_parse.c: accepted values, refused texts and the
+ * byte of the error. test_value_text.c shows that printed values read back. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "tests/unit/values.h"
@@ -52,7 +52,7 @@ static void blanks_around_a_number_do_not_count(void **state)
 	refused_at("five", u32, 0);
 }
 
-static void one_newline_is_not_part_of_a_string(void **state)
+static void string_loses_one_final_newline(void **state)
 {
 	(void)state;
 	assert_taken("", string, "", 0);
@@ -90,7 +90,7 @@ static void escapes_are_those_of_json(void **state)
 		     strings, bytes, sizeof(bytes) - 1);
 }
 
-static void what_is_no_array_is_refused_where_it_ends_to_be_one(void **state)
+static void malformed_array_is_refused_at_its_first_wrong_byte(void **state)
 {
 	(void)state;
 	refused_at("", numbers, 0);
@@ -144,7 +144,7 @@ static int fails(void *context, void *bytes, size_t n, uint64_t offset)
 	return -EIO;
 }
 
-static void what_cannot_be_read_is_no_value(void **state)
+static void unreadable_input_is_no_value(void **state)
 {
 	static const struct value_type types[] = { { KV_U32, 0 },
 						   { KV_STRING, 0 },

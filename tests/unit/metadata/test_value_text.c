@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value_text.c - fs/metadata/value_text.c: what values look like; that every value of every
- * model reads back to the same bytes; that any part of a long text is that part of the whole. */
+/* test_value_text.c - fs/metadata/value_text.c: values as text; every value of every
+ * model reads back to the same bytes; any part of a long text equals that part of the whole. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "tests/unit/values.h"
@@ -224,7 +224,7 @@ static void any_part_is_that_part_of_the_whole(void **state)
 		text = value_text_new(&value, &rc);
 		assert_reads_back(&value, "many");
 		assert_true(size > 500000);
-		/* From around where each chunk begins, and at random. */
+		/* Parts from around the start of each chunk, and random ones. */
 		for (size_t i = 0; i < 3 * value_text_chunks(text) + 30; i++) {
 			const size_t length = (x = x * 1664525 + 1013904223) >> 8;
 			uint64_t at = x % size;
@@ -280,9 +280,8 @@ static void no_byte_behind_the_value_is_read(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(values); i++) {
 		struct counted counted = { file, 100 + values[i].length, 0 };
 		const struct source source = { read_counted, &counted, sizeof(file) };
-		const struct value value = {
-			values[i].type, 8, values[i].count, &source, 100, values[i].length
-		};
+		const struct value value = { values[i].type, 8,	  values[i].count,
+					     &source,	     100, values[i].length };
 		size_t size;
 
 		free(text_of_value(&value, &size));
@@ -314,7 +313,7 @@ static void a_long_string_is_cut_between_characters(void **state)
 	free(bytes);
 }
 
-/* What the file says by now is not what it said when it was parsed. */
+/* The file has changed since it was parsed. */
 static void a_source_that_changed_is_an_error(void **state)
 {
 	size_t n;
@@ -340,7 +339,7 @@ static void a_source_that_changed_is_an_error(void **state)
 	free(bytes);
 }
 
-/* As many numbers as before in another length. */
+/* The same count of numbers in another length. */
 static void numbers_that_changed_are_an_error(void **state)
 {
 	enum { COUNT = 60000 };

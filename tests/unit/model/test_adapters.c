@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_adapters.c - fs/model/adapters.c and fs/edit/adapter_edit.c: what the slots of a model show
+/* test_adapters.c - fs/model/adapters.c and fs/edit/adapter_edit.c: the content of a model's slots
  * with adapters. */
 #include "fs/edit/adapter_edit.h"
 #include "fs/edit/stage.h"
@@ -95,7 +95,7 @@ static void assert_text(struct model *model, const char *file, const char *text)
 	assert_string_equal(shown.text, text);
 }
 
-static void names_tell_what_a_file_is(void **state)
+static void file_names_tell_the_kind_of_file(void **state)
 {
 	enum adapter_file kind;
 	size_t n;
@@ -111,7 +111,7 @@ static void names_tell_what_a_file_is(void **state)
 	assert_false(adapters_parse("", &kind, &n));
 }
 
-static void an_adapter_changes_what_it_is_for_and_nothing_else(void **state)
+static void adapter_changes_only_its_own_tensors(void **state)
 {
 	struct alone alone;
 	size_t size, again;
@@ -130,7 +130,7 @@ static void an_adapter_changes_what_it_is_for_and_nothing_else(void **state)
 	assert_int_equal(shown_ino(alone.model, SMALL_UP), 0);
 	free(after);
 	ino = shown_ino(alone.model, SMALL_Q);
-	/* What changes nothing is no new content. */
+	/* A change without effect makes no new content. */
 	assert_int_equal(write_number(alone.model, "x.scale", "1.0"), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
 	assert_int_equal(write_number(alone.model, "x.scale", "2"), 0);
@@ -181,7 +181,7 @@ static void grafts_go_under_the_adapters(void **state)
 }
 
 /* A second name of it is a copy, or without memory none. */
-static void what_an_adapter_makes_is_linked_as_a_copy(void **state)
+static void merged_content_is_linked_as_a_copy(void **state)
 {
 	struct alone alone;
 	uint32_t slot;
@@ -276,7 +276,7 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	end(&alone);
 }
 
-/* However many links there are, what is copied has its settings. */
+/* Copied pairs have room for their settings, for any number of links. */
 static void the_settings_of_copied_pairs_always_have_a_place(void **state)
 {
 	struct alone alone;
@@ -351,7 +351,7 @@ static void a_snapshot_has_no_older_adapters_than_its_generation(void **state)
 	end(&alone);
 }
 
-static void what_is_no_adapter_is_refused(void **state)
+static void file_that_is_no_adapter_is_refused(void **state)
 {
 	struct alone alone;
 
@@ -390,7 +390,7 @@ static void what_is_no_adapter_is_refused(void **state)
 	end(&alone);
 }
 
-/* What lies in the layer as the scale of an adapter. */
+/* The layer's row for the scale of an adapter. */
 static void assert_recovered(void **state, const char *text, const char *shown)
 {
 	const struct path layer = in_temp(state, "layer");
@@ -415,7 +415,7 @@ static void assert_recovered(void **state, const char *text, const char *shown)
 	remove_tree(layer.text);
 }
 
-static void of_a_layer_only_finite_numbers_are_taken_up(void **state)
+static void layer_rows_with_non_finite_scale_are_ignored(void **state)
 {
 	save_small(state, "base.gguf");
 	assert_recovered(state, "0.5\n", "0.5\n");

@@ -214,7 +214,7 @@ static void the_only_shard_of_a_split_model_is_a_model(void **state)
 	close_model(&o);
 }
 
-static void what_is_no_model_is_refused_with_a_reason(void **state)
+static void open_of_other_file_fails_with_a_reason(void **state)
 {
 	struct opened o;
 

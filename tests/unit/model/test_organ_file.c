@@ -171,7 +171,7 @@ static void every_window_of_the_model_is_that_slice(void **state)
 	close_model(&o);
 }
 
-static void a_view_stays_as_it_was_whatever_is_grafted_since(void **state)
+static void open_view_keeps_bytes_after_later_grafts(void **state)
 {
 	struct mk_file file = mk_small();
 	struct opened o = open_small(state, "base.gguf");

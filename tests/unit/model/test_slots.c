@@ -63,7 +63,7 @@ static void a_model_without_tensors_has_no_slots(void **state)
 	slots_free(NULL);
 }
 
-static void what_was_put_is_what_is_got(void **state)
+static void slot_returns_the_content_put_into_it(void **state)
 {
 	struct slots *slots = slots_new(3);
 
@@ -401,7 +401,7 @@ static void without_memory_nothing_changes(void **state)
 	content_unref(content);
 }
 
-/* Whatever slot 0 comes to hold, slot 1 shows that content's merging. */
+/* Slot 1 shows the merging of slot 0's content, for any content of slot 0. */
 static bool follow(void *context, uint32_t i, struct content *content, struct slot_content *showing)
 {
 	(void)context;
@@ -414,7 +414,7 @@ static bool follow(void *context, uint32_t i, struct content *content, struct sl
 	return true;
 }
 
-static void what_is_shown_is_not_what_is_held(void **state)
+static void listener_shows_a_content_without_a_graft(void **state)
 {
 	struct slots *slots = slots_new(2);
 	struct content *content;
@@ -431,7 +431,7 @@ static void what_is_shown_is_not_what_is_held(void **state)
 	assert_null(content_own(snapshot.content[1]));
 	assert_string_equal(content_kind_name(snapshot.content[1]), "merged");
 	snapshot_release(&snapshot);
-	/* Of what it holds next, that is no longer shown. */
+	/* New content of the slot ends the shown one. */
 	slots_set(slots, 1, make_content(state, 6));
 	assert_int_equal(now_in(slots, 1), 6);
 	content = slots_own(slots, 1);
@@ -442,7 +442,7 @@ static void what_is_shown_is_not_what_is_held(void **state)
 	slots_free(slots);
 }
 
-static void what_is_shown_can_be_taken_back(void **state)
+static void shown_content_can_be_withdrawn(void **state)
 {
 	struct slots *slots = slots_new(1);
 	struct content *held = make_content(state, 5);
@@ -485,7 +485,7 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	content_set_donor(content, NULL);
 	assert_null(content->donor);
 	content_unref(content);
-	/* What a link leads to is an organ file if its data begin right after such a header. */
+	/* The target of a link is an organ file if its data begin right after such a header. */
 	content = content_new_link(1, &organ, file, 47, "there");
 	must(content);
 	assert_null(donor_tensor(content->donor, &n));
@@ -497,7 +497,7 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	backing_unref(file);
 }
 
-/* What a merge has for a slot. */
+/* Content of a merge for a slot. */
 static struct content *make_blend(void **state, uint64_t ino)
 {
 	static const struct organ organ = { .name = "blk.0.ffn_up.weight", .name_length = 19 };
@@ -516,7 +516,7 @@ static void put_beneath(struct slots *slots, uint32_t i, struct content *content
 	slots_set_beneath(slots, &put, 1);
 }
 
-static void what_lies_beneath_is_held_without_a_graft(void **state)
+static void content_beneath_is_held_without_a_graft(void **state)
 {
 	struct slots *slots = slots_new(2);
 	struct content *own;
@@ -544,7 +544,7 @@ static void what_lies_beneath_is_held_without_a_graft(void **state)
 	slots_free(slots);
 }
 
-static void a_graft_stays_over_what_changes_beneath(void **state)
+static void graft_stays_over_changed_content_beneath(void **state)
 {
 	struct slots *slots = slots_new(2);
 	struct slot_content puts[2] = { { 0, NULL }, { 1, NULL } };
@@ -581,7 +581,7 @@ static void a_slot_of_a_merge_that_ended_holds_nothing(void **state)
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 0);
 	snapshot_release(&snapshot);
-	/* What was added to it and removed again is no removal that the next merge respects. */
+	/* A removal of an added slot is no removal that the next merge respects. */
 	slots_set(slots, i, content_new_whiteout());
 	put_beneath(slots, i, make_blend(state, 22));
 	assert_int_equal(now_in(slots, i), 22);

@@ -24,7 +24,7 @@ static enum action unmount_line(struct unmount_arguments *arguments, char **argv
 	return arguments_of_unmount(count(argv), argv, arguments);
 }
 
-static void the_name_says_what_is_done(void **state)
+static void name_of_the_program_selects_the_action(void **state)
 {
 	(void)state;
 	assert_true(arguments_is_mount("mount.organfs"));
@@ -152,7 +152,7 @@ static void a_line_of_umount_is_parsed(void **state)
 	struct unmount_arguments arguments;
 
 	(void)state;
-	/* As umount(8) writes it. */
+	/* The arguments of umount(8). */
 	assert_int_equal(unmount_line(&arguments, ARGV("/a", "-l", "-n", "-v", "-t", "fuse.organfs",
 						       "-N", "/ns")),
 			 ACTION_RUN);
@@ -161,7 +161,7 @@ static void a_line_of_umount_is_parsed(void **state)
 	assert_string_equal(arguments.flags, "-lnv");
 	assert_string_equal(arguments.space, "/ns");
 	assert_true(arguments.lazy && arguments.verbose);
-	/* As users do. */
+	/* Arguments that users type. */
 	assert_int_equal(unmount_line(&arguments, ARGV("a", "-rfrr", "b", "--", "-l")), ACTION_RUN);
 	assert_int_equal(arguments.n, 3);
 	assert_string_equal(arguments.points[0], "a");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_asking.c - mount-helpers/asking.c: which answers name a status, and which files are one.
- * What asks a mount is tested on mounts (unmount/user.sh). */
+ * Requests to a mount are tested on mounts (unmount/user.sh). */
 #include "fs/mount/unmount_status.h"
 #include "fs/util/mountinfo.h"
 #include "mount-helpers/asking.h"
@@ -28,7 +28,7 @@ static void an_answer_is_parsed(void **state)
 	assert_false(asking_parse(longest, &pid, &fd, name));
 }
 
-static void what_is_no_answer_is_none(void **state)
+static void malformed_answer_is_ignored(void **state)
 {
 	static const char *const answers[] = {
 		"",
@@ -90,7 +90,7 @@ static void other_files_are_none(void **state)
 
 	(void)state;
 	assert_true(asking_is_status(memory, "organfs-x", geteuid()));
-	/* Which has a name of that form, but cannot be read from. */
+	/* The link's name has that form, but the file cannot be read. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
 	place = open(link, O_PATH | O_CLOEXEC);
 	assert_true(place >= 0);
@@ -109,7 +109,7 @@ static void other_files_are_none(void **state)
 }
 
 /* A file that is no mount's root is not asked: its device is another one. */
-static void what_is_no_mount_is_not_asked(void **state)
+static void path_that_is_no_mount_is_not_asked(void **state)
 {
 	const struct mountinfo wanted = { .point = "/proc" };
 	struct mountinfo mount;

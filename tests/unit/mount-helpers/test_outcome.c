@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_outcome.c - mount-helpers/outcome.c: what is shown of a status, whatever stands in it. */
+/* test_outcome.c - mount-helpers/outcome.c: the line shown for any content of a status. */
 #include "fs/mount/unmount_status.h"
 #include "mount-helpers/outcome.h"
 #include "tests/unit/unit.h"
@@ -132,7 +132,7 @@ static void no_more_than_1000_directories_are_named(void **state)
 	free(said);
 }
 
-static void what_a_daemon_writes_is_read(void **state)
+static void status_of_daemon_is_read(void **state)
 {
 	struct unmount_status *status = unmount_status_new();
 	struct outcome_state first;

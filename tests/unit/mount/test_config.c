@@ -52,7 +52,7 @@ static void assert_bad(const char *text, size_t size, unsigned line, const char 
 
 #define assert_bad_text(text, line, words) assert_bad(text, strlen(text), line, words)
 
-static void what_is_no_option_is_refused_with_its_line(void **state)
+static void unknown_option_is_refused_with_its_line(void **state)
 {
 	char longest[CONFIG_LINE_MAX + 2];
 
@@ -73,7 +73,7 @@ static void what_is_no_option_is_refused_with_its_line(void **state)
 	assert_bad_text(longest, 1, "longer than 1024 bytes");
 }
 
-static void what_is_for_one_mount_is_no_default(void **state)
+static void option_of_one_mount_is_no_default(void **state)
 {
 	(void)state;
 	assert_bad_text("output=/x.gguf", 1, "output is no default");
@@ -135,7 +135,7 @@ static void a_file_is_read_and_none_is_none(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void what_is_no_regular_file_is_refused_at_once(void **state)
+static void file_that_is_not_regular_is_refused_at_once(void **state)
 {
 	const struct path fifo = in_temp(state, "fifo");
 	struct error err = { 0 };
@@ -173,7 +173,7 @@ static void anothers_file_is_not_read(void **state)
 	assert_int_equal(n, 0);
 	assert_int_equal(read_file(path.text, false, &n, &err), 0);
 	assert_int_equal(n, 1);
-	/* As the user that it belongs to, and as one more. */
+	/* Read as the owner, and as another user. */
 	must(chmod(((struct temp *)*state)->dir, 0711) == 0 && seteuid(1) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 0);
 	assert_int_equal(n, 1);
@@ -181,7 +181,7 @@ static void anothers_file_is_not_read(void **state)
 	assert_refused(read_file(path.text, true, &n, &err), &err, EACCES, ERROR_NO_OFFSET);
 	must(seteuid(0) == 0 && seteuid(2) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 1);
-	/* What root gives to a user is the user's. */
+	/* A file that root gives to a user is the user's. */
 	must(seteuid(0) == 0 && chown(path.text, 0, 0) == 0 && chmod(path.text, 0644) == 0);
 	must(seteuid(2) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 0);

@@ -7,7 +7,7 @@
 #include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
-/* What the command line names, below the case's directory, and what becomes of it. */
+/* Arguments of the command line, below the case's directory, and the models opened. */
 struct scene {
 	struct path paths[4];
 	char *named[4];
@@ -58,7 +58,7 @@ static void make_directory(void **state, const char *name)
 	must(mkdir(in_temp(state, name).text, 0700) == 0);
 }
 
-static void one_file_is_the_root(void **state)
+static void single_file_is_the_root(void **state)
 {
 	struct scene s;
 
@@ -85,7 +85,7 @@ static void models_of_one_name_are_numbered(void **state)
 	close_models(&s);
 }
 
-static void a_directory_is_what_is_in_it_and_in_its_directories(void **state)
+static void directory_holds_models_of_its_subdirectories(void **state)
 {
 	struct scene s;
 
@@ -125,7 +125,8 @@ static void save_shard(void **state, const char *name, uint16_t no, uint16_t cou
 	mk_file_free(&made);
 }
 
-/* Of a directory too: of each model its shards, and no other's whose name is as long. */
+/* In a directory too, a model has its own shards, and none of another model with a name of that
+ * length. */
 static void shards_of_one_are_one_model(void **state)
 {
 	static const char *const names[] = { "dir/a-00001-of-00002.gguf",
@@ -142,7 +143,7 @@ static void shards_of_one_are_one_model(void **state)
 	close_models(&s);
 }
 
-static void what_is_no_model_in_a_directory_is_passed_over(void **state)
+static void other_files_of_a_directory_are_skipped(void **state)
 {
 	struct scene s;
 
@@ -156,7 +157,7 @@ static void what_is_no_model_in_a_directory_is_passed_over(void **state)
 	close_models(&s);
 }
 
-static void what_is_named_and_is_no_model_is_an_error(void **state)
+static void named_file_that_is_no_model_is_an_error(void **state)
 {
 	struct scene s;
 

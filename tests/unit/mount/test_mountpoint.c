@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mountpoint.c - fs/mount/mountpoint.c: what may be mounted on, as far as that takes no
- * mount. */
+/* test_mountpoint.c - fs/mount/mountpoint.c: directories that may be mounted on, as far as
+ * a test needs no mount. */
 #include "fs/mount/mountpoint.h"
 #include "tests/unit/temp_dir.h"
 
@@ -14,7 +14,7 @@ static void an_empty_directory_is_free(void **state)
 	assert_int_equal(err.code, 0);
 }
 
-static void what_is_not_empty_is_refused_unless_that_is_wanted(void **state)
+static void nonempty_directory_needs_its_option(void **state)
 {
 	static const char *const names[] = { "file", ".hidden", "..." };
 	const struct path point = in_temp(state, "point");
@@ -34,8 +34,8 @@ static void what_is_not_empty_is_refused_unless_that_is_wanted(void **state)
 	}
 }
 
-/* fusermount3 says what may be mounted on; nothing is known against it. */
-static void what_cannot_be_listed_is_not_refused(void **state)
+/* An unlistable directory is left to fusermount3, which may refuse it. */
+static void unlistable_directory_is_not_refused(void **state)
 {
 	struct error err = { 0 };
 

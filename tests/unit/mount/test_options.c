@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_options.c - fs/mount/options.c: every option, and what is said about those that are
- * wrong. */
+/* test_options.c - fs/mount/options.c: every option, and the messages about
+ * wrong ones. */
 #include "fs/mount/options.h"
 #include "fs/tensor/codec.h"
 #include "tests/unit/temp_dir.h"
@@ -366,7 +366,7 @@ static void the_help_fits_a_window(void **state)
 	assert_between(lines, 1, 40);
 }
 
-static void what_fstab_adds_is_dropped(void **state)
+static void options_of_fstab_are_dropped(void **state)
 {
 	struct options options =
 		good("-o defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,nousers,"
@@ -445,11 +445,11 @@ static void too_few_arguments_are_refused(void **state)
 	assert_bad(state, "-f", "a MODEL and a MOUNTPOINT are needed");
 }
 
-static void what_is_not_known_is_refused(void **state)
+static void unknown_option_is_refused(void **state)
 {
-	assert_bad(state, "-o what m mnt", "unknown option \"what\"");
-	assert_bad(state, "-o ro,what=7 m mnt", "unknown option \"what=7\"");
-	assert_bad(state, "--what m mnt", "unknown option \"--what\"");
+	assert_bad(state, "-o nosuch m mnt", "unknown option \"nosuch\"");
+	assert_bad(state, "-o ro,nosuch=7 m mnt", "unknown option \"nosuch=7\"");
+	assert_bad(state, "--nosuch m mnt", "unknown option \"--nosuch\"");
 	assert_bad(state, "-x m mnt", "unknown option \"-x\"");
 	assert_bad(state, "-o xattr m mnt", "unknown option \"xattr\"");
 	assert_bad(state, "-o allow_all m mnt", "unknown option \"allow_all\"");
@@ -490,7 +490,7 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o compress=on m mnt", "compress=on");
 }
 
-/* What is a number followed by something else is no number. */
+/* A number followed by something else is no number. */
 static void numbers_are_read_to_their_end(void **state)
 {
 	assert_bad(state, "-o threads=4x m mnt", "threads=");
@@ -510,7 +510,7 @@ static void after_two_dashes_everything_is_an_argument(void **state)
 	options_release(&options);
 }
 
-static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
+static void common_fuse_options_are_dropped_or_refused(void **state)
 {
 	struct options options = good("-o big_writes,async_read,intr,use_ino,readdir_ino,"
 				      "kernel_cache,clone_fd,ro m mnt");
@@ -527,7 +527,7 @@ static void what_other_filesystems_of_fuse_take_is_dropped_or_ours(void **state)
 	assert_bad(state, "-o max_read=4096 m mnt", "max_read: organfs sets");
 }
 
-static void what_is_asked_for_is_said_to_stderr_in_the_foreground(void **state)
+static void debug_implies_foreground(void **state)
 {
 	static const char *const all[] = { "-d m mnt", "-o debug m mnt", "-f -d m mnt" };
 
@@ -540,7 +540,7 @@ static void what_is_asked_for_is_said_to_stderr_in_the_foreground(void **state)
 	}
 }
 
-static void one_thread_is_enough_unless_more_are_asked_for_later(void **state)
+static void last_of_single_thread_and_threads_wins(void **state)
 {
 	struct options options = good("-s m mnt");
 
@@ -555,7 +555,7 @@ static void one_thread_is_enough_unless_more_are_asked_for_later(void **state)
 	options_release(&options);
 }
 
-static void who_is_let_in_is_said_last(void **state)
+static void last_allow_option_wins(void **state)
 {
 	static const struct {
 		const char *arguments;
@@ -577,7 +577,7 @@ static void who_is_let_in_is_said_last(void **state)
 	}
 }
 
-/* What the files say; NULL: there is no such file. */
+/* Parse with these texts as files of defaults; NULL: there is no such file. */
 static int parse_files(void **state, struct options *options, const char *arguments,
 		       const char *system, const char *users)
 {
@@ -682,7 +682,7 @@ static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **s
 	static const struct {
 		const char *system, *users, *words;
 	} bad[] = {
-		{ "ro\nwhat\n", NULL, "system.conf:2: unknown option \"what\"" },
+		{ "ro\nnosuch\n", NULL, "system.conf:2: unknown option \"nosuch\"" },
 		{ NULL, "\n\nthreads=many\n", "users.conf:3: threads=many: threads= takes" },
 		{ "ro", "shape=odd\nro\n", "users.conf:1: shape=odd is not known" },
 		{ "threads=0", "threads=4", "system.conf:1: threads=0" },
@@ -700,17 +700,17 @@ static void a_bad_file_is_refused_with_its_line_where_a_model_is_opened(void **s
 			fail_msg("accepted: %s", bad[i].words);
 		options_release(&options);
 		assert_said(state, "a file", bad[i].words);
-		/* What opens no model does without. */
+		/* Commands that open no model ignore the files. */
 		for (size_t j = 0; j < ARRAY_LENGTH(others); j++) {
 			options = good_files(state, others[j], bad[i].system, bad[i].users);
 			options_release(&options);
 		}
 	}
-	assert_int_equal(parse_files(state, &options, "--picture m", "what", NULL), -1);
+	assert_int_equal(parse_files(state, &options, "--picture m", "nosuch", NULL), -1);
 	options_release(&options);
 	assert_said(state, "--picture", "system.conf:1: unknown option");
-	/* Bad usage is the nearer mistake. */
-	assert_int_equal(parse_files(state, &options, "m", "what", NULL), -1);
+	/* Bad usage is reported before a bad file. */
+	assert_int_equal(parse_files(state, &options, "m", "nosuch", NULL), -1);
 	options_release(&options);
 	assert_said(state, "m", "a MODEL and a MOUNTPOINT are needed");
 }

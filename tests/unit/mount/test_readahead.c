@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_readahead.c - fs/mount/readahead.c: the figure is written, and what becomes of a device that
+/* test_readahead.c - fs/mount/readahead.c: the figure is written, also for a device that
  * is gone. */
 #include "fs/mount/readahead.h"
 #include "tests/unit/temp_dir.h"

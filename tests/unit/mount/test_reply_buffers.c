@@ -18,7 +18,7 @@ static void a_buffer_is_page_aligned_and_all_of_it_can_be_written(void **state)
 	reply_buffers_free(buffers);
 }
 
-static void what_was_given_back_is_used_again(void **state)
+static void returned_buffer_is_reused(void **state)
 {
 	struct reply_buffers *buffers = reply_buffers_new();
 	void *first = reply_buffers_get(buffers), *second = reply_buffers_get(buffers), *again[2];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unmount_status.c - fs/mount/unmount_status.c: what whoever waits reads, and how it is known
+/* test_unmount_status.c - fs/mount/unmount_status.c: lines read by a waiting process, and the sign
  * that there will be no more. */
 #include "fs/mount/unmount_status.h"
 #include "tests/unit/temp_dir.h"
 
 #include <sys/file.h>
 
-/* As somebody else finds it. */
+/* Open the status like another process. */
 static int find(const struct unmount_status *status)
 {
 	char text[128], path[64], link[128], expected[128], name[64];
@@ -42,7 +42,7 @@ static void assert_reads(int fd, const char *expected)
 	state "                    " done "                    " total "                    " ms \
 	      "\n"
 
-static void it_is_locked_as_long_as_it_is_there(void **state)
+static void status_is_locked_until_it_is_freed(void **state)
 {
 	struct unmount_status *status = unmount_status_new();
 	const int fd = find(status);

@@ -46,7 +46,7 @@ static void mounts_that_come_and_go_are_seen(void **state)
 	dev_t device;
 	int id;
 
-	/* Where we may not mount there is nothing to see. */
+	/* Without the right to mount the test has nothing to see. */
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		skip();
 	must(mkdir(in_temp(state, "point").text, 0700) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_path_probe.c - fs/paths/path_probe.c: what is found where a path leads, and what is believed
- * of another mount of organfs. Files here play those of such a mount: the two calls that tell it
+/* test_path_probe.c - fs/paths/path_probe.c: the file that a path leads to, and the trust
+ * in another mount of organfs. Files here play those of such a mount: the two calls that tell it
  * are answered by the test. */
 #include "fs/paths/path_probe.h"
 #include "fs/paths/path_resolve.h"
@@ -13,7 +13,8 @@
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 
-/* What "user.organfs.extent" of every file is, and its filesystem's type; NULL and 0: as it is. */
+/* Value of "user.organfs.extent" of every file, and the type of its filesystem; NULL and 0: the
+ * real ones. */
 static const char *extent_text;
 static long filesystem;
 
@@ -63,7 +64,7 @@ static struct timespec in_a_minute(void)
 	return until;
 }
 
-/* What is found at the file organ.bin, which says that its data lie at that extent. */
+/* Probe organ.bin, which claims that its data lie at that extent. */
 static struct path_probe_result probe(void **state, const char *extent, long type)
 {
 	const struct path_resolve_mount own = { .point = NULL };
@@ -156,7 +157,7 @@ static void an_extent_that_cannot_be_is_refused(void **state)
 	assert_wrong(state, ":0:129", "the file and its extent do not agree");
 }
 
-static void what_is_no_extent_is_none(void **state)
+static void malformed_extent_is_ignored(void **state)
 {
 	static const char *const others[] = {
 		"",
@@ -191,7 +192,7 @@ static void only_a_fuse_filesystem_is_believed(void **state)
 	assert_itself(state, NULL, 0);
 }
 
-static void what_is_no_organ_is_no_argument(void **state)
+static void probe_of_no_organ_fails_with_einval(void **state)
 {
 	struct path_probe_result found;
 
@@ -223,9 +224,9 @@ static unsigned threads_for(void **state, size_t n, size_t directories)
 
 		snprintf(name, sizeof(name), "%zu/%zu.bin", i % directories, i);
 		paths[i] = in_temp(state, name);
-		at[i] = (struct path_probe){
-			.path = paths[i].text, .uid = getuid(), .gid = getgid()
-		};
+		at[i] = (struct path_probe){ .path = paths[i].text,
+					     .uid = getuid(),
+					     .gid = getgid() };
 	}
 	threads = 0;
 	path_probe(probes, &own, at, n, &until, found);
@@ -237,7 +238,7 @@ static unsigned threads_for(void **state, size_t n, size_t directories)
 	return threads;
 }
 
-static void one_thread_looks_at_each_place_up_to_eight(void **state)
+static void each_place_has_one_thread_up_to_eight(void **state)
 {
 	assert_int_equal(threads_for(state, 1, 1), 1);
 	assert_int_equal(threads_for(state, 20, 1), 1);

@@ -153,7 +153,7 @@ static void links_that_were_followed_before_count(void **state)
 			 -ELOOP);
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void path_of_no_regular_file_is_refused(void **state)
 {
 	const struct path_resolve_mount own = no_mount();
 	char name[NAME_MAX + 2], path[PATH_MAX + 8];

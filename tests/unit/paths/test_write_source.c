@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: what this process itself
- * has open. */
+/* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: the open files of this
+ * process. */
 #include "fs/base/donor.h"
 #include "fs/paths/mount_table.h"
 #include "fs/paths/proc_fds.h"
@@ -10,7 +10,7 @@
 /* A device that nothing is on. */
 #define NOWHERE ((dev_t)0xfffff)
 
-/* What is asked of the mount. */
+/* Requests to the mount. */
 struct own {
 	uint64_t asked;
 };
@@ -36,7 +36,7 @@ static int open_sized(void **state, const char *name, off_t size, int flags)
 	return fd;
 }
 
-/* What a trace of ourselves finds for so many bytes: the path, "" for nothing. */
+/* Path found by a trace of this process for so many bytes, "" for none. */
 static struct path found(struct own *own, dev_t device, uint64_t size, uint64_t target)
 {
 	struct write_sources *tracer = write_sources_new(tell, own);
@@ -81,7 +81,7 @@ static void the_one_file_of_the_right_size_is_the_source(void **state)
 	close(c);
 }
 
-static void of_two_it_may_be_either(void **state)
+static void ambiguous_source_is_not_chosen(void **state)
 {
 	struct own own = { 0 };
 	const int a = open_sized(state, "a", 123457, O_RDONLY);
@@ -128,7 +128,8 @@ static void our_own_mount_is_asked_inside(void **state)
 		close(a);
 		skip();
 	}
-	/* By inode number, whatever the size on disk is; and not what is written over. */
+	/* The file is found by inode number, for any size on disk, and the file written over is not
+	 * found. */
 	assert_string_equal(found(&own, stat.st_dev, 7, 0).text, "/own");
 	assert_int_equal(own.asked, stat.st_ino);
 	assert_string_equal(found(&own, stat.st_dev, 7, stat.st_ino).text, "");
