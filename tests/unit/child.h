@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child.h - what a process cannot take back is tried in a child. */
+/* child.h - run an irreversible step of a test in a child process. */
 #ifndef TESTS_UNIT_CHILD_H
 #define TESTS_UNIT_CHILD_H
 
@@ -9,7 +9,7 @@
 
 __attribute__((noreturn)) void child_fail(const char *file, int line, const char *expression);
 
-/* What a child calls that needs a right which the test lacks. */
+/* Called by a child whose test lacks a right that it needs. */
 __attribute__((noreturn)) void child_skip(void);
 
 /* Run it in a child, with context. It has to return, unless it skips: then the test is skipped. */

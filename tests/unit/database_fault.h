@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* database_fault.h - a disk that refuses what SQLite writes. libsqlite3 is not linked with the
+/* database_fault.h - a disk that refuses writes of SQLite. libsqlite3 is not linked with the
  * wrapped calls of unit.h; its VFS lets a test replace them. */
 #ifndef TESTS_UNIT_DATABASE_FAULT_H
 #define TESTS_UNIT_DATABASE_FAULT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hashes.h - what the tests of everything with a hash in it share. */
+/* hashes.h - helpers of all tests with hashes. */
 #ifndef TESTS_UNIT_HASHES_H
 #define TESTS_UNIT_HASHES_H
 
@@ -8,7 +8,7 @@
 
 struct tensor_hashes *new_digests(struct model *model);
 
-/* The hash of what is in a slot, made of all its bytes at once. */
+/* Hash of a slot's content, over all its bytes at once. */
 void digest_of_slot(struct model *model, enum hash_kind kind, uint32_t tensor,
 		    char text[XXH128_TEXT]);
 
@@ -17,7 +17,7 @@ void add_slot(struct model *model, const char *name, const char *tensor, uint32_
 
 void close_hashed(struct opened *o, struct tensor_hashes *hashes, struct view *view);
 
-/* Where memory ends before it is made there is no view, and nothing is left of it. */
+/* A failed allocation gives no view, and leaks nothing. */
 void assert_needs_memory(void **state,
 			 struct view *make(struct model *model, struct tensor_hashes *hashes,
 					   const struct snapshot *snapshot));

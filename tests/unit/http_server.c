@@ -55,11 +55,11 @@ void http_server_stop(struct http_server *server)
 	waitpid(server->process, NULL, 0);
 }
 
-struct path http_server_url(const struct http_server *server, const char *what)
+struct path http_server_url(const struct http_server *server, const char *file)
 {
 	struct path url;
 
-	snprintf(url.text, sizeof(url.text), "http://127.0.0.1:%u/%s", server->port, what);
+	snprintf(url.text, sizeof(url.text), "http://127.0.0.1:%u/%s", server->port, file);
 	return url;
 }
 

@@ -17,7 +17,7 @@ struct http_server http_server_start(void **state);
 void http_server_stop(struct http_server *server);
 
 /* "http://127.0.0.1:PORT/MANNER/FILE" */
-struct path http_server_url(const struct http_server *server, const char *what);
+struct path http_server_url(const struct http_server *server, const char *file);
 
 /* A file of n bytes, which differ from those of another seed, in www. Returns them, to free. */
 uint8_t *http_server_file(void **state, const char *name, size_t n, uint64_t seed);

@@ -9,7 +9,7 @@
 #include "tests/unit/open_model.h"
 #include "tests/unit/zmeasures.h"
 
-/* Of what is in a slot, looking at all of it. */
+/* Measure of a slot's content, over all its values. */
 struct zmeasure z_of_slot(struct model *model, uint32_t tensor);
 
 /* Tensors of a model whose measures differ, all of class organs: 64 floats each. */
@@ -24,7 +24,7 @@ struct memo *new_readings(struct model *model);
 /* Put an importance matrix in force that has a mean weight of 1.5 for SMALL_UP, and no other. */
 void use_importance(void **state, struct model *model);
 
-/* The figures of what is in all slots now. */
+/* Figures of the current content of all slots. */
 struct figures *figures_now(struct model *model);
 
 #endif

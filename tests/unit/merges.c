@@ -90,7 +90,7 @@ unsigned merge_all(const struct merge_rule *rule, const struct merge_models *mod
 			merge_feed(m, at_a_time < rule->rows - row ? at_a_time : rule->rows - row,
 				   base, inputs);
 		}
-	/* From the last to the first. */
+	/* Rows from the last to the first. */
 	for (uint64_t row = rule->rows; row-- > 0;) {
 		rows_of(rule, models, row, &base, inputs);
 		merge_row(m, row, base, inputs, row_scratch, result + to_size(row * rule->columns));
@@ -159,7 +159,7 @@ static bool is_kept(const struct merge_rule *rule, const struct merge_input *inp
 	return place >= n - kept - top && place < n - top;
 }
 
-/* d loses what is not kept. */
+/* Zero the elements of d that are not kept. */
 static void choose(const struct merge_rule *rule, unsigned i, double *d)
 {
 	const size_t n = to_size(rule->rows * rule->columns);
@@ -247,7 +247,7 @@ static void bend_all(const struct merge_rule *rule, double *a, const double *b)
 			bend(rule, a + c, b + c, rows, columns);
 }
 
-/* What is taken of the mean of the models, the rest being the base's. */
+/* Share of the mean of the models; the rest is the base's. */
 static double stock_share(const struct merge_rule *rule, double *d[], size_t n)
 {
 	const double count = rule->n;

@@ -36,16 +36,16 @@ unsigned merge_all(const struct merge_rule *rule, const struct merge_models *mod
 double *merge_by_definition(const struct merge_rule *rule, const struct merge_models *models);
 
 /* Merge the d of each input, which may change, by a method of merges_whole.c: result, which holds
- * zeros, becomes what is added to the base, if the method has one. False: it is another method. */
+ * zeros, becomes the change to the base, if the method has one. False: it is another method. */
 bool merge_whole(const struct merge_rule *rule, const struct merge_models *models,
 		 double *const d[], double *result);
 
 /* Both agree, within 2e-6 of the greater of a value and 0.001. */
 void check_merge(const struct merge_rule *rule, const struct merge_models *models);
 
-/* It gives what a table says that was computed in NumPy: golden_merge.f32 holds 256 floats each of
- * the base and of two others, of two tensors of real models, one row each, and of one that
- * tests/tools/merge_formulas.py made, eight rows; golden_merge.tsv has what they become. */
+/* The function gives the values of a table computed in NumPy: golden_merge.f32 holds 256 floats
+ * each of the base and of two others, of two tensors of real models, one row each, and of one that
+ * tests/tools/merge_formulas.py made, eight rows; golden_merge.tsv has the results. */
 typedef void merge_function(void *context, const struct merge_rule *rule,
 			    const struct merge_models *models, float *result);
 void check_golden_merges(merge_function *merge, void *context);

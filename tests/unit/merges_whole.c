@@ -81,7 +81,7 @@ static void ram(const struct merge_rule *rule, double *const d[], double *result
 
 /* Spheres. */
 
-/* With all its steps, though the tangents cancel. */
+/* All steps are done, though the tangents cancel. */
 static void multislerp(const struct merge_rule *rule, double *const d[], double *result)
 {
 	const size_t n = count_of(rule);
@@ -185,7 +185,7 @@ static int compare_placed(const void *a, const void *b)
 	return (x->element > y->element) - (x->element < y->element);
 }
 
-/* From the smallest on, to free(). */
+/* The values sorted from the smallest on, to free(). */
 static struct placed *sorted(const double *values, size_t n)
 {
 	struct placed *placed = calloc(n, sizeof(*placed));
@@ -208,7 +208,7 @@ static double variance_at(const struct merge_rule *rule, double *const d[], size
 	return sum;
 }
 
-/* d loses what varies least. */
+/* Zero the elements of d that vary least. */
 static void select_topk(const struct merge_rule *rule, double *const d[])
 {
 	const size_t n = count_of(rule);

@@ -177,8 +177,8 @@ uint8_t mk_byte(uint32_t tensor, size_t at)
 	return (uint8_t)(1 + (tensor * 37 + at * 11 + (at >> 8)) % 255);
 }
 
-/* Where everything will lie. Data is written in the order of the infos, each tensor at the sum of
- * the padded sizes before it, whatever its info says. */
+/* Compute all offsets. Data is written in the order of the infos, each tensor at the sum of the
+ * padded sizes before it, whether or not its info says so. */
 static void place(const struct mkgguf *m, struct mk_file *file)
 {
 	size_t at = 8 + 2 * mk_width(m->version);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mkgguf.h - builds GGUF files in memory for tests: good ones, and ones broken where a test wants.
- * It knows where each part of the file came to lie, so that a test can name the byte that an error
- * has to point at. Whatever it runs out of, it aborts. */
+/* mkgguf.h - builds GGUF files in memory for tests: good ones, and ones broken at a chosen place.
+ * Offsets of all parts are recorded, so that a test can name the byte that an error
+ * has to point at. A failed allocation aborts. */
 #ifndef TESTS_UNIT_MKGGUF_H
 #define TESTS_UNIT_MKGGUF_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For mk_tensor: work it out. */
+/* For mk_tensor: compute the value. */
 #define MK_AUTO UINT64_MAX
 
 /* More axes than a tensor may have, to be able to break it. */
@@ -22,8 +22,8 @@ struct mk_tensor {
 	uint32_t dims;
 	uint64_t ne[MK_AXES];
 	uint32_t type;
-	uint64_t offset; /* what the info says; MK_AUTO: the sum of the padded sizes before it */
-	uint64_t size;	 /* bytes of data written; MK_AUTO: what type and shape take */
+	uint64_t offset; /* in the info; MK_AUTO: the sum of the padded sizes before it */
+	uint64_t size;	 /* bytes of data written; MK_AUTO: by type and shape */
 };
 
 struct mkgguf {
@@ -43,7 +43,7 @@ struct mk_file {
 	size_t size;
 	size_t *kv_at;	 /* where each metadata entry begins, and one more: where they end */
 	size_t *info_at; /* where each tensor info begins, and one more: where they end */
-	size_t data_at;	 /* what tensor offsets count from */
+	size_t data_at;	 /* base of the tensor offsets */
 };
 
 struct mkgguf *mkgguf_new(uint32_t version);
@@ -57,7 +57,7 @@ void mkgguf_kv_string(struct mkgguf *m, const char *key, const char *value);
 void mkgguf_kv_array(struct mkgguf *m, const char *key, uint32_t element, uint64_t count,
 		     const void *elements, size_t n);
 
-/* general.alignment, which also is what the file will be padded to. */
+/* general.alignment, which is also the alignment of the file. */
 void mkgguf_alignment(struct mkgguf *m, uint32_t alignment);
 
 /* Append a tensor; the result is valid until the next one is added. Without a type that is known
@@ -69,7 +69,7 @@ struct mk_tensor *mkgguf_tensor(struct mkgguf *m, const char *name, uint32_t typ
 struct mk_file mkgguf_finish(struct mkgguf *m);
 void mk_file_free(struct mk_file *file);
 
-/* What byte at of tensor number i is filled with. */
+/* Fill byte at offset at of tensor number i. */
 uint8_t mk_byte(uint32_t tensor, size_t at);
 
 /* A length in the width that the version has: 8 bytes, in version 1 four. */

@@ -44,9 +44,9 @@ int keep_text(struct layer *layer, enum organ_class klass, const char *name, con
 int white_out(struct layer *layer, enum organ_class klass, const char *name);
 int revert(struct layer *layer, enum organ_class klass, const char *name);
 
-/* What layer_each() finds, as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for what it
- * cannot open, "CLASS/NAME>TARGET " for links, "CLASS/NAME@TEXT " for references, "CLASS/NAME- "
- * for removed slots. */
+/* Result of layer_each(), as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for slots
+ * that it cannot open, "CLASS/NAME>TARGET " for links, "CLASS/NAME@TEXT " for references,
+ * "CLASS/NAME- " for removed slots. */
 struct listing {
 	char items[16][96];
 	size_t n;

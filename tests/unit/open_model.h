@@ -10,7 +10,7 @@
 #include "fs/model/organ_file.h"
 #include "tests/unit/small_gguf.h"
 
-/* Of a test: the model in its directory, open. */
+/* The open model of a test, in the test's directory. */
 struct opened {
 	struct log *log;
 	struct zstd_cache *cache;
@@ -23,7 +23,7 @@ struct opened open_at(void **state, const char *name, const char *layer,
 
 struct opened open_with(void **state, const char *name, const struct model_options *options);
 
-/* That file; the caller asserts that it can be opened. */
+/* Open that file; the caller asserts success. */
 struct opened try_model(void **state, const char *name);
 
 struct opened open_model(void **state, const char *name);
@@ -35,7 +35,7 @@ void close_model(struct opened *o);
 
 bool log_says(struct log *log, const char *words);
 
-/* A stage over what is in the slot now. */
+/* A stage over the current content of the slot. */
 struct stage *stage_over(struct model *model, uint32_t tensor);
 
 /* Write those bytes over the slot's file and close it. */
@@ -51,7 +51,7 @@ int fill_up(struct model *model, uint32_t seed);
 /* The content of an organ file as a user reads it now, to free(). */
 char *read_organ(struct model *model, uint32_t tensor, size_t *size);
 
-/* What is in that slot is that organ. */
+/* The slot's content is that organ. */
 #define assert_organ(model, tensor, file) unit_assert_organ(model, tensor, file, __FILE__, __LINE__)
 
 void unit_assert_organ(struct model *model, uint32_t tensor, const struct organ_file *file,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* purified.h - rows for the purifiers, the table of what becomes of some of them
- * (golden_purify.tsv, computed in NumPy in double precision, independently of measure/), and what
- * holds for every purifier. */
+/* purified.h - rows for the purifiers, the table of results for some of them
+ * (golden_purify.tsv, computed in NumPy in double precision, independently of measure/), and
+ * properties of every purifier. */
 #ifndef TESTS_UNIT_PURIFIED_H
 #define TESTS_UNIT_PURIFIED_H
 
@@ -10,8 +10,8 @@
 
 #include <float.h>
 
-/* What is tested: a row of n values, with the parameter that is said to be usual, or with another.
- * Makes its context and gives it back. */
+/* Function under test: purify a row of n values with the usual parameter, or with another. Creates
+ * and frees its context. */
 typedef bool purify_row(const float *x, size_t n, float *y, double parameter);
 
 /* Lengths of every kind: powers of two, odd, prime, smooth, with large and with several factors. */
@@ -43,7 +43,7 @@ void check_golden(const char *method, purify_row *purify, double usual);
 /* Mean and deviation are kept, of rows of every length and scale, and the row changes. */
 void check_kept(purify_row *purify, double usual, double height, double mean);
 
-/* Purifying a x + b gives a y + b. For a power of two and its negative to the bit. */
+/* Purifying a x + b gives a y + b, exact to the bit for a power of two and its negative. */
 void check_affine(purify_row *purify, double usual);
 
 void check_same(purify_row *purify, const float *x, size_t n, double parameter);

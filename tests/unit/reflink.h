@@ -9,7 +9,7 @@
 
 #define BLOCK 4096
 
-/* What the calls do from now on, and what was asked for. */
+/* Behaviour of the calls from now on, and their counts. */
 extern struct filesystem {
 	int share_error; /* 0: sharing works */
 	int copy_error;	 /* of copy_file_range(); 0: it works */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* What a layout must never be: aborts, so that the fuzzer notices as well. slots as given to
+/* Assert the invariants of a layout: aborts, so that the fuzzer notices as well. slots as given to
  * layout_build(). */
 void check_layout(const struct layout *layout, const struct gguf *base,
 		  const struct layout_slot *slots, uint32_t n);

@@ -13,7 +13,7 @@
  * before that the test may have made nothing. */
 void write_pages(const char *path, size_t n);
 
-/* Drop what is in memory of it. */
+/* Drop the file's pages from memory. */
 void forget_pages(const char *path);
 
 /* Bring pages into memory, and no others. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table_text.h - texts of tables for the tests of what reads them. */
+/* table_text.h - texts of tables for the tests of their readers. */
 #ifndef TESTS_UNIT_TABLE_TEXT_H
 #define TESTS_UNIT_TABLE_TEXT_H
 

@@ -6,7 +6,7 @@
 #include <ftw.h>
 #include <sys/inotify.h>
 
-/* Where the sanitizers report to; there is none without one. */
+/* Descriptor of the sanitizers' reports; the function exists only with a sanitizer. */
 void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
 
 void must(bool done)
@@ -83,7 +83,7 @@ void remove_tree(const char *path)
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What asserts have said; not what the code under test did. */
+/* Print the messages of asserts, not those of the code under test. */
 static void print_kept_errors(const char *path)
 {
 	FILE *in = fopen(path, "re");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* temp_dir.h - a temporary directory of each case, in which stderr ends up too, and files in it.
- * What cannot do its work here aborts. */
+ * These functions abort on failure. */
 #ifndef TESTS_UNIT_TEMP_DIR_H
 #define TESTS_UNIT_TEMP_DIR_H
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What *state points to. */
+/* Target of *state. */
 struct temp {
 	char dir[256];
 	int stderr_fd; /* the real one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_file.h - a tensor in a file, at an odd offset and with something after it, for what is
- * made of its values. */
+/* tensor_file.h - a tensor in a file, at an odd offset and with something after it, for tests
+ * of computed values. */
 #ifndef TESTS_UNIT_TENSOR_FILE_H
 #define TESTS_UNIT_TENSOR_FILE_H
 

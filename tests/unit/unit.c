@@ -50,7 +50,7 @@ static void set_alarm(void)
 	alarm(UNIT_IDLE_SECONDS);
 }
 
-/* On standard output, for standard error may be a file of the case. */
+/* Print to standard output, because standard error may be a file of the case. */
 static void end_by_limit(int number)
 {
 	static const char text[] = ": the case did not end in time\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit.h - what every unit test begins with: cmocka in its include order, asserts about errors,
+/* unit.h - the head of every unit test: cmocka in its include order, asserts about errors,
  * the k-th allocation failing, and the GGUF builder. */
 #ifndef TESTS_UNIT_H
 #define TESTS_UNIT_H
@@ -21,7 +21,7 @@
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What is in memory here has a size that fits. */
+/* Convert the size of an object in memory, which always fits. */
 size_t to_size(uint64_t n);
 
 /* A case that used no processor for so long waits for ever. */

@@ -35,7 +35,7 @@ float *random_input(const char *name, size_t n);
 
 typedef float *make_input(const char *name, size_t n);
 
-/* One line of a table: an input and what its measure is. */
+/* One line of a table: an input and its measure. */
 struct zrow {
 	char name[64], status[16];
 	unsigned long long n, sampled, nonfinite;

@@ -12,7 +12,7 @@ uint8_t *mk_random(size_t n, uint64_t seed, uint8_t bits);
 /* Bytes that shrink to about half, and differ by seed. */
 uint8_t *mk_shrinking(size_t n, uint64_t seed);
 
-/* Those n bytes as a file of frames of that name. */
+/* Write those n bytes as a file of frames of that name. */
 void save_frames(void **state, const char *name, const uint8_t *bytes, size_t n, int level);
 
 #endif

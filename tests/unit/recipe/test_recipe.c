@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe.c - fs/recipe/recipe.c: the structure of a recipe, and what of it lies where. */
+/* test_recipe.c - fs/recipe/recipe.c: the structure of a recipe, and the places of its parts. */
 #include "fs/recipe/recipe_fields.h"
 #include "tests/unit/unit.h"
 

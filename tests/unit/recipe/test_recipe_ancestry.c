@@ -71,7 +71,7 @@ static void recipes_within_recipes_are_counted(void **state)
 	assert_int_equal(recipe_depth("no recipe", 9), 0);
 }
 
-/* What a recipe says of that file. */
+/* Source of that file in a recipe. */
 static struct recipe_source filled(void **state, const char *text)
 {
 	struct recipe_ancestry ancestry;
@@ -92,7 +92,7 @@ static struct recipe_source filled(void **state, const char *text)
 	return source;
 }
 
-static void what_a_model_carries_is_kept_unless_it_is_too_deep_or_no_recipe(void **state)
+static void embedded_recipe_is_kept_unless_too_deep_or_invalid(void **state)
 {
 	struct recipe_source source;
 	size_t size;
@@ -116,7 +116,7 @@ static void what_a_model_carries_is_kept_unless_it_is_too_deep_or_no_recipe(void
 	assert_false(source.cut);
 }
 
-static void what_is_too_long_is_cut(void **state)
+static void too_long_embedded_recipe_is_cut(void **state)
 {
 	char *text = malloc(ANCESTRY_SIZE_MAX + 2);
 	struct recipe_source source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe_donors.c - fs/recipe/recipe_donors.c: donors found by what they are. */
+/* test_recipe_donors.c - fs/recipe/recipe_donors.c: donors found by fingerprint and contents. */
 #include "fs/recipe/recipe.h"
 #include "fs/recipe/recipe_ancestry.h"
 #include "fs/recipe/recipe_donors.h"
@@ -12,7 +12,7 @@ static void set(struct recipe_text *text, const char *words)
 	assert_int_equal(recipe_text_set(text, words, strlen(words)), 0);
 }
 
-/* A small model with another name in its metadata, and what a recipe says of it. */
+/* A small model with another name in its metadata, and its source in a recipe. */
 static struct recipe_source donor(void **state, const char *name, const char *title)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -40,7 +40,7 @@ static void release(struct recipe_source *source)
 	free(source->path.bytes);
 }
 
-/* Where it was found, to free; NULL: it was not. */
+/* Path of the donor found, to free; NULL: none. */
 static char *find(const struct recipe_source *source, const struct recipe_places *places)
 {
 	struct recipe recipe = { .donors = (struct recipe_source *)source, .n_donors = 1 };
@@ -59,7 +59,7 @@ static char *find(const struct recipe_source *source, const struct recipe_places
 	return path;
 }
 
-static void a_donor_is_found_by_its_fingerprint_whatever_its_name(void **state)
+static void donor_is_found_by_fingerprint_under_any_name(void **state)
 {
 	struct recipe_source source = donor(state, "one", "wanted"), other;
 	const struct path dir = in_temp(state, ".");
@@ -67,7 +67,7 @@ static void a_donor_is_found_by_its_fingerprint_whatever_its_name(void **state)
 	const struct path one = in_temp(state, "one");
 	char *path;
 
-	/* Of its name and size, and another one. */
+	/* Another file of the same name and size. */
 	other = donor(state, "donor.gguf", "others");
 	assert_int_equal(other.size, source.size);
 	path = find(&source, &places);
@@ -80,7 +80,7 @@ static void a_donor_is_found_by_its_fingerprint_whatever_its_name(void **state)
 	release(&other);
 }
 
-static void it_is_looked_for_where_it_lay_beside_the_recipe_and_in_directories(void **state)
+static void donor_is_searched_at_old_path_beside_recipe_and_in_directories(void **state)
 {
 	struct recipe_source source = donor(state, "here.gguf", "wanted");
 	const struct path here = in_temp(state, "here.gguf"), recipe = in_temp(state, "x.yml");
@@ -106,8 +106,8 @@ static void it_is_looked_for_where_it_lay_beside_the_recipe_and_in_directories(v
 	release(&source);
 }
 
-/* Chimeras of one base have one fingerprint, wherever they lie and whatever their names. */
-static void of_one_fingerprint_the_contents_are_looked_for(void **state)
+/* Chimeras of one base have one fingerprint, at any path and under any name. */
+static void donor_of_equal_fingerprint_is_found_by_contents(void **state)
 {
 	static const uint64_t ne[1] = { 400000 };
 	struct recipe_source source = { .size = 0 };
@@ -144,8 +144,8 @@ static void of_one_fingerprint_the_contents_are_looked_for(void **state)
 	assert_non_null(path);
 	assert_string_equal(strrchr(path, '/'), "/wanted");
 	free(path);
-	/* Of which nothing more is known than the fingerprint, what lies where it lay comes first,
-	 * then what has its name. */
+	/* If only the fingerprint is known, the file at the old path comes first, then one of the
+	 * same name. */
 	source.contents[0] = '\0';
 	source.size = 1;
 	path = find(&source, &places);

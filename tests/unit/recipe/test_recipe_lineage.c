@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe_lineage.c - fs/recipe/recipe_lineage.c: what an assembled model says of how it was
- * made. */
+/* test_recipe_lineage.c - fs/recipe/recipe_lineage.c: the recipe embedded in an assembled
+ * model. */
 #include "fs/assemble/model_view.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
@@ -11,7 +11,8 @@
 #include "fs/recipe/recipe_lineage.h"
 #include "tests/unit/open_model.h"
 
-/* The model as it would be written, parsed; what it carries, to free, or NULL. */
+/* Embedded recipe of the model as it would be written, to free, or NULL; *n_kv: its number of
+ * keys. */
 static char *carried(struct model *model, uint32_t *n_kv)
 {
 	struct snapshot snapshot;
@@ -77,7 +78,7 @@ static void a_model_that_is_changed_carries_its_recipe_once(void **state)
 		assert_int_equal(recipe.n_keys, edited);
 		recipe_release(&recipe);
 		free(text);
-		/* What the user writes under that key does not count. */
+		/* A value that the user writes under that key does not count. */
 		set_key(o.model, "words");
 	}
 	recipe_lineage_release(&lineage);

@@ -43,7 +43,7 @@ static void a_name_that_is_there_twice_is_refused(void **state)
 		assert_not_read(cases[i].text, strlen(cases[i].text), cases[i].says);
 }
 
-static void what_is_no_recipe_is_refused_with_its_place(void **state)
+static void invalid_recipe_is_refused_with_line_and_column(void **state)
 {
 	static const struct {
 		const char *text, *says;

@@ -18,7 +18,7 @@
 #include "tests/unit/open_model.h"
 #include "tests/unit/tasks.h"
 
-/* A recipe, what the model is with it, and where its donors are. */
+/* A recipe, the model made by it, and the directory of its donors. */
 struct scene {
 	struct opened o;
 	struct recipe_ancestry ancestry;
@@ -161,7 +161,7 @@ static void assert_done(struct scene *scene)
 	free(whole);
 }
 
-static void what_was_done_is_the_same_model_and_the_same_recipe(void **state)
+static void replay_gives_equal_model_and_recipe(void **state)
 {
 	struct scene scene = open_scene(state);
 	size_t size;
@@ -249,7 +249,7 @@ static void meanwhile_no_other_thread_changes_the_model(void **state)
 	close_scene(&scene);
 }
 
-/* As a thread that wants the model whole. */
+/* A thread that wants the model whole. */
 static void *look(void *model)
 {
 	struct snapshot snapshot;
@@ -259,7 +259,7 @@ static void *look(void *model)
 	return NULL;
 }
 
-static void what_is_assembled_is_no_half_of_a_recipe(void **state)
+static void reader_of_whole_model_waits_for_publication(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct task looker;
@@ -273,7 +273,7 @@ static void what_is_assembled_is_no_half_of_a_recipe(void **state)
 	journal_end_publish(scene.o.model);
 	journal_end(scene.o.model);
 	task_end(&looker);
-	/* Where nothing is published, a thread that holds the lock is not waited for. */
+	/* Without a publication, a thread that holds the lock is not waited for. */
 	journal_begin(scene.o.model);
 	look(scene.o.model);
 	journal_end(scene.o.model);

@@ -9,7 +9,7 @@ static void set(struct recipe_text *text, const char *words)
 	assert_int_equal(recipe_text_set(text, words, strlen(words)), 0);
 }
 
-/* What a change of one thing in a recipe does. */
+/* Change one thing in a recipe. */
 typedef void change(struct recipe *recipe);
 
 static void rename_donor(struct recipe *recipe)
@@ -123,7 +123,7 @@ static void other_contents(struct recipe *recipe)
 }
 
 /* A recipe that a user wrote says less than that of the model which it made. */
-static void what_a_recipe_leaves_out_is_as_the_model_has_it(void **state)
+static void omitted_fields_match_any_value(void **state)
 {
 	static const struct {
 		change *change;
@@ -166,7 +166,7 @@ static void values_are_compared_as_their_type_reads_them(void **state)
 }
 
 /* Chimeras of one base have one fingerprint. */
-static void of_one_fingerprint_the_contents_count(void **state)
+static void equal_fingerprints_compare_by_contents(void **state)
 {
 	struct recipe is, wanted;
 

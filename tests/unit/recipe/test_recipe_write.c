@@ -28,7 +28,7 @@ static void a_small_recipe_is_this_text(void **state)
 	recipe_release(&recipe);
 }
 
-static void what_was_read_is_written_the_same(void **state)
+static void recipe_is_written_as_it_was_read(void **state)
 {
 	struct recipe recipe, again;
 	struct error err = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_card.c - fs/report/card.c: what a model says of itself, whatever it says. */
+/* test_card.c - fs/report/card.c: the description of a model from its metadata, for any
+ * metadata. */
 #include "fs/model/model.h"
 #include "fs/report/card.h"
 #include "gguf/reader.h"
@@ -76,7 +77,7 @@ static void kv_f32(struct mkgguf *m, const char *key, float value)
 	mkgguf_kv(m, key, strlen(key), KV_F32, &value, sizeof(value));
 }
 
-static void a_llama_says_what_it_is(void **state)
+static void card_describes_a_llama(void **state)
 {
 	static const uint64_t ne[] = { 64, 3 };
 	struct mkgguf *m = mkgguf_new(3);
@@ -160,7 +161,7 @@ static void only_four_types_of_experts_are_named(void **state)
 	free(card);
 }
 
-static void heads_say_what_kind_of_attention_it_is(void **state)
+static void kind_of_attention_follows_from_head_counts(void **state)
 {
 	static const struct {
 		uint32_t heads, kv_heads;
@@ -188,7 +189,7 @@ static void heads_say_what_kind_of_attention_it_is(void **state)
 	}
 }
 
-static void what_differs_between_blocks_is_a_range(void **state)
+static void values_that_differ_between_blocks_print_as_range(void **state)
 {
 	static const uint32_t kv_heads[] = { 4, 8, 2, 8 }, heads[] = { 32, 32, 32, 32 };
 	struct mkgguf *m = mkgguf_new(3);
@@ -205,7 +206,7 @@ static void what_differs_between_blocks_is_a_range(void **state)
 	free(card);
 }
 
-/* What is no number of heads says nothing about them. */
+/* Values that are no head count are ignored. */
 static void arrays_that_hold_no_counts_are_passed_over(void **state)
 {
 	static const int32_t negative[] = { 4, -8 };
@@ -240,7 +241,7 @@ static void arrays_that_hold_no_counts_are_passed_over(void **state)
 	}
 }
 
-static void what_the_metadata_does_not_say_is_unknown_or_none(void **state)
+static void missing_keys_print_as_unknown_or_none(void **state)
 {
 	char *card = card_of(state, mkgguf_new(3));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_out.c - fs/report/json_out.c: valid JSON of one width, whatever the numbers and texts
- * are. */
+/* test_json_out.c - fs/report/json_out.c: valid JSON of one width, for any numbers and
+ * texts. */
 #include "fs/metadata/json_value.h"
 #include "fs/report/json_out.h"
 #include "fs/report/theta_mean.h"
@@ -30,7 +30,7 @@ static void assert_printed(struct printed *p, const char *expected)
 	free(p->text);
 }
 
-/* As cJSON has them, each of the 256. */
+/* Each of the 256 bytes is printed as by cJSON. */
 static void every_byte_is_printed_as_json_string_prints_it(void **state)
 {
 	(void)state;
@@ -60,7 +60,7 @@ static void texts_are_escaped_and_none_is_null(void **state)
 	assert_printed(&p, "\"a\\\"b\\\\c\\nd\\u007f\"\"\xef\xbf\xbd\xef\xbf\xbd\"null\"\"");
 }
 
-static void numbers_have_their_width_and_what_is_none_is_null(void **state)
+static void numbers_have_fixed_width_and_nan_is_null(void **state)
 {
 	struct printed p;
 

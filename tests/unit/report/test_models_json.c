@@ -10,7 +10,7 @@
 
 #define MODELS 4
 
-/* Small models, all of one file; what they measure is given to each. */
+/* Small models, all of one file; each is given its measures. */
 struct fleet {
 	struct opened o;
 	struct figures *figures[MODELS];

@@ -107,7 +107,7 @@ static void two_models_make_no_law(void **state)
 	assert_null(strstr(text, "law "));
 	assert_null(strstr(text, "scale: "));
 	free(text);
-	/* Of three models one has no theta. */
+	/* One of three models has no theta. */
 	models[2].all.measured = 0;
 	assert_says(models, 3, "law theta/tensors            -            -       -     2\n");
 	models[2] = c;

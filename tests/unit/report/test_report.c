@@ -38,7 +38,7 @@ static struct opened open_zoo(void **state, size_t n)
 	return open_model(state, "base.gguf");
 }
 
-/* To free(). */
+/* Text of the report, to free(). */
 static char *report_of(const struct figures *figures)
 {
 	char *text = NULL;
@@ -123,7 +123,7 @@ static void its_length_does_not_depend_on_any_measure(void **state)
 	close_model(&o);
 }
 
-static void every_line_is_a_remark_or_says_what_it_is(void **state)
+static void every_line_is_a_remark_or_names_its_kind(void **state)
 {
 	static const char *const words[] = { "model ", "mean ", "class ", "kind ", "well " };
 	struct opened o = open_zoo(state, ZOO);
@@ -387,7 +387,7 @@ static void fewer_than_eight_tensors_are_all_wells(void **state)
 	}
 }
 
-static void what_is_uncertain_or_without_an_angle_is_counted(void **state)
+static void tensors_of_few_or_non_finite_values_are_counted(void **state)
 {
 	struct opened o = open_zoo(state, ZOO);
 	struct figures *figures = figures_now(o.model);
@@ -425,7 +425,7 @@ static void without_memory_there_is_no_report(void **state)
 		well = !allocation_failed();
 		fclose(out);
 		free(text);
-		/* Without what the metadata says it is still a report. */
+		/* A report without the lines from metadata is still a report. */
 		assert_true(rc == 0 || (rc == -ENOMEM && !well));
 	}
 	figures_free(figures);

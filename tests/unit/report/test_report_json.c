@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_json.c - fs/report/report_json.c: JSON of one length, whatever is measured and
- * whatever the names are, with what is known of each tensor. */
+/* test_report_json.c - fs/report/report_json.c: JSON of one length, for any measures and
+ * any names, with the known values of each tensor. */
 #include "fs/base/donor.h"
 #include "fs/report/report_json.h"
 #include "fs/report/table_merge.h"
@@ -39,7 +39,7 @@ static struct opened open_zoo(void **state)
 	return open_model(state, "base.gguf");
 }
 
-/* To free(). */
+/* Text of the JSON report, to free(). */
 static char *text_of(const struct figures *figures)
 {
 	char *text = NULL;
@@ -198,7 +198,7 @@ static void groups_add_up_to_the_model(void **state)
 	close_model(&o);
 }
 
-static void a_graft_tells_what_is_known_of_its_donor(void **state)
+static void graft_prints_the_known_fields_of_its_donor(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct figures *figures;
@@ -235,7 +235,7 @@ static void a_graft_tells_what_is_known_of_its_donor(void **state)
 	close_model(&o);
 }
 
-static void what_a_table_does_not_tell_is_null(void **state)
+static void missing_columns_of_a_table_are_null(void **state)
 {
 	static const struct mk_row rows[] = { { "blk.3.ffn_up.weight", 30, 1, NULL },
 					      { "b", 40, 1, "Z9_9" } };

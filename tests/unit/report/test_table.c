@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table.c - fs/report/table.c: the table of any model can be read, and says what the mount
- * shows. */
+/* test_table.c - fs/report/table.c: the table of any model can be read, and agrees with the
+ * mount. */
 #include "fs/lazy/memo.h"
 #include "fs/model/model.h"
 #include "fs/model/slots.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_field.c - fs/report/table_field.c: what is printed is read again, and nothing else
- * is. */
+/* test_table_field.c - fs/report/table_field.c: printed fields are read again, and no other
+ * text. */
 #include "fs/report/table_field.h"
 #include "fs/util/text_escape.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
-/* To free(). */
+/* Printed field, to free(). */
 static char *put(const char *bytes, size_t n)
 {
 	char *text = NULL;
@@ -67,7 +67,7 @@ static void numbers_are_decimal_and_bounded(void **state)
 			fail_msg("%s is taken", wrong[i]);
 }
 
-static void reals_are_what_printf_writes(void **state)
+static void reals_print_as_by_printf(void **state)
 {
 	static const char *const wrong[] = { "",       " ",   "0x1p3", "infinity", "NAN",
 					     "nan(1)", "1 2", "1e",    "--1",	   "1x" };
@@ -148,7 +148,7 @@ static void a_measure_comes_back_with_all_bits_that_count(void **state)
 	}
 }
 
-static void what_has_no_angle_comes_back_too(void **state)
+static void row_without_angle_reads_back(void **state)
 {
 	const struct zmeasure none = z_nonfinite();
 	struct zmeasure read;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, whatever their
+/* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, in any
  * order. */
 #include "fs/report/table_merge.h"
 #include "tests/unit/table_text.h"
@@ -113,7 +113,7 @@ static void a_shard_and_the_whole_file_agree_on_the_order(void **state)
 	}
 }
 
-static void what_comes_twice_counts_once(void **state)
+static void repeated_row_counts_once(void **state)
 {
 	struct scene s = begin();
 	struct ranked ranked;
@@ -130,7 +130,7 @@ static void what_comes_twice_counts_once(void **state)
 	end(&s);
 }
 
-static void what_was_measured_otherwise_is_said_and_the_later_counts(void **state)
+static void differing_repeat_is_reported_and_last_wins(void **state)
 {
 	static const struct mk_row later[] = { { "b", 11, 1, NULL }, { "a", 20, 1, NULL } };
 	struct scene s = begin();

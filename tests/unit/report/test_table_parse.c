@@ -134,7 +134,7 @@ static void no_change_of_a_byte_does_harm(void **state)
 	free(text);
 }
 
-static void what_is_wrong_is_said_with_its_line(void **state)
+static void error_names_its_line(void **state)
 {
 	static const struct {
 		const char *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_backing.c - fs/storage/backing.c: what a read gives when the file on disk is no longer what
- * it was. */
+/* test_backing.c - fs/storage/backing.c: reads after the file on disk has
+ * changed. */
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
 #include "tests/unit/preadv_error.h"
@@ -46,7 +46,7 @@ static void every_range_of_the_file_can_be_read(void **state)
 	backing_unref(backing);
 }
 
-static void what_is_past_the_end_is_an_error_and_not_a_short_read(void **state)
+static void read_past_the_end_fails_without_short_read(void **state)
 {
 	struct backing *backing = open_ten(state);
 	char bytes[20];
@@ -112,7 +112,7 @@ static void a_file_that_another_was_renamed_over_stays_readable(void **state)
 	backing_unref(backing);
 }
 
-static void what_is_no_regular_file_is_refused_at_once(void **state)
+static void file_that_is_not_regular_is_refused_at_once(void **state)
 {
 	struct error err = { 0 };
 	int opens;
@@ -157,7 +157,7 @@ static void the_path_is_absolute_and_without_links(void **state)
 	backing_unref(backing);
 }
 
-static void what_was_just_looked_at_is_not_asked_again(void **state)
+static void recent_stat_is_reused(void **state)
 {
 	struct backing *backing = open_ten(state), *same;
 	const char *link = in_temp(state, "link").text;
@@ -197,7 +197,7 @@ static void a_descriptor_becomes_the_backings_also_on_failure(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
-static void what_lies_in_memory_is_not_far(void **state)
+static void cached_bytes_are_not_far(void **state)
 {
 	const int fd = memfd_create("ten", MFD_CLOEXEC);
 	struct backing *backing;
@@ -213,8 +213,8 @@ static void what_lies_in_memory_is_not_far(void **state)
 	backing_unref(backing);
 }
 
-/* Where a filesystem does not know reads that must not wait, the pages tell: a hole has none. */
-static void what_has_to_be_read_from_the_disk_is_far(void **state)
+/* If a filesystem does not support RWF_NOWAIT, the residency of pages decides: a hole has none. */
+static void bytes_on_disk_are_far(void **state)
 {
 	const int fd = memfd_create("hole", MFD_CLOEXEC);
 	struct backing *backing;
@@ -235,7 +235,7 @@ static void what_has_to_be_read_from_the_disk_is_far(void **state)
 	backing_unref(backing);
 }
 
-static void it_is_closed_with_the_last_reference(void **state)
+static void last_unref_closes_the_file(void **state)
 {
 	struct backing *backing = open_ten(state);
 	const int fd = backing_fd_get(backing);
@@ -274,7 +274,7 @@ static void a_source_reads_the_same_bytes(void **state)
 	backing_unref(backing);
 }
 
-/* ## what is made of other files */
+/* ## backings made of other files */
 
 static int keep_flags(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 		      const atomic_bool *stop)
@@ -300,7 +300,7 @@ static void release_nothing(void *context)
 	(void)context;
 }
 
-/* Which flags arrive there. */
+/* Flags that arrive at the operation. */
 static unsigned flags_of(const struct backing_ops *ops, unsigned flags)
 {
 	const struct stat stat = { .st_size = 10 };
@@ -324,7 +324,7 @@ static void only_parts_of_files_are_read_without_leaving_pages(void **state)
 
 	(void)state;
 	assert_int_equal(flags_of(&ops, BACKING_SPANS | BACKING_UNCHECKED), BACKING_SPANS);
-	/* What is computed is read ahead, as a file on a server is by whole blocks. */
+	/* Computed bytes are read ahead, like whole blocks of a file on a server. */
 	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS), 0);
 	ops.part = no_part;
 	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS),
@@ -333,8 +333,8 @@ static void only_parts_of_files_are_read_without_leaving_pages(void **state)
 			 BACKING_PASSING | BACKING_AT_ONCE);
 }
 
-/* What may wait is not begun, and is no failure. */
-static void of_no_base_anything_is_at_hand(void **state)
+/* A read that may wait is not begun, and is no failure. */
+static void read_at_once_fails_with_eagain_unless_it_is_a_base(void **state)
 {
 	struct backing *backing = open_ten(state);
 	const struct stat stat = { .st_size = 10 };
@@ -402,7 +402,7 @@ static void assert_said(struct log *log, uint64_t count, const char *words)
 	free(text);
 }
 
-static void a_file_of_frames_has_the_size_and_the_bytes_of_what_it_holds(void **state)
+static void file_of_frames_has_decompressed_size_and_bytes(void **state)
 {
 	struct packed packed = open_packed(state);
 	struct source source = backing_source(packed.backing);
@@ -427,7 +427,7 @@ static void a_file_of_frames_that_was_changed_cannot_be_read_any_more(void **sta
 
 	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), 0);
 	assert_int_equal(truncate(in_temp(state, "packed").text, 1000), 0);
-	/* Even what is still at hand. */
+	/* Bytes that are still cached fail too. */
 	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
 	assert_int_equal(backing_read(packed.backing, &byte, 1, PACKED_SIZE - 1), -EIO);
 	assert_true(backing_has_failed(packed.backing));
@@ -455,7 +455,7 @@ static void a_corrupt_frame_is_told_of_once(void **state)
 	close_packed(&packed);
 }
 
-/* ## what it has to be */
+/* ## expected hash */
 
 static void the_first_read_verifies_all_of_it_and_no_other_does(void **state)
 {
@@ -472,7 +472,7 @@ static void the_first_read_verifies_all_of_it_and_no_other_does(void **state)
 	backing_unref(backing);
 }
 
-static void what_is_not_as_expected_cannot_be_read(void **state)
+static void content_with_unexpected_hash_cannot_be_read(void **state)
 {
 	struct backing *backing = open_ten(state);
 	struct log *log = log_new(true);

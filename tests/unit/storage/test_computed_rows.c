@@ -13,7 +13,7 @@
 
 struct counted {
 	unsigned made[COUNT]; /* how often each row was */
-	int rc;		      /* what making fails with */
+	int rc;		      /* error of the generator */
 	bool released;
 	const atomic_bool *stop; /* as it was told at last */
 	atomic_bool hold, held;	 /* making waits as long as hold is true, and says so */
@@ -101,7 +101,7 @@ static void every_range_can_be_read(void **state)
 	assert_true(counted.released);
 }
 
-static void nothing_is_made_but_what_a_read_touches(void **state)
+static void read_computes_touched_rows_only(void **state)
 {
 	struct counted counted;
 	struct backing *rows = rows_of(state, &counted);
@@ -126,7 +126,7 @@ static void neighbouring_reads_share_a_row(void **state)
 	backing_unref(rows);
 }
 
-static void what_is_past_the_end_is_an_error(void **state)
+static void read_past_the_end_fails(void **state)
 {
 	struct counted counted;
 	struct backing *rows = rows_of(state, &counted);
@@ -153,7 +153,7 @@ static void a_row_that_could_not_be_made_is_made_again(void **state)
 	backing_unref(rows);
 }
 
-static void a_read_that_can_be_interrupted_says_so_to_what_makes_its_rows(void **state)
+static void interruptible_read_passes_its_flag_to_the_generator(void **state)
 {
 	const atomic_bool stop = false;
 	struct counted counted;

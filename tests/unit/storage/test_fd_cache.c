@@ -93,7 +93,7 @@ static void the_one_that_was_not_used_for_longest_is_closed(void **state)
 	release(&b);
 }
 
-static void what_is_held_stays_open(void **state)
+static void held_descriptors_stay_open(void **state)
 {
 	struct bench b = bench_of(2);
 	int fds[5];
@@ -114,7 +114,7 @@ static void what_is_held_stays_open(void **state)
 	release(&b);
 }
 
-static void one_that_is_open_can_be_added(void **state)
+static void open_descriptor_can_be_added(void **state)
 {
 	struct bench b = bench_of(2);
 
@@ -131,7 +131,7 @@ static void one_that_is_open_can_be_added(void **state)
 	release(&b);
 }
 
-static void what_cannot_be_opened_says_why(void **state)
+static void failed_open_returns_its_error(void **state)
 {
 	struct bench b = bench_of(2);
 
@@ -159,7 +159,7 @@ static void the_end_waits_for_who_holds_it(void **state)
 	release(&b);
 }
 
-static void what_is_open_is_had_without_opening(void **state)
+static void get_open_returns_open_descriptors_only(void **state)
 {
 	struct bench b = bench_of(2);
 	struct fd_cache_entry *first = &b.files[0].descriptor;
@@ -169,7 +169,7 @@ static void what_is_open_is_had_without_opening(void **state)
 	touch(&b, 0);
 	assert_int_equal(fd_cache_get_open(b.set, first), first->fd);
 	assert_int_equal(b.files[0].opened, 1);
-	/* As long as it is held it stays open. */
+	/* A held descriptor stays open. */
 	touch(&b, 1);
 	touch(&b, 2);
 	assert_true(first->fd >= 0);

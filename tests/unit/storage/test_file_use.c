@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_file_use.c - fs/storage/file_use.c: what one open file announces, another one sees. */
+/* test_file_use.c - fs/storage/file_use.c: one open file sees the announcements of another. */
 #include "fs/storage/file_use.h"
 #include "tests/unit/temp_dir.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_free_space.c - fs/storage/free_space.c: how much room there is, of a base that is there and
- * of one that is not. That it does not wait is in tests/mount/base/hang.sh. */
+/* test_free_space.c - fs/storage/free_space.c: free space for a base that is present and
+ * for a missing one. tests/mount/base/hang.sh shows that it does not block. */
 #include "fs/storage/backing.h"
 #include "fs/storage/free_space.h"
 #include "tests/unit/temp_dir.h"
 
-static void it_says_what_the_filesystem_says(void **state)
+static void free_space_is_that_of_the_filesystem(void **state)
 {
 	struct backing *base;
 	struct free_space *space;

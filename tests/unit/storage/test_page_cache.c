@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_page_cache.c - fs/storage/page_cache.c: what a read leaves in memory, with kernels that know
- * less. Linked with --wrap for what they may refuse. */
+/* test_page_cache.c - fs/storage/page_cache.c: pages that a read leaves in memory, with
+ * kernels that know less. Linked with --wrap for calls that they may refuse. */
 #include "fs/storage/file_use.h"
 #include "fs/storage/page_cache.h"
 #include "measure/lanes.h"
@@ -19,7 +19,7 @@
 #define PAGE  4096
 #define PAGES 64
 
-/* What the kernel says instead of what it would. */
+/* Answers of the kernel, instead of the real ones. */
 static struct {
 	long type;	   /* of the filesystem; 0: the true one */
 	int counts;	   /* error of cachestat(); 0: none */
@@ -102,7 +102,7 @@ static void read_some(struct opened *opened, size_t n, uint64_t offset)
 		assert_int_equal(bytes[i], PAGES_BYTE(offset + i));
 }
 
-/* Of a file of which every other of the first eight pages is there. */
+/* Read a file of whose first eight pages every other one is cached. */
 static void read_patchwork(struct opened *opened)
 {
 	for (uint64_t i = 0; i < 8; i += 2)
@@ -144,7 +144,7 @@ static void a_read_leaves_no_page_that_was_not_there(void **state)
 	close(opened.fd);
 }
 
-static void where_the_kernel_cannot_drop_pages_they_are_counted_before(void **state)
+static void without_uncached_reads_pages_are_counted_first(void **state)
 {
 	struct opened opened = open_pages(state);
 
@@ -152,13 +152,13 @@ static void where_the_kernel_cannot_drop_pages_they_are_counted_before(void **st
 	read_patchwork(&opened);
 	assert_true(opened.pages.no_uncached);
 	assert_true(kernel.asked > 0);
-	/* It is not asked for again what it has refused. */
+	/* A refused call is not repeated. */
 	preadv_error = EIO;
 	read_some(&opened, PAGE, 0);
 	close(opened.fd);
 }
 
-static void where_it_does_not_count_them_they_are_mapped(void **state)
+static void without_cachestat_pages_are_mapped(void **state)
 {
 	struct opened opened = open_pages(state);
 
@@ -168,7 +168,7 @@ static void where_it_does_not_count_them_they_are_mapped(void **state)
 	close(opened.fd);
 }
 
-static void where_it_does_not_tell_pages_are_left(void **state)
+static void without_residency_data_pages_are_left(void **state)
 {
 	struct opened opened = open_pages(state);
 	struct page_range range;
@@ -208,7 +208,7 @@ static ssize_t read_present(struct opened *opened, uint64_t page, bool alone)
 	return got;
 }
 
-static void what_is_in_memory_is_read_without_waiting(void **state)
+static void cached_pages_are_read_without_waiting(void **state)
 {
 	struct opened opened = open_pages(state);
 
@@ -217,7 +217,7 @@ static void what_is_in_memory_is_read_without_waiting(void **state)
 		assert_int_equal(read_present(&opened, 4, alone), 2 * PAGE);
 		assert_int_equal(read_present(&opened, 5, alone), 2 * PAGE);
 	}
-	/* Of which one is there, and none. */
+	/* Of two pages one is cached, then none. */
 	preadv_absent = 7 * PAGE;
 	assert_int_equal(read_present(&opened, 6, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);
@@ -236,7 +236,7 @@ static void what_is_in_memory_is_read_without_waiting(void **state)
 	close(opened.fd);
 }
 
-static void what_is_absent_is_told_in_ranges_of_pages(void **state)
+static void absent_pages_are_reported_in_ranges(void **state)
 {
 	struct opened opened = open_pages(state);
 	struct page_cache *pages = &opened.pages;
@@ -258,7 +258,7 @@ static void what_is_absent_is_told_in_ranges_of_pages(void **state)
 		assert_int_equal(ranges[1].offset, 12 * PAGE);
 		assert_int_equal(ranges[1].n, 8 * PAGE);
 		assert_int_equal(ranges[2].n, (PAGES - 21) * PAGE);
-		/* What there is no room for is left. */
+		/* Ranges beyond the array are left out. */
 		assert_int_equal(page_cache_absent(pages, fd, 0, PAGES * PAGE, ranges, 2), 2);
 		assert_int_equal(ranges[1].n, 8 * PAGE);
 		assert_int_equal(page_cache_absent(pages, fd, 0, PAGES * PAGE, ranges, 0), 0);
@@ -299,7 +299,7 @@ static void another_that_has_announced_the_file_is_seen(void **state)
 	file_use_announce(other, FILE_USE_BASE);
 	page_cache_look(pages, opened.fd);
 	assert_false(page_cache_passes(pages));
-	/* With its descriptor it is gone. */
+	/* The announcement ends with its descriptor. */
 	close(other);
 	page_cache_look(pages, opened.fd);
 	assert_true(page_cache_passes(pages));

@@ -12,7 +12,7 @@
 #define SIZE ((size_t)64 << 20)
 #define PART ((size_t)128 << 10)
 
-/* What the kernel reads ahead at most, of disks as they are. */
+/* Maximum read-ahead of the kernel on common disks. */
 #define AHEAD ((size_t)16 << 20)
 
 struct reader {
@@ -32,7 +32,7 @@ static struct backing *open_base_file(const struct path *path)
 	return file;
 }
 
-/* Of a view of 100 bytes of memory and, but for its first 50 bytes, the file. */
+/* Reader of a view of 100 bytes of memory and the file without its first 50 bytes. */
 static struct reader open_reader(void **state)
 {
 	static const char memory[100];
@@ -73,7 +73,7 @@ static void read_part(struct reader *reader, uint64_t offset)
 	page_trail_move(page_trail_ref(reader->trail));
 }
 
-static void a_reader_of_all_leaves_what_was_there(void **state)
+static void full_read_leaves_earlier_pages(void **state)
 {
 	struct reader reader = open_reader(state);
 	const uint64_t size = view_size(reader.view);
@@ -124,7 +124,7 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 		assert_null(page_trail_file(reader.trail));
 		assert_int_equal(resident_in(reader.path.text), 0);
 	}
-	/* From where it reads on, it is. */
+	/* This read continues the last one: the kernel reads ahead. */
 	read_part(&reader, 81 * PART);
 	assert_non_null(page_trail_file(reader.trail));
 	for (uint64_t at = 0; at < 4; at++) {
@@ -154,9 +154,9 @@ static void a_jump_nearby_is_no_reading_on(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
-/* As an organ lies in a model: the kernel reads ahead beyond it, and what it has together does not
- * end where windows do. */
-static void of_a_part_of_a_file_nothing_stays(void **state)
+/* An organ within a model: the kernel reads ahead beyond the organ, and its folios do not end where
+ * windows do. */
+static void part_of_a_file_leaves_no_pages(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
 	struct segment segment = { .kind = SEGMENT_EXTENT,
@@ -184,7 +184,7 @@ static void of_a_part_of_a_file_nothing_stays(void **state)
 
 #define FILES 48
 
-static void of_many_small_files_nothing_stays(void **state)
+static void many_small_files_leave_no_pages(void **state)
 {
 	struct segment segments[FILES];
 	struct path paths[FILES];
@@ -252,7 +252,7 @@ static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 /* The kernel may take single pages for itself meanwhile. */
 #define TAKEN 64
 
-static void what_is_in_memory_stays(void **state)
+static void pages_present_before_are_kept(void **state)
 {
 	struct reader reader = open_reader(state);
 	size_t before;
@@ -265,7 +265,7 @@ static void what_is_in_memory_stays(void **state)
 	assert_between(resident_in(reader.path.text), before - TAKEN, before);
 }
 
-static void where_another_has_it_mounted_pages_stay(void **state)
+static void pages_used_by_another_mount_are_kept(void **state)
 {
 	struct reader reader = open_reader(state);
 	struct backing *other = open_base_file(&reader.path);
@@ -278,7 +278,7 @@ static void where_another_has_it_mounted_pages_stay(void **state)
 }
 
 /* A file of a layer, a donor: they stay, and one descriptor will do. */
-static void pages_of_what_is_no_base_stay(void **state)
+static void pages_of_other_files_are_kept(void **state)
 {
 	static uint8_t bytes[16 * PART];
 	const struct path path = in_temp(state, "file");
@@ -339,7 +339,7 @@ static void threads_of_one_reader_leave_hardly_anything(void **state)
 	assert_between(resident_in(reader.path.text), 0, AHEAD / PAGE);
 }
 
-static void of_small_files_and_past_the_end_there_is_no_trail(void **state)
+static void small_files_and_reads_past_end_have_no_trail(void **state)
 {
 	char *text = calloc(1, 100);
 	struct view *small = view_of_text(text, 100);

@@ -53,7 +53,7 @@ static void answer(void *argument)
 	sem_post(argument);
 }
 
-static void one_filesystem_does_not_keep_another_waiting(void **state)
+static void filesystem_does_not_block_another(void **state)
 {
 	struct read_threads *read_threads = read_threads_new(4);
 	sem_t hang, answered;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_answer.c - fs/storage/remote_answer.c: what headers say, and what lies in them. */
+/* test_remote_answer.c - fs/storage/remote_answer.c: headers parsed, and false headers. */
 #include "fs/storage/remote_answer.h"
 #include "tests/unit/unit.h"
 
@@ -95,7 +95,7 @@ static void lines_that_are_too_long_or_broken_are_passed_over(void **state)
 	assert_string_equal(answer.modified, "");
 }
 
-static void it_is_of_the_same_file_by_size_and_stamp(void **state)
+static void file_is_identified_by_size_and_stamp(void **state)
 {
 	const struct remote_answer first = { .total = 9, .etag = "\"a\"", .modified = "then" };
 	const struct remote_answer dated = { .total = 9, .modified = "then" };

@@ -48,7 +48,7 @@ static void a_block_is_there_once_it_was_fetched(void **state)
 	remote_cache_unref(cache);
 }
 
-static void of_several_those_up_to_one_that_is_there_are_to_be_fetched(void **state)
+static void fetch_range_ends_before_a_present_block(void **state)
 {
 	static uint8_t bytes[3 * REMOTE_BLOCK];
 	struct remote_cache *cache = cache_setup();
@@ -91,7 +91,7 @@ static void there_are_never_more_than_fit_and_the_oldest_goes(void **state)
 	remote_cache_unref(cache);
 }
 
-static void what_is_kept_stays(void **state)
+static void pinned_blocks_are_not_evicted(void **state)
 {
 	const size_t most = REMOTE_CACHE_BYTES / REMOTE_BLOCK;
 	struct remote_cache *cache = cache_setup();
@@ -164,19 +164,19 @@ static void assert_waiters(int rc, int expected)
 	remote_cache_unref(cache);
 }
 
-static void who_waits_fails_with_it(void **state)
+static void waiters_get_the_error_of_the_fetch(void **state)
 {
 	(void)state;
 	assert_waiters(-EIO, -EIO);
 }
 
-static void who_waits_for_an_interrupted_one_looks_again(void **state)
+static void waiters_of_interrupted_fetch_retry(void **state)
 {
 	(void)state;
 	assert_waiters(-EINTR, 0);
 }
 
-static void it_is_interrupted_until_it_is_not(void **state)
+static void interrupt_flag_can_be_set_and_cleared(void **state)
 {
 	struct remote_cache *cache = cache_setup();
 

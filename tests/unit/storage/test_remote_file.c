@@ -135,7 +135,7 @@ static void *read_all(void *context)
 	return NULL;
 }
 
-static void of_many_readers_one_fetches(void **state)
+static void concurrent_readers_fetch_once(void **state)
 {
 	struct scene scene = scene_begin(state, "good/f");
 	struct reader readers[8];
@@ -162,7 +162,7 @@ static void replace(void **state)
 	change_times(state, "www/f");
 }
 
-static void a_changed_file_is_not_read_and_what_was_read_stays(void **state)
+static void changed_file_is_not_read_and_cached_bytes_stay(void **state)
 {
 	uint8_t bytes[10];
 	const struct remote_piece piece = { 20 * REMOTE_BLOCK, 10, bytes };
@@ -177,7 +177,7 @@ static void a_changed_file_is_not_read_and_what_was_read_stays(void **state)
 	scene_end(&scene);
 }
 
-static void nor_is_one_whose_answers_do_not_name_it(void **state)
+static void replaced_file_without_etag_is_detected(void **state)
 {
 	uint8_t bytes[10];
 	const struct remote_piece piece = { 20 * REMOTE_BLOCK, 10, bytes };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_http.c - fs/storage/remote_http.c: parts of a file come from a server as it has them
- * or not at all, whatever the server does. */
+/* test_remote_http.c - fs/storage/remote_http.c: parts of a file come from a server unchanged
+ * or not at all, for any behaviour of the server. */
 #include "fs/storage/remote_answer.h"
 #include "fs/storage/remote_http.h"
 #include "tests/unit/http_server.h"
@@ -159,7 +159,7 @@ static void many_parts_come_at_once(void **state)
 	scene_end(&scene);
 }
 
-static void what_the_server_does_not_do_well_is_said(void **state)
+static void fault_of_the_server_is_reported(void **state)
 {
 	struct scene scene;
 
@@ -216,7 +216,7 @@ static void a_file_that_was_changed_is_no_other(void **state)
 	scene_end(&scene);
 }
 
-static void what_breaks_off_or_is_busy_is_asked_for_again(void **state)
+static void broken_or_busy_request_is_repeated(void **state)
 {
 	struct scene scene;
 
@@ -241,7 +241,7 @@ static void when_all_bytes_have_come_the_end_of_the_answer_does_not_matter(void 
 	scene_end(&scene);
 }
 
-static void where_redirects_lead_is_kept_while_it_holds(void **state)
+static void redirect_target_is_cached_until_refused(void **state)
 {
 	struct scene scene;
 	uint64_t sent;
@@ -310,7 +310,7 @@ static void a_server_that_is_gone_is_asked_once_until_it_is_back(void **state)
 }
 
 /* The server, which sends for seconds, is given up before it is done. */
-static void what_does_not_come_is_not_waited_for_without_end(void **state)
+static void stalled_transfer_times_out(void **state)
 {
 	struct scene scene;
 
@@ -416,7 +416,7 @@ static unsigned fail_options(struct scene *scene, CURLcode with, int expected)
 		if (rc == -EIO)
 			assert_non_null(strstr(scene->err.text, "curl: "));
 		dispensable += rc == 0;
-		/* What was left of it is as good as new. */
+		/* After the failure the file can be read again. */
 		assert_int_equal(get_two(scene), 0);
 	}
 	failing_option = 0;

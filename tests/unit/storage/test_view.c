@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view.c - fs/storage/view.c: any window of any list of segments, what happens when a file
- * under it is no longer what it was, and what a generator is asked for. */
+/* test_view.c - fs/storage/view.c: any window of any list of segments, reads after a file
+ * under it has changed, and the requests to a generator. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "tests/unit/small_gguf.h"
@@ -164,7 +164,7 @@ static void a_changed_file_is_an_error_and_never_part_of_an_answer(void **state)
 	assert_int_equal(view_read(view, bytes, 4, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 1, 3), -EIO);
 	assert_int_equal(view_read(view, bytes, 6, 6), -EIO);
-	/* What does not touch the file is as it was. */
+	/* Windows outside of the file are unchanged. */
 	assert_int_equal(view_read(view, bytes, 3, 0), 3);
 	assert_int_equal(view_read(view, bytes, 9, 7), 5);
 	view_unref(view);
@@ -246,7 +246,7 @@ static void a_view_may_be_larger_than_memory(void **state)
 
 #define FAKE_SEGMENTS 16
 
-/* A generator of known bytes that counts what it is asked for. */
+/* A generator of known bytes that counts its requests. */
 struct fake {
 	struct view_generator generator;
 	int prepare_rc, make_rc;
@@ -330,7 +330,7 @@ static void make_mixed(struct list *list)
 	}
 }
 
-/* Of the segments of mixed[] that are made, those that have a byte in this window. */
+/* Count of the computed segments of mixed[] that have a byte in this window. */
 static size_t touched(size_t from, size_t end, bool touches[FAKE_SEGMENTS])
 {
 	size_t at = 0, number = 0, n = 0;
@@ -362,7 +362,7 @@ static void check_asked(const struct fake *fake, size_t from, size_t end)
 	}
 }
 
-static void every_window_asks_once_for_just_what_it_touches(void **state)
+static void every_window_requests_touched_rows_once(void **state)
 {
 	struct fake fake = new_fake();
 	struct list *list = calloc(1, sizeof(*list));
@@ -398,7 +398,7 @@ static void only_a_view_with_a_maker_may_take_long(void **state)
 	view_unref(view);
 }
 
-static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **state)
+static void failed_generator_fails_the_whole_read(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
@@ -413,13 +413,13 @@ static void what_cannot_be_made_is_an_error_and_never_part_of_an_answer(void **s
 	assert_int_equal(view_read(view, bytes, 3, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 1, 1), -EIO);
 	assert_int_equal(view_read(view, bytes, 3, 4), -EIO);
-	/* What is not made is as it was. */
+	/* Segments that are not computed are unchanged. */
 	assert_int_equal(view_read(view, bytes, 2, 3), 2);
 	assert_int_equal(view_read(view, bytes, 9, 15), 4);
 	view_unref(view);
 }
 
-static void what_cannot_be_prepared_is_not_made(void **state)
+static void failed_prepare_skips_the_generator(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
@@ -481,7 +481,7 @@ static void without_memory_the_maker_is_released_all_the_same(void **state)
 	assert_int_equal(fake.released, 1);
 }
 
-static void part_of_what_is_made_needs_memory(void **state)
+static void partial_read_of_computed_rows_needs_memory(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view;
@@ -514,7 +514,7 @@ static void assert_extent(struct view *view, uint64_t at, uint64_t length, struc
 		assert_int_equal(extent.offset, offset);
 }
 
-static void what_lies_in_one_piece_is_one_extent(void **state)
+static void adjacent_segments_are_one_extent(void **state)
 {
 	struct backing *backing = open_bytes(state), *gone = backing_new_missing("/gone", 100);
 	const struct segment segments[] = {
@@ -592,7 +592,7 @@ static void views_of_equal_segments_are_the_same(void **state)
 	backing_unref(gone);
 }
 
-static void what_cannot_be_read_is_read_from_elsewhere(void **state)
+static void failed_read_uses_the_fallback(void **state)
 {
 	struct backing *backing = open_bytes(state);
 	const struct segment segment = { .kind = SEGMENT_EXTENT, .length = 4, .backing = backing };

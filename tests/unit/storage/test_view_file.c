@@ -26,7 +26,7 @@ static struct scene open_scene(void **state)
 	return scene;
 }
 
-/* Asserts what the view of n segments is: the file, or none. */
+/* Assert that the view of n segments is the file, or that it is none. */
 static void assert_file_of(struct scene *scene, const struct segment *segments, size_t n, bool is)
 {
 	struct view *view = view_new(segments, n, NULL);

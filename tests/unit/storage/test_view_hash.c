@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view_hash.c - fs/storage/view_hash.c: the hash of a view is that of its bytes, however long
- * the view is and whatever its segments are. */
+/* test_view_hash.c - fs/storage/view_hash.c: the hash of a view is that of its bytes, for any
+ * length and any segments. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fs/storage/view_hash.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zstd_seekable.c - fs/storage/zstd_seekable.c: bytes that are compressed are read back the
- * same, in any range and by any number of threads, and what is wrong with a file is said. */
+/* test_zstd_seekable.c - fs/storage/zstd_seekable.c: compressed bytes are read back the
+ * same, in any range and by any number of threads, and damage of a file is reported. */
 #include "gguf/bytes.h"
 #include "tests/unit/zstd_file.h"
 
@@ -46,7 +46,7 @@ static void assert_range(struct kept *kept, const uint8_t *bytes, size_t n, size
 	free(got);
 }
 
-static void what_was_written_is_read_in_any_range(void **state)
+static void written_bytes_are_read_in_any_range(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1);
 	struct kept kept;
@@ -85,7 +85,7 @@ static void a_whole_number_of_frames_and_no_frame_at_all_are_files_too(void **st
 	free(bytes);
 }
 
-static void what_is_past_the_end_is_an_error(void **state)
+static void read_past_the_end_fails(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1);
 	struct kept kept;
@@ -100,7 +100,7 @@ static void what_is_past_the_end_is_an_error(void **state)
 	free(bytes);
 }
 
-static void a_peek_gives_what_a_read_gives(void **state)
+static void peek_equals_a_read(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1), got[1000];
 	static const size_t from[] = {
@@ -149,7 +149,7 @@ static void only_the_last_frame_may_be_short(void **state)
 	free(bytes);
 }
 
-static void one_frame_may_come_before_the_file(void **state)
+static void leading_frame_is_accepted(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1);
 	const int fd = open(in_temp(state, "file").text, O_RDWR | O_CREAT, 0600);
@@ -309,7 +309,7 @@ static void assert_first_frame_bad(void **state, const char *words)
 	close_kept(&kept);
 }
 
-static void a_frame_that_is_not_what_the_table_says_cannot_be_read(void **state)
+static void frame_that_contradicts_the_table_is_refused(void **state)
 {
 	uint8_t *bytes = mk_shrinking(SIZE, 1);
 
@@ -325,7 +325,7 @@ static void a_frame_that_is_not_what_the_table_says_cannot_be_read(void **state)
 	free(bytes);
 }
 
-/* A file of one frame that is made by hand: packed bytes, and what the table says of them. */
+/* A file of one frame that is made by hand: packed bytes, and the table's entry for them. */
 static void save_one_frame(void **state, const void *packed, size_t n, uint32_t holds, uint32_t sum)
 {
 	uint8_t file[4096], *at = file;
@@ -367,7 +367,7 @@ static void a_frame_that_holds_more_than_it_may_is_refused(void **state)
 	free(zeros);
 }
 
-/* As zstd -19 writes what comes from a pipe: with a window of 8 MiB. */
+/* zstd -19 writes its input from a pipe with a window of 8 MiB. */
 static void a_frame_that_asks_for_more_than_it_holds_is_read(void **state)
 {
 	const size_t n = ZSTD_FRAME_BYTES / 2;

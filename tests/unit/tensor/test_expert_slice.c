@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_expert_slice.c - fs/tensor/expert_slice.c: what a tensor holds of each expert. */
+/* test_expert_slice.c - fs/tensor/expert_slice.c: the slice of each expert in a tensor. */
 #include "fs/tensor/expert_slice.h"
 #include "tests/unit/tensor_file.h"
 
@@ -56,7 +56,7 @@ static void a_router_has_a_row_and_a_bias_a_value_for_each(void **state)
 	free_tensor(&t);
 }
 
-static void what_cannot_be_cut_has_no_experts(void **state)
+static void indivisible_tensor_has_no_experts(void **state)
 {
 	static const struct {
 		const char *name;

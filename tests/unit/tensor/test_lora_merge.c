@@ -145,7 +145,7 @@ static void check(void **state, uint32_t type, uint64_t ne0, uint64_t ne1, uint6
 	free(b);
 }
 
-static void rows_are_what_the_pair_makes_of_them(void **state)
+static void rows_have_the_product_of_the_pair(void **state)
 {
 	check(state, GGML_F32, 40, 33, 1, false);
 	check(state, GGML_F16, 40, 33, 1, false);
@@ -166,7 +166,7 @@ static void the_embeddings_halves_stand_the_other_way_round(void **state)
 	check(state, GGML_Q8_0, 32, 90, 1, true);
 }
 
-static void what_cannot_be_read_cannot_be_merged(void **state)
+static void unreadable_factor_fails_the_merge(void **state)
 {
 	struct matrix_cache *matrices = matrix_cache_new();
 	struct lora_merge merge = { .ne = { 8, 4, 1, 1 }, .type = GGML_F32, .n = 1 };
@@ -198,7 +198,7 @@ static void what_cannot_be_read_cannot_be_merged(void **state)
 #define COLUMNS	 5u
 #define CHANNELS 6u
 
-/* What "tests/tools/ablate.py golden" prints: a matrix without 0.75 of one direction, and of the
+/* Output of "tests/tools/ablate.py golden": a matrix without 0.75 of one direction, and of the
  * plane of two; then both again with the norms of the matrix's columns. */
 static const float golden[4][CHANNELS][COLUMNS] = {
 	{ { -1.0625f, -0.45982143f, 0.29017857f, 0.45089287f, -0.9598214f },
@@ -311,8 +311,8 @@ static void vectors_keep_their_norms_as_numpy_does(void **state)
 
 #define LARGE ((size_t)1 << 12) /* a row, of which not all of a matrix is worked on at once */
 
-/* Pairs before it change what is taken out: nothing of the direction is left. */
-static void a_direction_is_taken_out_of_what_the_pairs_before_it_made(void **state)
+/* Pairs before a direction change the matrix first: nothing of the direction is left. */
+static void direction_is_removed_after_earlier_pairs(void **state)
 {
 	const uint64_t experts = 3, channels = 40;
 	struct matrix_cache *matrices = matrix_cache_new();

@@ -16,7 +16,7 @@ static struct backing *file_of(void **state, const float *values, size_t n)
 	return file;
 }
 
-/* From now on the file cannot be read any more. */
+/* Make the file unreadable from now on. */
 static void empty_file(void **state, const char *name)
 {
 	const int fd = open(in_temp(state, name).text, O_WRONLY | O_TRUNC | O_CLOEXEC);
@@ -45,14 +45,14 @@ static void a_matrix_is_as_it_lies_or_turned(void **state)
 	matrix = matrix_cache_get(matrices, &at, true, NULL, &rc);
 	assert_int_equal(rc, 0);
 	assert_memory_equal(matrix_values(matrix), transposed, sizeof(transposed));
-	/* Whoever has one keeps it, whatever becomes of the others. */
+	/* A reference stays valid after the cache is freed. */
 	matrix_cache_unref(matrices);
 	assert_memory_equal(matrix_values(matrix), transposed, sizeof(transposed));
 	matrix_cache_put(matrix);
 	backing_unref(file);
 }
 
-static void what_was_used_last_is_there_without_its_file(void **state)
+static void recent_matrix_is_kept_without_its_file(void **state)
 {
 	static const float values[] = { 1, 2 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));
@@ -135,7 +135,7 @@ static int compute_slowly(void *context, float *values)
 	return 0;
 }
 
-static void who_is_interrupted_waits_for_no_matrix(void **state)
+static void interrupted_request_waits_for_no_matrix(void **state)
 {
 	static const float values[] = { 1 };
 	struct interrupted other = { .matrices = matrix_cache_new() };
@@ -215,13 +215,13 @@ static void check_computed(void **state, uint64_t values, int computed_again)
 	backing_unref(lies.file);
 }
 
-static void what_is_computed_goes_last_but_for_half_of_the_room(void **state)
+static void computed_matrices_outlive_read_ones_in_half_the_room(void **state)
 {
 	check_computed(state, MATRIX_CACHE_BYTES / sizeof(float) / 2, 0);
 	check_computed(state, MATRIX_CACHE_BYTES / sizeof(float) / 2 + 1, 1);
 }
 
-static void what_is_forgotten_is_not_kept(void **state)
+static void dropped_file_leaves_no_matrix(void **state)
 {
 	static const float values[] = { 1, 2 };
 	struct backing *file = file_of(state, values, ARRAY_LENGTH(values));

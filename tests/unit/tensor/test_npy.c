@@ -92,7 +92,7 @@ static void plain_types_keep_their_bytes_and_others_are_floats(void **state)
 	}
 }
 
-static void what_holds_no_values_has_no_file(void **state)
+static void type_without_values_has_no_npy(void **state)
 {
 	(void)state;
 	assert_false(npy_supports(GGML_Q8_1));

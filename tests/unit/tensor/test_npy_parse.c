@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_npy_parse.c - fs/tensor/npy_parse.c: what a NumPy file says of its values. */
+/* test_npy_parse.c - fs/tensor/npy_parse.c: type, shape and offset in a NumPy file's header. */
 #include "fs/tensor/npy_parse.h"
 #include "gguf/cursor.h"
 #include "tests/unit/unit.h"
@@ -26,7 +26,7 @@ static int parse(const char *header, size_t values, struct npy_array *array, str
 	return rc;
 }
 
-static void what_numpy_writes_is_read(void **state)
+static void files_of_numpy_are_read(void **state)
 {
 	static const struct {
 		const char *header;
@@ -82,7 +82,7 @@ static void what_numpy_writes_is_read(void **state)
 	}
 }
 
-static void what_is_none_is_refused(void **state)
+static void file_that_is_no_npy_is_refused(void **state)
 {
 	static const char *const headers[] = {
 		"",

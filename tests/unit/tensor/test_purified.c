@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, whatever part of it is
- * read. */
+/* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, in reads of any
+ * part. */
 #include "fs/tensor/codec.h"
 #include "fs/tensor/purified.h"
 #include "gguf/quant.h"
@@ -76,7 +76,7 @@ static void assert_passes(void **state, uint32_t type, uint32_t dims, const uint
 	free_tensor(&t);
 }
 
-static void what_is_no_matrix_of_weights_stays_as_it_is(void **state)
+static void tensor_that_is_no_matrix_is_unchanged(void **state)
 {
 	assert_passes(state, GGML_F32, 1, (const uint64_t[]){ 300 }, NULL);
 	assert_passes(state, GGML_Q4_K, 1, (const uint64_t[]){ 256 }, NULL);

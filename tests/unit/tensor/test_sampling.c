@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sampling.c - fs/tensor/sampling.c: what is measured are the decoded values of the sample's
- * spans, and of nothing else. */
+/* test_sampling.c - fs/tensor/sampling.c: the measure covers the decoded values of the sample's
+ * spans, and no others. */
 #include "fs/storage/backing.h"
 #include "fs/tensor/sampling.h"
 #include "gguf/bytes.h"
@@ -80,7 +80,7 @@ static void free_blocks(struct blocks *b)
 	free(b->bytes);
 }
 
-/* From the spans of sample.h, one after the other. */
+/* Measure of the spans of sample.h, one after the other. */
 static struct zmeasure z_of_spans(const struct blocks *b, uint64_t limit)
 {
 	const struct type_info *type = type_find(b->sampling.type);
@@ -123,7 +123,7 @@ static void unit_assert_measures(const struct blocks *b, struct zmeasure expecte
 static const uint32_t some_types[] = { GGML_F32,  GGML_F16,  GGML_BF16, GGML_Q8_0,
 				       GGML_Q4_0, GGML_Q4_K, GGML_Q6_K, GGML_IQ4_XS };
 
-/* Whole blocks of all types; below and above what is decoded at once and what is sampled. */
+/* Whole blocks of all types; below and above the size decoded at once and the sample size. */
 static const uint64_t some_lengths[] = { 256, 512, 65536, 65792, 99840, 100096, 131328, 300032 };
 
 static void the_values_measured_are_those_of_the_spans(void **state)
@@ -265,7 +265,7 @@ static void only_the_blocks_of_the_sample_are_read(void **state)
 
 static const uint64_t all_ways[] = { 256, SAMPLE_DEFAULT, SAMPLES_ALL };
 
-static void a_file_that_is_not_what_it_was_is_an_error(void **state)
+static void changed_file_is_an_error(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(all_ways); i++) {
 		struct asker asker;
@@ -282,7 +282,7 @@ static void a_file_that_is_not_what_it_was_is_an_error(void **state)
 	}
 }
 
-static void what_is_not_wanted_is_not_finished(void **state)
+static void stopped_measurement_ends_at_any_point(void **state)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(all_ways); i++) {
 		struct asker asker;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor_difference.c - fs/tensor/tensor_difference.c: figures of decoded values, and what is
- * known without them. */
+/* test_tensor_difference.c - fs/tensor/tensor_difference.c: figures of decoded values, and results
+ * without them. */
 #include "fs/storage/backing.h"
 #include "fs/tensor/organ_views.h"
 #include "fs/tensor/sampling.h"
@@ -110,7 +110,7 @@ static void figures_are_those_of_the_decoded_values(void **state)
 	free(values);
 }
 
-static void what_differs_in_its_last_byte_is_not_the_same(void **state)
+static void difference_in_last_byte_is_found(void **state)
 {
 	const size_t n = 256 * 1000;
 	float *values = bells(n, 3);
@@ -131,7 +131,7 @@ static void what_differs_in_its_last_byte_is_not_the_same(void **state)
 	free(values);
 }
 
-static void one_place_is_the_same_without_reading(void **state)
+static void tensor_equals_itself_without_reading(void **state)
 {
 	struct organ_location a = tensor_in(state, "a", GGML_F32, long_ne, NULL), b = a;
 	struct tensor_difference d;
@@ -153,7 +153,7 @@ static void one_place_is_the_same_without_reading(void **state)
 	backing_unref(a.file);
 }
 
-static void what_cannot_be_compared_says_why(void **state)
+static void failed_comparison_has_a_reason(void **state)
 {
 	struct organ_location a = tensor_in(state, "a", GGML_F32, long_ne, NULL);
 	struct organ_location b = tensor_in(state, "b", GGML_F32, other_ne, NULL), gone = a;
@@ -171,7 +171,7 @@ static void what_cannot_be_compared_says_why(void **state)
 	b.organ.type = GGML_F32 + TYPE_SHORT;
 	assert_int_equal(compare(&a, &b, SAMPLE_DEFAULT).status, DIFFERENCE_SHORT);
 	b.organ.type = 4000000000u;
-	/* Of an unknown type bytes are what there is. */
+	/* For an unknown type the bytes are compared. */
 	assert_true(compare(&b, &b, SAMPLE_DEFAULT).same);
 	backing_unref(a.file);
 	backing_unref(b.file);

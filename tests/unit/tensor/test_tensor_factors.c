@@ -76,7 +76,7 @@ static void factors_are_those_of_the_decoded_values(void **state)
 	}
 }
 
-static void of_rank_zero_a_row_is_read_in_parts(void **state)
+static void rank_zero_reads_a_row_in_parts(void **state)
 {
 	static const uint64_t ne[] = { (1 << 20) + 256, 1 };
 	static const uint32_t types[] = { GGML_F32, GGML_Q4_K };
@@ -102,7 +102,7 @@ static void of_rank_zero_a_row_is_read_in_parts(void **state)
 }
 
 /* Longer than there are addresses: it would be an error to ask for memory for it. */
-static void of_rank_zero_a_row_may_be_of_any_length(void **state)
+static void rank_zero_takes_a_row_of_any_length(void **state)
 {
 	static const uint64_t ne[] = { 64, 1 };
 	const atomic_bool stop = true;
@@ -115,7 +115,7 @@ static void of_rank_zero_a_row_may_be_of_any_length(void **state)
 	free_tensor(&here);
 }
 
-static void what_is_the_same_is_not_read(void **state)
+static void equal_tensors_are_not_read(void **state)
 {
 	static const uint64_t ne[] = { 64, 17 };
 	struct tensor_file here = tensor_named(state, "here", GGML_F32, ne);
@@ -148,7 +148,7 @@ static void a_file_that_is_gone_or_changed_is_an_error(void **state)
 	free_tensor(&there);
 }
 
-static void it_ends_when_it_is_halted(void **state)
+static void halted_computation_ends(void **state)
 {
 	static const uint64_t ne[] = { 64, 17 };
 	const atomic_bool stop = true;

@@ -21,7 +21,7 @@ static void names_are_hidden_from_the_process_alone(void **state)
 	fresh_directories_free(fresh);
 }
 
-static void in_a_directory_that_was_there_only_theta_files_are_hidden(void **state)
+static void existing_directory_hides_theta_files_only(void **state)
 {
 	struct fresh_directories *fresh = fresh_directories_new();
 

@@ -10,7 +10,7 @@
 #include "measure/sample.h"
 #include "tests/unit/open_model.h"
 
-/* A model as it is in a mount; in memory of its own, for what it is made of points to it. */
+/* A model as in a mount, allocated on its own, because its generated files point to it. */
 struct scene {
 	struct opened o;
 	struct model **models;
@@ -86,7 +86,7 @@ static void each_has_a_name(void **state)
 		assert_string_equal(generated_name(kind), "loss.tsv");
 }
 
-static void as_long_as_nothing_changes_it_is_one_node(void **state)
+static void unchanged_file_keeps_its_inode(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -172,7 +172,7 @@ static void an_assembly_makes_a_new_report(void **state)
 	close_scene(&scene);
 }
 
-static void what_nobody_knows_any_more_is_freed(void **state)
+static void forgotten_outdated_inode_is_freed(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t before = ino_of(&scene, GENERATED_GRAFTS);

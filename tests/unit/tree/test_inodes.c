@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_inodes.c - fs/tree/inodes.c: what inode numbers stand for, and for how long. */
+/* test_inodes.c - fs/tree/inodes.c: the objects behind inode numbers, and their lifetime. */
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
 #include "fs/model/inode.h"
@@ -53,7 +53,7 @@ static void assert_node(struct scene *scene, uint64_t ino, enum family_number fa
 	inodes_put(scene->inodes, inode);
 }
 
-static void the_numbers_of_the_base_say_what_they_are(void **state)
+static void inode_numbers_of_the_base_encode_their_object(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -94,7 +94,7 @@ static void other_numbers_stand_for_nothing(void **state)
 	close_scene(&scene);
 }
 
-static void forgetting_what_the_base_has_is_nothing(void **state)
+static void forget_of_a_base_inode_does_nothing(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct inode *inode = inodes_get(scene.inodes, inode_of(0, INODE_ORGAN, 0));
@@ -177,8 +177,8 @@ static void a_graft_looked_up_twice_is_one_node(void **state)
 	close_scene(&scene);
 }
 
-/* An inode that the kernel holds keeps its content, whatever is grafted since. */
-static void what_the_kernel_knows_stays_as_it_was(void **state)
+/* An inode that the kernel holds keeps its content after any later graft. */
+static void inode_held_by_kernel_keeps_its_content(void **state)
 {
 	int rc;
 	struct scene scene = open_scene(state);
@@ -204,7 +204,7 @@ static void what_the_kernel_knows_stays_as_it_was(void **state)
 }
 
 /* Whoever looked at a slot and then asks for a file of it may find another organ there. */
-static void what_an_organ_has_not_is_no_node(void **state)
+static void absent_view_of_organ_has_no_inode(void **state)
 {
 	struct scene scene = open_scene(state);
 	int rc;

@@ -77,7 +77,7 @@ static struct inode *staged(struct scene *scene, struct view *view)
 	return inodes_add(scene->inodes, &made);
 }
 
-/* By the name of what is written. */
+/* A writer that opened the file by its name. */
 static struct open_file *named(struct scene *scene, pid_t thread)
 {
 	struct view *view = content(scene);
@@ -114,7 +114,7 @@ static void the_stage_of_a_writer_without_a_name_is_found_by_its_thread(void **s
 	close_scene(&scene);
 }
 
-static void it_does_not_grow_under_a_reader(void **state)
+static void file_does_not_grow_under_a_reader(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct open_file *handle = writer(&scene, 7), *other = reader(&scene, scene.ino);
@@ -130,7 +130,7 @@ static void it_does_not_grow_under_a_reader(void **state)
 	close_scene(&scene);
 }
 
-static void who_reads_it_after_it_has_grown_uses_no_pages(void **state)
+static void reader_of_grown_file_uses_direct_io(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct open_file *handle = writer(&scene, 7), *second = writer(&scene, 8), *other;

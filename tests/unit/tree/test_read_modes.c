@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_read_modes.c - fs/tree/read_modes.c: the first open() decides, the others follow it, and
- * what the kernel has is given back with the last. */
+ * the last close gives back the kernel's file. */
 #include "fs/tree/read_modes.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
@@ -127,7 +127,7 @@ static void the_way_is_known_while_it_is_open(void **state)
 	free_kernel(kernel);
 }
 
-static void what_could_not_be_decided_is_left_to_the_next(void **state)
+static void failed_choice_is_left_to_next_open(void **state)
 {
 	struct kernel *kernel = new_kernel();
 	struct read_mode *first = read_modes_enter(kernel->modes, 7);

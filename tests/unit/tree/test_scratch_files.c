@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names that are no slots, what
- * they keep alive, and when it counts. */
+/* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names that are no slots, their
+ * inodes, and their commit. */
 #include "fs/edit/graft.h"
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
@@ -139,7 +139,7 @@ static void a_name_is_given_once(void **state)
 	close_scene(&scene);
 }
 
-static void what_is_prepared_takes_the_name_or_none(void **state)
+static void prepared_entry_takes_the_name_or_is_dropped(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t a = add_file(&scene, HERE, "a");
@@ -255,7 +255,7 @@ static void a_renamed_file_is_at_the_new_name_alone(void **state)
 	close_scene(&scene);
 }
 
-static void what_was_under_the_new_name_is_gone(void **state)
+static void rename_removes_file_under_new_name(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t a = add_file(&scene, HERE, "a"), b = add_file(&scene, HERE, "b");
@@ -267,7 +267,7 @@ static void what_was_under_the_new_name_is_gone(void **state)
 	/* Onto itself nothing happens, and nothing is lost. */
 	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "b", HERE, "b"), 0);
 	assert_true(file_at(&scene, HERE, "b") == a);
-	/* What does not exist takes nothing away. */
+	/* A rename of a missing file removes nothing. */
 	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "no", HERE, "b"), -ENOENT);
 	assert_true(file_at(&scene, HERE, "b") == a);
 	close_scene(&scene);
@@ -315,7 +315,7 @@ static struct inode *open_file(struct scene *scene, const char *name)
 	return inode;
 }
 
-/* As ops_close() does it. Returns whether no process has it open any more. */
+/* Close like ops_close(). Returns whether no process has the file open any more. */
 static bool close_file(struct scene *scene, struct inode *inode)
 {
 	char text[NAME_MAX + 1];
@@ -494,8 +494,8 @@ static void a_symbolic_link_ends_when_it_is_in_force(void **state)
 	close_scene(&scene);
 }
 
-/* As a release says it that was overtaken by a rename. */
-static void what_counts_already_is_not_put_in_force_again(void **state)
+/* A release that was overtaken by a rename. */
+static void renamed_file_in_force_is_not_committed_again(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct model *model = scene.o.model;
@@ -592,7 +592,7 @@ static void without_memory_a_name_stays_as_it_is(void **state)
 	assert_int_equal(rc, 0);
 	assert_true(k > 1);
 	inodes_put(scene.inodes, inode);
-	/* What has a name gets others without any. */
+	/* A linked file gets further names without a link of its own. */
 	inode = open_file(&scene, "a");
 	allocation_fails(1);
 	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "a", HERE, "b"), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_undo_words.c - fs/tree/undo_words.c: what is written through one open file, less what says
- * nothing. */
+/* test_undo_words.c - fs/tree/undo_words.c: words written through one open file, without empty
+ * lines. */
 #include "fs/tree/undo_words.h"
 #include "tests/unit/unit.h"
 

@@ -108,7 +108,7 @@ static void two_threads_may_write_the_same_tensor(void **state)
 	write_opens_free(writers);
 }
 
-static void who_is_answered_twice_has_no_name_to_look_up(void **state)
+static void second_open_without_lookup_is_nameless(void **state)
 {
 	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
@@ -123,7 +123,7 @@ static void who_is_answered_twice_has_no_name_to_look_up(void **state)
 	write_opens_free(writers);
 }
 
-static void who_looked_its_name_up_and_did_not_come_has_one(void **state)
+static void second_open_after_lookup_is_stale_again(void **state)
 {
 	struct write_opens *writers = write_opens_new();
 	uint64_t ino;
@@ -144,7 +144,7 @@ static void time_in_which_nothing_is_asked_is_not_counted(void **state)
 
 	(void)state;
 	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
-	/* As of a daemon that was stopped, and goes on. */
+	/* A daemon that was stopped and goes on. */
 	later += 100;
 	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
 	assert_true(write_opens_find(writers, 1, 5, &ino));

@@ -113,7 +113,7 @@ static void be_quiet(void **state, int waiting)
 		write_text(in_temp(state, "there").text, "");
 }
 
-static void what_is_printed_goes_nowhere(void **state)
+static void output_of_background_process_is_discarded(void **state)
 {
 	assert_int_equal(status_of(be_quiet, state), 0);
 	wait_until_exists(state, "there");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_capabilities.c - fs/util/capabilities.c: what root has left. */
+/* test_capabilities.c - fs/util/capabilities.c: capabilities that root has left. */
 #include "fs/util/capabilities.h"
 #include "tests/unit/child.h"
 #include "tests/unit/temp_dir.h"
@@ -48,7 +48,7 @@ static void keep_two(void *context)
 	child_must(set_named("CapPrm") == 0);
 }
 
-static void root_keeps_what_is_named_and_no_more(void **state)
+static void root_keeps_named_capabilities_only(void **state)
 {
 	(void)state;
 	in_child(keep_two, NULL);

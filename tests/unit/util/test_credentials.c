@@ -25,7 +25,7 @@ static void ones_own_rights_need_no_change(void **state)
 	credentials_restore(&before);
 }
 
-static void who_is_not_root_stays_who_they_are(void **state)
+static void ordinary_user_keeps_credentials(void **state)
 {
 	struct credentials before;
 
@@ -49,7 +49,7 @@ struct attempt {
 	uid_t owner_meanwhile, owner_after;
 };
 
-/* On a thread of its own: its groups do not come back. */
+/* Runs on a thread of its own, because groups cannot be restored. */
 static void *write_as_stranger(void *argument)
 {
 	struct attempt *attempt = argument;

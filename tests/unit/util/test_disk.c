@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_disk.c - fs/util/disk.c. Linked with --wrap for what filesystems say. */
+/* test_disk.c - fs/util/disk.c. Linked with --wrap for answers of filesystems. */
 #include "fs/util/disk.h"
 #include "measure/lanes.h"
 #include "tests/unit/temp_dir.h"
@@ -23,7 +23,7 @@ int __wrap_fstat64(int fd, struct stat *stat)
 	return -1;
 }
 
-/* What statfs() says of any file; 0: the truth. */
+/* Type that statfs() returns for any file; 0: the real one. */
 static long filesystem_type;
 
 int __wrap_fstatfs64(int fd, struct statfs *stat)
@@ -43,7 +43,7 @@ static int open_directory(void **state)
 	return dir;
 }
 
-static void what_changed_in_a_directory_becomes_durable(void **state)
+static void directory_sync_makes_changes_durable(void **state)
 {
 	const int dir = open_directory(state);
 
@@ -56,7 +56,7 @@ static void what_changed_in_a_directory_becomes_durable(void **state)
 }
 
 /* XFS, whose fsync() succeeds then. */
-static void on_a_filesystem_that_has_shut_down_it_does_not(void **state)
+static void directory_sync_fails_on_shut_down_filesystem(void **state)
 {
 	const int dir = open_directory(state);
 

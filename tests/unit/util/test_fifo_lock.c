@@ -5,7 +5,7 @@
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
-static void it_is_free_again_when_it_is_given_back(void **state)
+static void lock_is_free_after_release(void **state)
 {
 	struct fifo_lock *fifo_lock = fifo_lock_new();
 

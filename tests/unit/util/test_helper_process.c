@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_helper_process.c - fs/util/helper_process.c: what a process has done for it. */
+/* test_helper_process.c - fs/util/helper_process.c: jobs that a process runs in a helper. */
 #include "fs/util/helper_process.h"
 #include "tests/unit/temp_dir.h"
 
@@ -48,7 +48,7 @@ static void an_unknown_job_ends_it(void **state)
 }
 
 /* Its end is seen: it is this process's child once the parent is gone. */
-static void what_it_does_when_the_parent_is_killed(void **state)
+static void helper_finishes_its_jobs_after_parent_is_killed(void **state)
 {
 	struct helper_process *helper;
 	pid_t parent;
@@ -121,7 +121,7 @@ static void print_title(void *context)
 	write_text(in_temp(context, "first").text, line);
 }
 
-static void it_has_a_title_of_its_own(void **state)
+static void helper_has_its_own_process_title(void **state)
 {
 	void (*const printing[])(void *context) = { print_title };
 	const struct helper_jobs one = { .jobs = printing, .n = 1 };

@@ -95,7 +95,7 @@ static void a_release_is_waited_for_until_it_comes(void **state)
 	in_flight_free(in_flight);
 }
 
-static void one_that_does_not_come_is_waited_for_no_longer_than_said(void **state)
+static void wait_for_missing_request_ends_after_its_limit(void **state)
 {
 	struct in_flight *in_flight = in_flight_new();
 	const struct timespec began = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_io.c - fs/util/io.c: all of what there is, however it comes. */
+/* test_io.c - fs/util/io.c: whole reads and writes, in any pieces. */
 #include "fs/util/io.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
@@ -87,7 +87,7 @@ static void long_files_and_empty_ones_are_read(void **state)
 	assert_int_equal(errno, EBADF);
 }
 
-static void what_lies_before_the_end_is_read_and_flags_are_for_the_kernel(void **state)
+static void read_stops_at_end_and_passes_flags_to_kernel(void **state)
 {
 	FILE *file = tmpfile();
 	char bytes[20];

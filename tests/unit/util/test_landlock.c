@@ -56,11 +56,11 @@ static void write_within(void *context)
 	child_must(mkdir(in_temp(state, "in/directory").text, 0700) == 0);
 	child_must(rmdir(in_temp(state, "in/directory").text) == 0);
 	child_must(unlink(in_temp(state, "in/link").text) == 0);
-	/* What is open stays so. */
+	/* Open files stay open. */
 	child_must(write(before, "y", 1) == 1);
 }
 
-static void writes_are_left_below_what_is_allowed(void **state)
+static void confined_writes_reach_allowed_directories_only(void **state)
 {
 	must(make_places(state));
 	in_child(write_within, state);
@@ -104,7 +104,7 @@ static void read_within(void *context)
 	child_must(execl("/bin/true", "true", NULL) < 0 && errno == EACCES);
 }
 
-static void with_reads_only_what_is_allowed_is_read(void **state)
+static void confined_reads_reach_allowed_paths_only(void **state)
 {
 	must(make_places(state));
 	in_child(read_within, state);

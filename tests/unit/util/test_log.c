@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_log.c - fs/util/log.c: what is kept, and how a line looks. */
+/* test_log.c - fs/util/log.c: lines kept, and their format. */
 #include "fs/util/log.h"
 #include "tests/unit/temp_dir.h"
 
@@ -55,7 +55,7 @@ static void a_line_is_a_time_and_the_message(void **state)
 	log_free(log);
 }
 
-static void a_message_stays_one_line_whatever_is_in_it(void **state)
+static void message_with_any_bytes_is_one_line(void **state)
 {
 	struct log *log = log_new(true);
 	char *text;

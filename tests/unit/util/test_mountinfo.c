@@ -63,7 +63,7 @@ static void another_type_is_not_ours(void **state)
 	assert_false(mount.is_organfs);
 }
 
-static void what_is_no_line_is_passed_over(void **state)
+static void malformed_line_is_skipped(void **state)
 {
 	static const char *const lines[] = {
 		"",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_parallel.c - fs/util/parallel.c: every piece is done once, whatever the pool does. */
+/* test_parallel.c - fs/util/parallel.c: every piece is done once, for any behaviour of the pool. */
 #include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 #include "tests/unit/tasks.h"

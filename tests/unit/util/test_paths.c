@@ -22,7 +22,7 @@ static void a_directory_is_made_with_the_parents_it_lacks(void **state)
 	assert_true(exists(in_temp(state, "a/b/d").text));
 }
 
-static void one_that_is_there_is_fine(void **state)
+static void mkdir_accepts_an_existing_directory(void **state)
 {
 	assert_int_equal(mkdir(in_temp(state, "there").text, 0755), 0);
 	assert_int_equal(chmod(in_temp(state, "there").text, 0755), 0);
@@ -94,7 +94,7 @@ static void emptying_removes_a_directory_with_its_files(void **state)
 	close(dir);
 }
 
-static void emptying_leaves_what_it_does_not_know(void **state)
+static void removal_of_directory_keeps_its_subdirectories(void **state)
 {
 	const int dir = open(in_temp(state, "").text, O_RDONLY | O_DIRECTORY);
 
@@ -123,7 +123,7 @@ static void emptying_does_not_follow_links(void **state)
 	close(dir);
 }
 
-static void what_is_printed_is_one_word(void **state)
+static void printed_path_is_one_word(void **state)
 {
 	static const char name[] = "a b%\n\t\xc3\xa9\x7f/~'.bin";
 	char text[64] = "";
@@ -144,7 +144,7 @@ static void assert_stem(const char *path, const char *expected)
 	free(stem);
 }
 
-static void a_stem_is_what_people_call_the_model(void **state)
+static void stem_is_the_common_name_of_the_model(void **state)
 {
 	(void)state;
 	assert_stem("/a/m-00001-of-00003.gguf", "m");
@@ -157,7 +157,7 @@ static void a_stem_is_what_people_call_the_model(void **state)
 	assert_stem("./ollama:qwen3:8b", "ollama:qwen3:8b");
 }
 
-static void what_is_in_a_store_belongs_in_the_working_directory(void **state)
+static void output_for_store_model_goes_to_working_directory(void **state)
 {
 	char *here = realpath(".", NULL), *directory = paths_directory("hf:me/repo/m.gguf");
 

@@ -43,7 +43,7 @@ static void note_place(void *argument)
 	order->place = (*order->next)++;
 }
 
-static void one_thread_runs_jobs_in_the_order_of_submission(void **state)
+static void single_thread_runs_jobs_in_submission_order(void **state)
 {
 	struct pool *pool = pool_new(1);
 	struct order orders[200];
@@ -78,7 +78,7 @@ static void meet(void *argument)
 	pthread_mutex_unlock(&meeting->lock);
 }
 
-static void as_many_jobs_run_at_once_as_there_are_threads(void **state)
+static void jobs_run_at_once_on_all_threads(void **state)
 {
 	struct meeting meeting = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 4 };
 	struct pool *pool = pool_new(4);

@@ -43,7 +43,7 @@ static void a_child_is_known_while_it_lives(void **state)
 	assert_int_equal(process_of(child), 0);
 }
 
-static void what_cannot_be_seen_has_no_process(void **state)
+static void invisible_thread_has_no_process(void **state)
 {
 	(void)state;
 	assert_int_equal(process_of(0), 0);
@@ -92,7 +92,7 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void of_what_cannot_be_seen_the_worst_is_taken(void **state)
+static void invisible_process_counts_as_signalled(void **state)
 {
 	(void)state;
 	assert_true(process_is_signalled(0));

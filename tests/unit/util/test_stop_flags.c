@@ -7,7 +7,7 @@
 
 #define FLAGS 5u
 
-static void those_of_jobs_that_run_are_set(void **state)
+static void set_stops_all_running_jobs(void **state)
 {
 	struct stop_flags *flags = stop_flags_new();
 	struct stop_flag entries[FLAGS];
@@ -32,7 +32,7 @@ static void those_of_jobs_that_run_are_set(void **state)
 	stop_flags_free(NULL);
 }
 
-static void that_of_a_job_that_comes_too_late_is_set_at_once(void **state)
+static void job_added_after_set_is_stopped_at_once(void **state)
 {
 	struct stop_flags *flags = stop_flags_new();
 	struct stop_flag entry;

@@ -77,7 +77,7 @@ static void begin_processes(void *context)
 	(void)context;
 	enter(false);
 	refused(fork());
-	/* What is newer than the list is as if the kernel did not have it. */
+	/* System calls newer than the list fail as if the kernel did not have them. */
 	child_must(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS);
 }
 
@@ -165,7 +165,7 @@ static void ask_for_the_network(void *context)
 	refused(mount("none", "/nowhere", "tmpfs", 0, NULL));
 }
 
-static void with_network_sockets_are_left(void **state)
+static void network_option_permits_sockets(void **state)
 {
 	(void)state;
 	in_child(ask_for_the_network, NULL);

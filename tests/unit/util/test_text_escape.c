@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_text_escape.c - fs/util/text_escape.c: what is encoded comes back, and what is not stays. */
+/* test_text_escape.c - fs/util/text_escape.c: escaped text is restored, and other text is
+ * unchanged. */
 #include "fs/util/text_escape.h"
 #include "tests/unit/unit.h"
 

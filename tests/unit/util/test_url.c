@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_url.c - fs/util/url.c: what is a URL, what of it is shown, and the names in it. */
+/* test_url.c - fs/util/url.c: texts that are URLs, their printable part, and the names in them. */
 #include "fs/util/url.h"
 #include "tests/unit/unit.h"
 

@@ -35,9 +35,10 @@ static void other_bytes_are_none(void **state)
 		assert_int_equal(utf8_length(others[i], strlen(others[i])), 0);
 }
 
-static void what_can_be_shown_is_as_it_is(void **state)
+static void printable_characters_are_unchanged(void **state)
 {
-	/* Of controls, of the marks that turn text around (Bidi_Control), of what XML forbids. */
+	/* Controls, marks that change the direction of text (Bidi_Control), characters that XML
+	 * forbids. */
 	static const uint32_t others[] = { 0x01,   0x1b,   0x7f,   0x9b,   0x061c, 0x200e, 0x200f,
 					   0x202a, 0x202e, 0x2066, 0x2069, 0xfeff, 0x1ffff };
 	static const uint32_t shown[] = { 'a', 0xa0, 0x3b8, 0x5d0, 0x627, 0x20ac, 0x10fffd };
