@@ -13,7 +13,7 @@
 
 #define BLANKS " \t\r\n"
 
-/* The blocks from first to last are added. */
+/* Append the blocks first to last. */
 static int add(struct block_order *order, uint64_t first, uint64_t last, struct error *err)
 {
 	const uint64_t n = order->n + (last - first + 1);
@@ -31,7 +31,7 @@ static int add(struct block_order *order, uint64_t first, uint64_t last, struct 
 	return 0;
 }
 
-/* A decimal number that is a block's. Returns the text behind it; NULL: it is none. */
+/* Parse the decimal number of a block. Returns the text behind the number, or NULL. */
 static const char *read_number(const char *text, uint32_t blocks, uint64_t *number)
 {
 	char *end;
@@ -64,7 +64,7 @@ static int read_range(const char *word, int length, uint32_t blocks, struct bloc
 	return add(order, first, last, err);
 }
 
-/* The place behind the run of successive blocks that begins at place i. */
+/* End of the run of successive blocks that begins at index i. */
 static size_t run_end(const struct block_order *order, size_t i)
 {
 	for (i++; i < order->n && order->blocks[i] == order->blocks[i - 1] + 1;)
@@ -148,7 +148,7 @@ static bool has_parameters(const struct merge_parameters *parameters)
 	return false;
 }
 
-/* Does the slice take blocks of that model as they are? */
+/* Does the slice copy blocks of that model unchanged? */
 static bool is_plain(const struct merge_slice *slice, const char *model)
 {
 	return slice->n == 1 && strcmp(slice->sources[0].model, model) == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_config.c - see merge_config.h: what a method needs, and what it has no use for. */
+/* merge_config.c - see merge_config.h: the models and parameters that each method takes. */
 #include "fs/merge/merge_config.h"
 #include "fs/util/url.h"
 #include "gguf/error.h"
@@ -129,8 +129,6 @@ bool merge_config_adds_base(const struct merge_config *config, const struct merg
 	       slice->base == MERGE_CONFIG_NO_SOURCE;
 }
 
-/* Release. */
-
 static void release_parameters(struct merge_parameters *parameters)
 {
 	for (unsigned p = 0; p < MERGE_PARAMETERS; p++) {
@@ -177,8 +175,6 @@ void merge_config_release(struct merge_config *config)
 	*config = (struct merge_config){ 0 };
 }
 
-/* Checks. */
-
 #define refuse(err, place, format, ...)                                                         \
 	error_set(err, EINVAL, ERROR_NO_OFFSET, "line %zu, column %zu: " format, (place)->line, \
 		  (place)->column, __VA_ARGS__)
@@ -210,7 +206,7 @@ static int check_parameters(const struct merge_config *config,
 	return 0;
 }
 
-/* What the others are compared with has no weight. */
+/* The base model of a method that merges differences has no weight. */
 static int check_base(const struct merge_parameters *parameters, struct error *err)
 {
 	for (enum merge_parameter p = 0; p < MERGE_PARAMETERS; p++)
@@ -239,7 +235,7 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 			return refuse(err, source, "\"%s\" is there twice",
 				      merge_config_shown(source->model).text);
 	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
-		return refuse(err, source, "its layers are not as many as those of \"%s\"",
+		return refuse(err, source, "its layer_range is not as long as that of \"%s\"",
 			      merge_config_shown(slice->sources[0].model).text);
 	if (base->model && is_same(base->model, base->lora, source))
 		slice->base = i;
@@ -248,19 +244,19 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 	return check_parameters(config, &source->parameters, true, err);
 }
 
-/* slerp is from the base model to the other one. */
+/* slerp interpolates from the base model to the one other model. */
 static int check_slerp(const struct merge_config *config, const struct merge_slice *slice,
 		       struct error *err)
 {
 	const bool has_base = merge_config_base(config, slice)->model;
 
 	if (slice->base != MERGE_CONFIG_NO_SOURCE && slice->n != 2)
-		return refuse(err, slice, "slerp is of %s and one more, not of %zu models",
+		return refuse(err, slice, "slerp merges %s and one more, not %zu models",
 			      "the base model", slice->n);
 	if (slice->base == MERGE_CONFIG_NO_SOURCE && has_base && (slice->n != 1 || config->sliced))
 		return refuse(err, slice, "slerp: the base model is %s", "none of these models");
 	if (!has_base && slice->n != 2)
-		return refuse(err, slice, "slerp is of %s, not of %zu", "two models", slice->n);
+		return refuse(err, slice, "slerp merges %s, not %zu", "two models", slice->n);
 	return 0;
 }
 
@@ -285,7 +281,7 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 	if (config->method == MERGE_MODEL_STOCK)
 		least = 2;
 	if (n < least || n > most)
-		return refuse(err, slice, "%s is of %s%zu model%s%s, not of %zu",
+		return refuse(err, slice, "%s merges %s%zu model%s%s, not %zu",
 			      merge_method_names[config->method],
 			      least == most ? ""
 			      : n < least   ? "at least "

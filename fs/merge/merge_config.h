@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_config.h - how models are merged: a configuration of mergekit (arcee-ai/mergekit, README.md
- * and mergekit/config.py, as of 2026), YAML, as a structure.
+/* merge_config.h - a merge configuration in the YAML of mergekit (arcee-ai/mergekit, README.md and
+ * mergekit/config.py, as of 2026), parsed into a structure.
  *
  *	merge_method: ties		those of measure/merge.h, by the same names
  *	base_model: base.gguf		as each model, a name, MODEL+ADAPTER, or the mapping
  *					{model: MODEL, lora: ADAPTER}; either may be {path: NAME}
  *	models:				or slices
  *	- model: donor.gguf
- *	  parameters:			of this model
+ *	  parameters:			for this model
  *	    weight: 0.6			a number,
  *	    density: [0.3, 0.7]		a gradient over the blocks of the slice, or
  *	    gamma:			the first of these whose filter is part of the tensor's name
  *	    - filter: mlp
  *	      value: [0.01, 0.02]
- *	    - value: 0.05		of all others
+ *	    - value: 0.05		for all other tensors
  *	slices:
- *	- base_model: base.gguf		of this slice
+ *	- base_model: base.gguf		for this slice
  *	  sources:
  *	  - model: donor.gguf
  *	    layer_range: [0, 16]	blocks from, and up to but without
  *	    parameters:
- *	  parameters:			of all models of the slice
- *	parameters:			of all
+ *	  parameters:			for all models of the slice
+ *	parameters:			for all models
  *	dtype: float16
- *	out_dtype: q4_k			goes before dtype; either may be a type of ggml
+ *	out_dtype: q4_k			overrides dtype; either may be a type of ggml
  *	tokenizer_source: base
- *	chat_template: auto		the most frequent one of the models, or the text of one
- *	random_seed: 42			here or among the parameters of all
+ *	chat_template: auto		the models' most frequent one, or the text of a template
+ *	random_seed: 42			here or among the parameters for all models
  *
- * Of several documents (docs/multimerge.md of mergekit) each but the result has a name, by which
- * others mean what it makes as a model; the result is the document without a name, or the last one:
+ * A configuration may have several documents (docs/multimerge.md of mergekit). Each of them except
+ * the result has a name, under which other documents use its merged model. The result is the
+ * document without a name, or else the last one:
  *
  *	name: first
  *	merge_method: linear
@@ -38,9 +39,8 @@
  *	merge_method: slerp
  *	models: [{model: first}, {model: c}]
  *
- * A key or a parameter that is not known here, or that the method has no use for, is refused by its
- * name: none is passed over, but int8_mask, which says how mergekit stores what has no effect on a
- * result. */
+ * A key or parameter that is unknown here, or that the method does not use, is refused by its name.
+ * The only one ignored is int8_mask, which sets how mergekit stores masks and changes no result. */
 #ifndef FS_MERGE_MERGE_CONFIG_H
 #define FS_MERGE_MERGE_CONFIG_H
 
@@ -48,7 +48,7 @@
 
 struct error;
 
-/* The longest text, in bytes, and the most of each list. */
+/* Limits: the bytes of a configuration, and the entries of each list. */
 #define MERGE_CONFIG_MAX	  ((size_t)1 << 20)
 #define MERGE_CONFIG_SLICES	  1024
 #define MERGE_CONFIG_SOURCES	  (MERGE_INPUTS_MAX + 1)
@@ -68,7 +68,8 @@ enum merge_parameter {
 	MERGE_GAMMA,
 	MERGE_EPSILON,
 	MERGE_SCALE,
-	/* From here on none of a single model, and neither is the epsilon of ram and ramplus_tl. */
+	/* From here on parameters that apply to all models, as does the epsilon of ram and
+	 * ramplus_tl. */
 	MERGE_LAMBDA,
 	MERGE_T,
 	MERGE_NORMALIZE,
@@ -87,14 +88,14 @@ enum merge_parameter {
 	MERGE_PARAMETERS
 };
 
-/* Numbers over the blocks of a slice, at least one; true is 1 and false is 0. */
+/* A gradient over the blocks of a slice: at least one number; true is 1 and false is 0. */
 struct merge_condition {
-	char *filter; /* NULL: of every tensor */
+	char *filter; /* NULL: applies to every tensor */
 	size_t n;
 	double *numbers;
 };
 
-/* n is 0: it is not set. */
+/* One parameter; not set if n is 0. */
 struct merge_setting {
 	size_t n;
 	struct merge_condition *conditions;
@@ -107,91 +108,91 @@ struct merge_parameters {
 
 struct merge_source {
 	char *model;	     /* as it is written */
-	char *lora;	     /* an adapter that is merged into it before; NULL: there is none */
-	uint64_t from, to;   /* blocks of a slice; 0 and 0 in models */
+	char *lora;	     /* adapter merged into the model first; NULL: none */
+	uint64_t from, to;   /* blocks of a slice; both 0 under models: */
 	size_t line, column; /* from 1 on */
 	struct merge_parameters parameters;
 };
 
 #define MERGE_CONFIG_NO_SOURCE SIZE_MAX
 
-/* The model that differences are taken from. */
+/* The model that a method subtracts from the others, to merge differences. */
 struct merge_base_model {
-	char *model, *lora;  /* as of a source; model NULL: none is named */
+	char *model, *lora;  /* as in merge_source; model NULL: not named */
 	size_t line, column; /* from 1 on */
 };
 
 struct merge_slice {
-	struct merge_base_model base_model; /* goes before that of the configuration */
-	size_t n, base; /* the base model's place among the sources, or MERGE_CONFIG_NO_SOURCE */
+	struct merge_base_model base_model; /* overrides that of the configuration */
+	size_t n, base; /* base: index of the base model in sources, or MERGE_CONFIG_NO_SOURCE */
 	struct merge_source *sources;
 	size_t line, column;
 	struct merge_parameters parameters;
 };
 
 struct merge_config {
-	char *name; /* by which other documents mean it; NULL: it has none */
+	char *name; /* by which other documents refer to this one; or NULL */
 	size_t n_documents;
-	struct merge_config *documents; /* of the result: the others; none has any itself */
+	struct merge_config *documents; /* the named documents; NULL except in the result */
 	enum merge_method method;
 	struct merge_base_model base_model;
-	bool sliced; /* false: one slice, of all blocks there are */
+	bool sliced; /* false: one slice of all blocks */
 	size_t n;
 	struct merge_slice *slices;
 	struct merge_parameters parameters;
 	uint32_t dtype; /* a type of ggml, or MERGE_TYPE_AS_IS (merge_tensor.h) */
 	bool tokenizer_of_base;
-	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result has that of its form. */
+	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result keeps the template of its form. */
 	char *chat_template;
 	size_t line, column; /* where the document begins, from 1 on */
 	uint64_t seed;
 };
 
-/* By their names in a configuration. */
+/* Names of the parameters in a configuration. */
 extern const char *const merge_config_parameters[MERGE_PARAMETERS];
 
-/* The text of n bytes as a configuration, which is always to be released. Returns 0, or -errno with
- * err set: EINVAL with line and column, EFBIG, ENOMEM. */
+/* Parse and check a text of n bytes. The caller releases the configuration, also after an error.
+ * Returns 0, or -errno with err set: EINVAL with line and column, EFBIG, ENOMEM. */
 int merge_config_read(const char *text, size_t n, struct merge_config *config, struct error *err);
 
 void merge_config_release(struct merge_config *config);
 
-/* Has the method a use for the parameter? */
+/* Does the method use the parameter? */
 bool merge_config_takes(enum merge_method method, enum merge_parameter parameter);
 
-/* The model whose place the result takes, as it is written: the base model, else the first one.
- * NULL: the configuration is empty, which merge_config_read() gives none. */
+/* The form, the model whose place the result takes, as written: the base model, else the first one.
+ * NULL if the configuration is empty, as none from merge_config_read() is. */
 const char *merge_config_form(const struct merge_config *config);
 
-/* The same where that is a document: the model whose place the result of that takes. NULL also:
- * documents refer to each other in a circle. */
+/* The form, followed through documents to the name of a file. NULL also if the documents refer to
+ * each other in a circle. */
 const char *merge_config_form_file(const struct merge_config *config);
 
-/* The document of that name, which may be the result. NULL: there is none. */
+/* The document of that name, possibly the result itself, or NULL. */
 const struct merge_config *merge_config_document(const struct merge_config *result,
 						 const char *name);
 
-/* How a sentence names a model, or the start of that: of a URL without what may grant access. */
+/* The name of a model, for messages: cut to fit, and a URL without its credentials. */
 struct merge_shown {
 	char text[64];
 };
 struct merge_shown merge_config_shown(const char *written);
 
-/* The base model of a slice. Its model is NULL where there is none. */
+/* The base model of a slice. Its model is NULL if no base is named. */
 const struct merge_base_model *merge_config_base(const struct merge_config *config,
 						 const struct merge_slice *slice);
 
-/* Does the method merge differences from the base there? */
+/* Does the method merge differences from the base in this slice? */
 bool merge_config_needs_base(const struct merge_config *config, const struct merge_slice *slice);
 
-/* Is the base model one of those that are merged, though it is no source of the slice? So it is of
- * karcher where there are no slices, as mergekit adds it to the models (plan.py,
- * normalize_config()), and to that method it is a model as the others. */
+/* Is the base model merged like a source, although the slice does not list it? This holds for
+ * karcher without slices: mergekit adds the base to the models (plan.py, normalize_config()), and
+ * karcher treats it as one of them. */
 bool merge_config_adds_base(const struct merge_config *config, const struct merge_slice *slice);
 
-/* What is wrong with a configuration that is read but for that: the models that the method needs,
- * and parameters that it has no use for. Sets the base of each slice. Returns 0, or -EINVAL with
- * err set. merge_config_read() calls it. */
+/* The last step of merge_config_read(): check that the method gets the models that it needs and no
+ * parameter that it does not use, and set the base of each slice. Returns 0, or -EINVAL with err
+ * set. */
 int merge_config_check(struct merge_config *config, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_config_read.c - see merge_config.h: YAML, which may come from anywhere
- * (fs/util/yaml_reader.h), as a configuration. Keys may come in any order, so that what the method
- * says about them is checked when all are known. */
+ * (fs/util/yaml_reader.h), as a configuration. Keys may come in any order, so the method's rules
+ * for them are checked after the last one. */
 #include "fs/merge/merge_config_internal.h"
 #include "fs/merge/merge_tensor.h"
 #include "fs/util/array_grown.h"
@@ -42,9 +42,7 @@ int merge_read_mapping(struct config_reader *reader, const struct config_key *ke
 	return rc;
 }
 
-/* Words. */
-
-/* The event is a scalar with something in it. */
+/* Check that the event is a scalar that is not empty. */
 static int check_word(struct config_reader *reader, const char *what)
 {
 	size_t n = 0;
@@ -64,7 +62,7 @@ int merge_expect_word(struct config_reader *reader, const char *what)
 	return rc == 0 ? check_word(reader, what) : rc;
 }
 
-/* The event, kept in memory from malloc(). */
+/* Copy the event's text; the caller frees it. */
 static int take_text(struct config_reader *reader, const char *what, char **text)
 {
 	size_t n;
@@ -99,7 +97,7 @@ static int read_path_key(struct config_reader *reader, void *into)
 	return merge_read_text(reader, "a path", into);
 }
 
-/* A name, or a mapping of its path. */
+/* Read a name, or the mapping {path: NAME}. */
 static int read_path(struct config_reader *reader, const char *what, char **path)
 {
 	static const struct config_key keys[] = { { "path", read_path_key } };
@@ -137,7 +135,7 @@ static int read_reference_lora(struct config_reader *reader, void *into)
 	return read_path(reader, "an adapter", reference->lora);
 }
 
-/* MODEL+ADAPTER, which is no URL. A name like "r+.gguf" is that of a model. */
+/* Split MODEL+ADAPTER, unless it is a URL. A name like "r+.gguf" is a model's name. */
 static int split(struct config_reader *reader, const struct model_reference *reference)
 {
 	char *plus = url_is_remote(*reference->model) || url_is_file(*reference->model)
@@ -212,12 +210,12 @@ static int read_source_parameters(struct config_reader *reader, void *into)
 	return merge_read_parameters(reader, &source->parameters);
 }
 
-/* The range last: models have none. */
+/* layer_range is the last one, because entries of models have none. */
 static const struct config_key source_keys[] = { { "model", read_model },
 						 { "parameters", read_source_parameters },
 						 { "layer_range", read_range } };
 
-/* The mapping that begins with the event. */
+/* Read one source, a mapping that begins with the event. */
 static int read_source(struct config_reader *reader, bool sliced, size_t *room,
 		       struct merge_slice *slice)
 {
@@ -244,7 +242,7 @@ static int read_source(struct config_reader *reader, bool sliced, size_t *room,
 	return rc;
 }
 
-/* The list that comes next. */
+/* Read the next value, a list of sources. */
 static int read_sources_into(struct config_reader *reader, bool sliced, struct merge_slice *slice)
 {
 	size_t room = 0;
@@ -293,7 +291,7 @@ static const struct config_key slice_keys[] = { { "sources", read_sources },
 						{ "parameters", read_slice_parameters },
 						{ "base_model", read_slice_base } };
 
-/* One more slice, at the event. NULL: out of memory. */
+/* Append a slice, with the place of the event. NULL: out of memory. */
 static struct merge_slice *add_slice(struct config_reader *reader, size_t *room)
 {
 	struct merge_config *config = reader->config;
@@ -436,8 +434,8 @@ static int read_tokenizer(struct config_reader *reader, void *into)
 	return rc;
 }
 
-/* mergekit (merge.py, _set_chat_template()) takes "auto", the name of a file of its own, or a text
- * with a "{". */
+/* mergekit (merge.py, _set_chat_template()) accepts "auto", the name of a template that mergekit
+ * ships, or a text with a "{". */
 static int read_template(struct config_reader *reader, void *into)
 {
 	struct merge_config *config = reader->config;
@@ -479,7 +477,7 @@ static const struct config_key config_keys[] = {
 	{ "name", read_name },
 };
 
-/* The document that has begun. */
+/* Read the document that has begun. */
 static int read_document(struct config_reader *reader)
 {
 	struct yaml_reader *yaml = &reader->yaml;
@@ -505,7 +503,7 @@ static int read_document(struct config_reader *reader)
 	return rc == 0 ? yaml_reader_expect(yaml, YAML_DOCUMENT_END_EVENT, "the end") : rc;
 }
 
-/* All of them, one after the other, into result->documents. */
+/* Read all documents into result->documents. */
 static int read_documents(struct config_reader *reader, struct merge_config *result)
 {
 	size_t room = 0;

@@ -27,8 +27,7 @@ static bool is_config(const char *text)
 	return ends_with(text, ".yml") || ends_with(text, ".yaml");
 }
 
-/* Hugging Face's rule: two names of letters, digits and these, neither of which begins with a
- * point. */
+/* Hugging Face's rule: two names of letters, digits and a few signs; neither begins with a dot. */
 bool merge_looks_like_hub_id(const char *written)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -50,9 +49,9 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 }
 
-/* Paths. All of those below return 0 or -errno with err set. */
+/* Paths. The functions below return 0, or -errno with err set. */
 
-/* STEM-00001-of-NNNNN.gguf in the directory. *path stays NULL if there is none. */
+/* Find STEM-00001-of-NNNNN.gguf in the directory. *path stays NULL if there is no such file. */
 static int find_shard(const char *directory, const char *stem, char **path, struct error *err)
 {
 	const size_t n = strlen(stem);
@@ -96,7 +95,8 @@ static bool is_there(const char *path)
 	return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* What is at that absolute path, or is meant by it. *path: NULL if there is nothing. */
+/* Find the file at an absolute path, also without its ".gguf" or shard number. *path: NULL if there
+ * is none. */
 static int find_path(const char *named, char **path, struct error *err)
 {
 	*path = NULL;

@@ -29,7 +29,7 @@ bool merge_note_organ(const char *name, uint32_t length, uint32_t type, uint32_t
 	return true;
 }
 
-/* "-" alone is an empty one. */
+/* Print one word, percent-encoded; "-" stands for an empty one. */
 static void print_word(FILE *out, const char *bytes, size_t n)
 {
 	fputc(' ', out);
@@ -92,14 +92,14 @@ char *merge_note_print(const struct merge_note *note)
 	return NULL;
 }
 
-/* A text that is being read. */
+/* State of the parser. */
 struct note_reader {
 	struct merge_note *note;
 	size_t room_models, room;
-	bool ended; /* the configuration has come */
+	bool ended; /* the configuration was read */
 };
 
-/* A number in decimal, up to that byte, which is passed. */
+/* Parse a decimal number up to the byte end, and skip that byte. */
 static bool take_number(char **at, char end, uint64_t *number)
 {
 	char *stop;
@@ -114,7 +114,7 @@ static bool take_number(char **at, char end, uint64_t *number)
 	return true;
 }
 
-/* The next word, decoded. NULL: there is none. */
+/* The next word, decoded, or NULL. */
 static char *take_word(char **at, size_t *length)
 {
 	char *word = strsep(at, " ");
@@ -144,7 +144,7 @@ static bool take_shape(char **at, struct organ *organ)
 	return organ->dims > 0;
 }
 
-/* The rest of a line. False: it is none. */
+/* Parse the rest of a line as a fingerprint. Returns false if it is none. */
 static bool take_fingerprint(const char *rest, char fingerprint[FINGERPRINT_TEXT])
 {
 	fingerprint[0] = '\0';
@@ -246,7 +246,7 @@ static int read_config(struct note_reader *reader, char *number, const char *res
 	return 0;
 }
 
-/* rest is what follows the line. */
+/* Parse one line; rest is the text after it, where a config line's bytes are. */
 static int read_line(struct note_reader *reader, char *line, const char *rest)
 {
 	if (strncmp(line, "model ", 6) == 0)
@@ -278,7 +278,8 @@ int merge_note_read(char *bytes, struct merge_note *note, struct error *err)
 		rc = line ? read_line(&reader, line, rest) : -EBADMSG;
 	}
 	if (rc == -EBADMSG)
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "line %zu is none of a merge", number);
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "line %zu is no line of a merge note",
+			  number);
 	else if (rc < 0)
 		error_set(err, -rc, ERROR_NO_OFFSET, "out of memory");
 	return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_parameters_read.c - see merge_config_internal.h: parameters, which are numbers, gradients,
- * or either of them by the names of tensors. */
+/* merge_parameters_read.c - see merge_config_internal.h: parameters are numbers or gradients, for
+ * all tensors or for those that a filter names. */
 #include "fs/merge/merge_config_internal.h"
 #include "fs/util/array_grown.h"
 
@@ -21,8 +21,8 @@ static bool get_truth(const struct config_reader *reader, double *number)
 	return false;
 }
 
-/* A decimal number, or a truth value. False: the event is none. strtod() takes more than decimals
- * of YAML, but none of these letters is in them. */
+/* Parse a decimal number or a truth value. Returns false if the event is neither. strtod() also
+ * takes hexadecimal, "inf" and "nan", so texts with other letters are refused first. */
 static bool get_number(const struct config_reader *reader, double *number)
 {
 	size_t n;
@@ -41,7 +41,7 @@ static bool get_number(const struct config_reader *reader, double *number)
 
 /* Parameters. */
 
-/* The largest value of one that is not negative. 0: any number is one. */
+/* The largest value of a parameter that must not be negative; 0: any number is allowed. */
 static unsigned most_of(enum merge_parameter which)
 {
 	switch (which) {
@@ -80,7 +80,7 @@ static int add_number(struct config_reader *reader, enum merge_parameter which, 
 	return 0;
 }
 
-/* The event, and those that follow it, as the rest of a gradient. */
+/* Read the rest of a gradient, from the event on. */
 static int read_gradient(struct config_reader *reader, enum merge_parameter which,
 			 struct merge_condition *condition)
 {
@@ -95,7 +95,7 @@ static int read_gradient(struct config_reader *reader, enum merge_parameter whic
 	return rc;
 }
 
-/* The value that comes next: a number, or a list of them. */
+/* Read the next value: a number, or a list of numbers. */
 static int read_numbers(struct config_reader *reader, enum merge_parameter which,
 			struct merge_condition *condition)
 {
@@ -110,7 +110,7 @@ static int read_numbers(struct config_reader *reader, enum merge_parameter which
 	return rc == 0 ? read_gradient(reader, which, condition) : rc;
 }
 
-/* What a condition is read into. */
+/* A condition that is being read, and the parameter that it belongs to. */
 struct condition_of {
 	struct merge_condition *condition;
 	enum merge_parameter which;
@@ -121,7 +121,7 @@ static int read_filter(struct config_reader *reader, void *into)
 	const struct condition_of *of = into;
 	const int rc = merge_read_text(reader, "a filter", &of->condition->filter);
 
-	/* In mergekit this is every tensor. */
+	/* mergekit's filter for every tensor. */
 	if (rc == 0 && strcmp(of->condition->filter, "*") == 0) {
 		free(of->condition->filter);
 		of->condition->filter = NULL;
@@ -139,7 +139,7 @@ static int read_value(struct config_reader *reader, void *into)
 static const struct config_key condition_keys[] = { { "filter", read_filter },
 						    { "value", read_value } };
 
-/* One more condition, all zeros. NULL: out of memory. */
+/* Append a condition of zeros. NULL: out of memory. */
 static struct merge_condition *add_condition(struct merge_setting *setting, size_t *room)
 {
 	struct merge_condition *conditions =
@@ -152,7 +152,7 @@ static struct merge_condition *add_condition(struct merge_setting *setting, size
 	return &conditions[setting->n++];
 }
 
-/* The mapping that begins with the event, and those that follow it in the list. */
+/* Read the conditions of a list, from the mapping that begins with the event. */
 static int read_conditions(struct config_reader *reader, enum merge_parameter which,
 			   struct merge_setting *setting, size_t *room)
 {
@@ -181,7 +181,7 @@ static int read_conditions(struct config_reader *reader, enum merge_parameter wh
 	return rc;
 }
 
-/* The value of a parameter: a number, a list of numbers, or a list of filters with values. */
+/* Read a parameter's value: a number, a list of numbers, or a list of filters with values. */
 static int read_setting(struct config_reader *reader, enum merge_parameter which,
 			struct merge_setting *setting)
 {
@@ -219,7 +219,7 @@ int merge_read_seed(struct config_reader *reader, void *into)
 	return rc;
 }
 
-/* The event is a parameter's name. */
+/* Read a parameter, whose name is the event. */
 static int read_parameter(struct config_reader *reader, struct merge_parameters *parameters)
 {
 	enum merge_parameter which = 0;

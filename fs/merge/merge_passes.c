@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are compared at once. */
+/* Bytes compared at a time. */
 #define CHUNK ((size_t)1 << 18)
 
-/* A sum of weights so near to 1 is 1 where the result is rounded to a float, and one so near to 0
- * may be 0. */
+/* Tolerance for sums of weights: so near to 1, the result rounds to the same float as with 1; so
+ * near to 0, the sum may be 0. */
 #define NEAR_1 0x1p-30
 #define NEAR_0 1e-6
 
@@ -41,14 +41,12 @@ static bool is_stopped(const atomic_bool *stop)
 	return stop && atomic_load(stop);
 }
 
-/* Whether all have the same bytes. */
-
-/* The steps of karcher and multislerp that only keep them from dividing by zero change next to
- * nothing, if their figures are not larger. */
+/* Largest tol of karcher and eps of multislerp that only prevent a division by zero, so that they
+ * change next to nothing. */
 #define NEXT_TO_NOTHING 1e-5
 
-/* Is the merge of equal tensors that tensor, but for rounding? An arc between equal vectors is a
- * point; and where all are the base, there are no differences to be merged. */
+/* Does the rule merge equal tensors to the same tensor, except for rounding? An arc between equal
+ * vectors is a point, and tensors equal to the base have no differences to merge. */
 static bool keeps_equal(const struct merge_rule *rule)
 {
 	double sum = 0.0;
@@ -84,8 +82,8 @@ static struct organ_location location_of(const struct merge_tensor *tensor,
 	return at;
 }
 
-/* Those that are not known to be the bytes of the first one without reading. False: of one that is
- * looked at, the bytes cannot be the result's. */
+/* List the inputs whose bytes have to be read to tell whether they equal the first tensor's.
+ * Returns false if the result cannot have the bytes of an input anyway. */
 static bool find_others(const struct merge_tensor *tensor, uint64_t size,
 			const struct merge_data **others, unsigned *n)
 {
@@ -107,7 +105,8 @@ static bool find_others(const struct merge_tensor *tensor, uint64_t size,
 	return true;
 }
 
-/* Are these n bytes of all the same? two: room for twice as many. */
+/* Compare the next n bytes of all tensors; two has room for 2 * n bytes. Returns 1 if all are
+ * equal, 0 if not, or -errno. */
 static int compare_some(const struct merge_passes *passes, const struct merge_data *const *others,
 			unsigned n_others, size_t n, uint8_t *two, const atomic_bool *stop)
 {
@@ -123,7 +122,7 @@ static int compare_some(const struct merge_passes *passes, const struct merge_da
 	return rc < 0 ? rc : same;
 }
 
-/* Sets compared and same, unless it fails. The first difference is the last that is looked for. */
+/* Compare the tensors up to the first difference, and set compared and same, except on failure. */
 static int compare(struct merge_passes *passes, const atomic_bool *stop)
 {
 	const struct merge_rule *rule = &passes->tensor->rule;
@@ -132,7 +131,7 @@ static int compare(struct merge_passes *passes, const atomic_bool *stop)
 	unsigned n_others;
 	const bool maybe = find_others(passes->tensor, size, others, &n_others);
 	uint8_t *two = maybe && n_others ? malloc(2 * CHUNK) : NULL;
-	int rc = maybe; /* 1: all are the same so far */
+	int rc = maybe; /* 1: equal so far */
 
 	if (maybe && n_others && !two)
 		rc = -ENOMEM;
@@ -154,9 +153,7 @@ static int compare(struct merge_passes *passes, const atomic_bool *stop)
 	return 0;
 }
 
-/* Passes. */
-
-/* The rest of a pass. */
+/* Feed the remaining rows of a pass to the method. */
 static int feed_rows(struct merge_passes *passes, struct merge_rows *rows, const atomic_bool *stop)
 {
 	const uint64_t all = passes->tensor->rule.rows;
@@ -203,7 +200,7 @@ static int begin(struct merge_passes *passes)
 	return 0;
 }
 
-/* Finding it, by one thread at a time. */
+/* Do the work of merge_passes_find(), in one thread at a time. */
 
 static int find(struct merge_passes *passes, const atomic_bool *stop)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_passes.h - what is to be known of whole tensors before rows of their merge can be made:
- * whether all have the same bytes, and what the method needs passes for. It is found once, by the
- * first thread that asks, which others wait for.
+/* merge_passes.h - facts about whole tensors that the merge needs before it can make single rows:
+ * whether all tensors have the same bytes, and the figures for which the method passes over all
+ * rows. The first thread that asks computes them once, and other threads wait for it.
  *
- * A thread that is interrupted, or cannot read, gives up between two chunks of rows; the next one
- * goes on from there. What was found by then stays in memory. */
+ * A thread that is interrupted, or whose read fails, stops between two chunks of rows. The state
+ * so far stays in memory, and the next thread continues from there. */
 #ifndef FS_MERGE_MERGE_PASSES_H
 #define FS_MERGE_MERGE_PASSES_H
 
@@ -16,13 +16,13 @@
 struct merge_data;
 
 struct merge_passes {
-	/* What is found, which does not change after that. */
-	bool same;	    /* all have the same bytes, which are the result's */
-	struct merge merge; /* unless same */
+	/* Results, constant once found. */
+	bool same;	    /* all tensors have the same bytes, and so has the result */
+	struct merge merge; /* valid unless same */
 	/* Private. */
 	const struct merge_tensor *tensor;
 	atomic_bool found;
-	pthread_mutex_t lock; /* protects busy; the thread that made it true owns what follows */
+	pthread_mutex_t lock; /* protects busy; the thread that set busy owns the members below */
 	pthread_cond_t idle;  /* busy became false */
 	bool busy;
 	bool compared, begun;
@@ -34,11 +34,11 @@ struct merge_passes {
 void merge_passes_init(struct merge_passes *passes, const struct merge_tensor *tensor);
 void merge_passes_release(struct merge_passes *passes);
 
-/* Find it, unless it is found. Any thread may call it. Returns 0; -EINTR soon after *stop, which
- * may be NULL, became true; or as backing_read(). */
+/* Compute the results unless they are known. Any thread may call this. Returns 0; -EINTR soon after
+ * *stop, which may be NULL, became true; or an error of backing_read(). */
 int merge_passes_find(struct merge_passes *passes, const atomic_bool *stop);
 
-/* The tensor whose bytes these are, if all are the same. */
+/* The tensor whose bytes the result takes if all are the same. */
 const struct merge_data *merge_passes_of(const struct merge_tensor *tensor);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan.c - see merge_plan.h. A tensor of the result has its name, and with that its place,
- * from a leader: the form, where whole models are merged, else a source of the slice. Blocks of
- * slices are walked one after the other, so that each tensor is looked up once for each source. */
+/* merge_plan.c - see merge_plan.h. A leader gives each tensor of the result its name, and so its
+ * place: the form if whole models are merged, else a source of the slice. The plan walks the blocks
+ * of the slices in order, so that each tensor is looked up once per source. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_note.h"
 #include "fs/merge/merge_plan_internal.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tensors that the form has not. */
+/* Most tensors of a result that the form lacks. */
 #define ADDED_MAX ((size_t)65536)
 
 int plan_out_of_memory(const struct planner *planner)
@@ -30,7 +30,7 @@ int plan_go_on(const struct planner *planner)
 	return error_set(planner->err, EINTR, ERROR_NO_OFFSET, "it was interrupted");
 }
 
-/* The form's tensors, each of which has to be in a place of the result yet, or is gone. */
+/* List the form's tensors, all marked as gone until the plan finds their place in the result. */
 static int list_form(struct planner *planner)
 {
 	const struct gguf *gguf = planner->form.gguf;
@@ -50,7 +50,7 @@ static int list_form(struct planner *planner)
 	return 0;
 }
 
-/* One more, whose name is in planner->scratch. NULL: out of memory. */
+/* Append a tensor whose name is in planner->scratch. NULL: out of memory. */
 static struct merge_plan_tensor *add_tensor(struct planner *planner, uint32_t length)
 {
 	struct merge_plan *plan = planner->plan;
@@ -80,7 +80,7 @@ static void set_sources(const struct planner *planner, struct plan_place *at)
 	at->base_lora = plan_model_named(planner, base->lora);
 }
 
-/* Outside of blocks. */
+/* Plan the tensors outside the blocks. */
 
 static int plan_outside(struct planner *planner, enum merge_outside outside)
 {
@@ -101,9 +101,7 @@ static int plan_outside(struct planner *planner, enum merge_outside outside)
 	return rc == 0 ? plan_check_no_more(planner, &at, form, form->blocks, outside) : rc;
 }
 
-/* Blocks. */
-
-/* The one that the leader's tensor becomes in that block of the result. */
+/* Plan the result's tensor that takes its name from a tensor of the leader. */
 static int plan_block_tensor(struct planner *planner, const struct plan_place *at, uint64_t block,
 			     const struct plan_model *leader, const struct gguf_tensor *led)
 {
@@ -129,7 +127,7 @@ static int plan_block_tensor(struct planner *planner, const struct plan_place *a
 	return plan_tensor(planner, at, result, leader, led);
 }
 
-/* The block of the slice in the place, which is that one of the result. */
+/* Plan the block of the result that is at this place in its slice. */
 static int plan_block(struct planner *planner, const struct plan_place *at, uint64_t block)
 {
 	const bool sliced = planner->config->sliced;

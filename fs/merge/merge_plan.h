@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan.h - what becomes of each tensor of a model when a configuration is put in force: the
- * models that it names found and opened, their tensors put beside each other, and each checked.
+/* merge_plan.h - the plan of a merge: opens the models that a configuration names, matches and
+ * checks their tensors, and decides how each tensor of the result is made.
  *
- * The form is the model whose place the result takes: the result has its metadata, its tensors,
- * the types of these where they can be encoded, and of slices so many blocks as they have together.
- * Nothing of a tensor's data is read. */
+ * The form is the model whose place the result takes. The result has the form's metadata and
+ * tensors, and their types if organfs can encode them; with slices it has as many blocks as the
+ * slices together. Planning reads no tensor data. */
 #ifndef FS_MERGE_MERGE_PLAN_H
 #define FS_MERGE_MERGE_PLAN_H
 
@@ -17,53 +17,53 @@
 struct merge_config;
 struct organ;
 
-/* A model that a configuration names, once for each name that is written. */
+/* A model that a configuration names; models with the same written name share an entry. */
 struct merge_model {
-	const char *written; /* as in the configuration, which is borrowed */
-	char *path;	     /* absolute, or what it is told by */
+	const char *written; /* borrowed from the configuration */
+	char *path;	     /* absolute; or a URL, or a document's name */
 	struct base base;
-	bool is_document; /* and base has nothing: a merge_document has it */
-	bool is_form;	  /* it is the form's very file, which is read in place of its own */
-	char fingerprint[FINGERPRINT_TEXT]; /* empty of the form */
+	bool is_document; /* base is empty: a merge_document has the model */
+	bool is_form;	  /* same file as the form, and read through the form's backing */
+	char fingerprint[FINGERPRINT_TEXT]; /* empty for the form */
 };
 
-/* How a model is found by what is written: *path becomes its absolute path, to free, and base is
- * opened with base_open(), or has a reference of the form's file, and then no gguf; base_close() is
- * the plan's, also after a failure. Returns 0, or -errno with err set: a sentence that needs no
- * name in front, only line and column, which the plan adds. */
+/* Function that finds and opens a model by its written name. *path becomes its absolute path, to
+ * free. It opens base with base_open(), or puts a reference to the form's file there and no gguf.
+ * The plan calls base_close(), also after a failure. Returns 0, or -errno with a whole sentence in
+ * err, to which the plan adds line and column. */
 typedef int merge_open_model(void *context, const char *written, struct base *base, char **path,
 			     struct error *err);
 
 struct merge_plan_params {
-	/* The file of the form, and what was parsed of it: borrowed, and they outlive the plan. */
+	/* The form's file and its parsed header: borrowed, and they outlive the plan. */
 	struct backing *form;
 	const struct gguf *gguf;
 	merge_open_model *open;
 	void *context;
-	enum encode_choice choice; /* of types, if the configuration names none */
-	/* When it becomes true, the plan is given up with EINTR; NULL: it never does. */
+	enum encode_choice choice; /* choice of types if the configuration names none */
+	/* Set to give up the plan with EINTR; or NULL. */
 	const atomic_bool *stop;
 };
 
 enum merge_made {
 	MERGE_AS_FORM,	/* the form's own bytes: no model changes it */
 	MERGE_AS_MODEL, /* the bytes of one model's tensor, input 0 */
-	MERGE_OF_ROWS,	/* made by the rule */
-	MERGE_GONE	/* of a block that the form has, and the result has not */
+	MERGE_OF_ROWS,	/* rows made by the rule */
+	MERGE_GONE	/* the form's tensor is in a block that the result lacks */
 };
 
 struct merge_plan_tensor {
 	const char *name; /* in the result; length bytes, may hold NULs */
 	uint32_t length;
-	uint32_t of; /* its number in the form, or MERGE_PLAN_NEW: a block more than the form has */
-	int32_t block; /* of the model that leads, that it is made of; -1: none */
+	uint32_t of; /* its number in the form, or MERGE_PLAN_NEW in a block that the form lacks */
+	int32_t block; /* block of the leader (merge_plan.c) that it is made of; -1: none */
 	enum merge_made made;
-	struct merge_tensor tensor; /* MERGE_AS_MODEL: ne, type and inputs[0] alone */
+	struct merge_tensor tensor; /* for MERGE_AS_MODEL only ne, type and inputs[0] */
 };
 
 #define MERGE_PLAN_NEW UINT32_MAX
 
-/* What a document of the configuration makes, as a GGUF whose bytes are made when they are read. */
+/* The result of a document of the configuration, as a GGUF whose bytes are computed when read. */
 struct merge_document {
 	struct base base; /* gguf NULL: it is not planned yet */
 	unsigned reads;	  /* of results that one read of this one takes, itself included */
@@ -81,34 +81,34 @@ struct merge_plan {
 	size_t n_documents; /* of the result: its other documents */
 	struct merge_document *documents;
 	uint64_t blocks; /* of the result */
-	/* The chat template of the result; NULL: that of the form, or none. In the arena. */
+	/* The chat template of the result, in the arena; NULL: that of the form, or none. */
 	const char *chat_template;
 	/* Path of the first model, also of a document, whose tokenizer differs from its form's, in
 	 * the arena. NULL: none. */
 	const char *other_tokenizer;
 	struct arena *arena;
-	/* Tensors of models with their adapters, n_adapted of them, which tensors refer to. */
+	/* n_adapted backings of models' tensors with their adapters, used by the tensors above. */
 	size_t n_adapted;
 	struct backing **adapted;
 	struct matrix_cache *matrices; /* of adapters */
 };
 
-/* The plan of a configuration, which outlives it. What is learnt is merged; tables of rope factors
- * and of whole numbers stay the form's, or go with the block of a slice that they are in.
+/* Plan a configuration, which outlives the plan. Weights are merged. Tables of rope factors and of
+ * whole numbers are the form's; with slices they come with the block that they are in. If
+ * token_embd or output of a model has more rows than the form's, "tokenizer_source: base" leaves
+ * them out; otherwise, and for fewer rows, the model is refused.
  *
- * NULL with err set: ENOMEM; EINTR; EIO metadata cannot be read; an error of params->open();
- * EINVAL: a refusal of merge_settings(), an adapter that does not fit its model, and a model of
- * another architecture, of which a shard is missing, without a tensor that another has or with one
- * that another has not, with one of another shape or of a type that cannot be decoded, with rows
- * longer than MERGE_ROW_MAX, without such a block. All but the first two have the line and column
- * of the name in the configuration. More rows in token_embd or
- * output than the form has are left out where tokenizer_source is base, else refused; fewer are
- * refused. */
+ * NULL with err set: ENOMEM; EINTR; EIO if metadata cannot be read; an error of
+ * params->open(); EINVAL: a refusal of merge_settings(), an adapter that does not fit its
+ * model, or a model that has another architecture, a missing shard, a tensor that another
+ * model lacks or lacks one itself, another shape, a type that cannot be decoded, rows
+ * longer than MERGE_ROW_MAX, or no such block. Except for ENOMEM and EINTR, the message
+ * begins with line and column of the model's name. */
 struct merge_plan *merge_plan_new(const struct merge_config *config,
 				  const struct merge_plan_params *params, struct error *err);
 void merge_plan_free(struct merge_plan *plan); /* NULL is fine */
 
-/* The organ of a planned tensor that is not the form's. False: it would be too large. */
+/* Make the organ of a planned tensor that is not the form's. Returns false if it is too large. */
 bool merge_plan_organ(const struct gguf *form, const struct merge_plan_tensor *tensor,
 		      struct organ *organ);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_adapters.c - see merge_plan_internal.h: adapters that are merged into a model before
- * the model is merged with others. The model's tensor with its pair is made row by row, as floats,
- * when rows of the merge are. */
+/* merge_plan_adapters.c - see merge_plan_internal.h: adapters merged into a model before the model
+ * is merged with others. Rows of the model's tensor with its pair are computed as floats when rows
+ * of the merge are. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-/* The half of that tensor's pair, whose name is written into planner->scratch. NULL: there is
- * none. */
+/* Find a half of the tensor's pair, or NULL; its name is left in planner->scratch. */
 static const struct gguf_tensor *find_half(const struct planner *planner,
 					   const struct plan_model *adapter, const char *name,
 					   size_t length, enum pair_half half)
@@ -28,7 +27,7 @@ static const struct gguf_tensor *find_half(const struct planner *planner,
 	return gguf_tensor(adapter->gguf, planner->scratch, (uint32_t)(length + strlen(".lora_a")));
 }
 
-/* One tensor of an adapter, as half of a pair. */
+/* Check that a tensor of an adapter is half of a pair that fits the model. */
 static int check_half(const struct planner *planner, const struct plan_model *model,
 		      const struct plan_model *adapter, const struct gguf_tensor *half)
 {
@@ -91,7 +90,7 @@ int plan_check_adapters(const struct planner *planner)
 	return rc;
 }
 
-/* The plan has one more file, which becomes its own. */
+/* Give a file to the plan, which takes over the reference. */
 static int keep(struct planner *planner, struct backing *file)
 {
 	struct merge_plan *plan = planner->plan;

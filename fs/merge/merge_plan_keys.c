@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_keys.c - see merge_plan_internal.h: values of the metadata of two models beside each
- * other, as their files have them. */
+/* merge_plan_keys.c - see merge_plan_internal.h: compares metadata values of two models' files. */
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"

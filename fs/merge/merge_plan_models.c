@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_models.c - see merge_plan_internal.h: the models of a plan, each opened and looked at
- * by itself. */
+/* merge_plan_models.c - see merge_plan_internal.h: opens and checks each model of a plan. */
 #include "fs/base/basis.h"
 #include "fs/base/fingerprint.h"
 #include "fs/base/shards.h"
@@ -17,9 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tensors by blocks. */
-
-/* The bucket of each tensor, counted. */
+/* The bucket of a tensor: its block, or model->blocks. */
 static uint64_t bucket_of(const struct plan_model *model, uint32_t i)
 {
 	uint64_t block;
@@ -39,7 +36,8 @@ int plan_model_index(const struct planner *planner, struct plan_model *model)
 	model->numbers = malloc((n + 1u) * sizeof(*model->numbers));
 	if (!model->starts || !model->numbers)
 		return plan_out_of_memory(planner);
-	/* starts[b + 2] counts what is in b, then starts[b + 1] is where b goes on. */
+	/* Counting sort: starts[b + 2] first counts bucket b; then starts[b + 1] is the next free
+	 * place of bucket b, and in the end its end. */
 	for (uint32_t i = 0; i < n; i++)
 		model->starts[bucket_of(model, i) + 2]++;
 	for (uint64_t b = 0; b <= model->blocks; b++)
@@ -62,8 +60,6 @@ const uint32_t *plan_model_block(const struct plan_model *model, uint64_t block,
 	return block > model->blocks ? NULL : &model->numbers[model->starts[block]];
 }
 
-/* Names. */
-
 const struct plan_model *plan_model_named(const struct planner *planner, const char *written)
 {
 	uint32_t i;
@@ -73,7 +69,7 @@ const struct plan_model *plan_model_named(const struct planner *planner, const c
 		       : NULL;
 }
 
-/* What a sentence may say of it, in the arena. NULL: out of memory. */
+/* The model's name for messages, in the arena. NULL: out of memory. */
 static const char *shown_name(const struct planner *planner, const char *written)
 {
 	char *shown = url_is_remote(written) ? url_shown(written) : strdup(written);
@@ -111,7 +107,7 @@ static int add_name(struct planner *planner, const char *written, bool is_adapte
 	return 0;
 }
 
-/* A model, and its adapter if that is not NULL. */
+/* Add a model, and its adapter unless lora is NULL. */
 static int add_pair(struct planner *planner, const char *model, const char *lora, size_t line,
 		    size_t column)
 {
@@ -142,8 +138,6 @@ static int add_names(struct planner *planner)
 	}
 	return rc;
 }
-
-/* Opening. */
 
 bool plan_is_form(const struct planner *planner, const struct base *base)
 {
@@ -214,7 +208,7 @@ static int open_model(struct planner *planner, struct merge_model *opened, struc
 	return 0;
 }
 
-/* As it can be told in a sentence, in the arena. */
+/* The model's architecture for messages, in the arena. */
 static const char *architecture_of(const struct planner *planner, const struct plan_model *model)
 {
 	const struct kv *kv = gguf_find(model->gguf, "general.architecture");
@@ -286,7 +280,7 @@ int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
 	return 0;
 }
 
-/* Where there are no slices, blocks of one number are merged. */
+/* Without slices, blocks of the same number are merged, so models must have as many as the form. */
 static int check_blocks(const struct planner *planner, const struct plan_model *model)
 {
 	if (planner->config->sliced || model->is_adapter || model->blocks == planner->form.blocks)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_more.c - see merge_plan_internal.h: tensors that a model has and the result would not
- * have. They are counted first, as they hardly ever differ. */
+/* merge_plan_more.c - see merge_plan_internal.h: refuses tensors of a model that the result would
+ * lack. Counts are compared first, since models rarely differ. */
 #include "fs/merge/merge_plan_internal.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 
-/* Does the tensor count, of those that are compared there? */
+/* Is the tensor one of the weights to count at this place? */
 static bool is_counted(const struct plan_place *at, enum merge_outside outside,
 		       const struct gguf_tensor *tensor)
 {
@@ -23,7 +23,7 @@ static size_t count(const struct plan_place *at, enum merge_outside outside,
 	return counted;
 }
 
-/* The first one that the leader lacks. NULL: there is none. */
+/* The first tensor that the leader lacks, or NULL. */
 static const struct gguf_tensor *find_more(const struct planner *planner,
 					   const struct plan_place *at, enum merge_outside outside,
 					   const struct plan_model *model, uint64_t block,
@@ -61,7 +61,7 @@ int plan_check_no_more(struct planner *planner, const struct plan_place *at,
 			at->place.blocks ? plan_source_block(planner, at, i) : model->blocks;
 		const struct gguf_tensor *more;
 
-		/* The leader's were all found in the others. */
+		/* The others have all tensors of the leader, so equal counts mean equal sets. */
 		if (model == leader || count(at, outside, model, block) == counted)
 			continue;
 		more = find_more(planner, at, outside, model, block, leader, leader_block);

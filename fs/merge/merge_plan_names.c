@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_plan_names.c - see merge_plan_internal.h: what the name of a tensor says of its place. */
+/* merge_plan_names.c - see merge_plan_internal.h: the place of a tensor, by its name. */
 #include "fs/merge/merge_plan_internal.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
@@ -13,7 +13,7 @@ size_t plan_block_prefix(const struct gguf_tensor *tensor, uint64_t *block)
 	const int32_t number = anatomy_block(tensor->name, tensor->name_length);
 	const char *point;
 
-	/* Of a text model's own blocks, as neither enc.blk.N nor v.blk.N is. */
+	/* Only blocks of the text model itself, not enc.blk.N or v.blk.N. */
 	if (number < 0 || (uint64_t)number >= PLAN_BLOCKS_MAX ||
 	    strncmp(tensor->name, "blk.", 4) != 0)
 		return 0;
@@ -43,7 +43,7 @@ static bool begins_with(const struct gguf_tensor *tensor, const char *start)
 	return tensor->name_length >= n && memcmp(tensor->name, start, n) == 0;
 }
 
-/* Of the names in gguf/tensor_classes.tsv: norms of the output, heads, classifiers. */
+/* Names from gguf/tensor_classes.tsv: norms of the output, heads, classifiers. */
 enum merge_outside plan_outside_of(const struct gguf_tensor *tensor)
 {
 	static const char *const starts[] = { "output",	    "cls",	    "dec.output",
@@ -55,7 +55,7 @@ enum merge_outside plan_outside_of(const struct gguf_tensor *tensor)
 	return MERGE_BEFORE_BLOCKS;
 }
 
-/* They may stand in every block too. */
+/* rope factors may also stand in every block. */
 static bool holds_rope_factors(const struct gguf_tensor *tensor)
 {
 	static const char *const ends[] = { "rope_freqs.weight", "rope_factors_long.weight",

@@ -8,9 +8,7 @@
 
 #include <string.h>
 
-/* Finding. */
-
-/* What a source is called in a sentence, and where. */
+/* The model of a source, with its name and place for messages. */
 static const struct plan_model *model_of(const struct plan_place *at, size_t source)
 {
 	return source == MERGE_CONFIG_NO_SOURCE ? at->base : at->sources[source];
@@ -24,8 +22,8 @@ uint64_t plan_source_block(const struct planner *planner, const struct plan_plac
 		       : merge_source_block(planner->config, &at->place, source);
 }
 
-/* The tensor with that name, in the block where the model has it. NULL: it has none, and *name is
- * what was looked for. */
+/* Find a model's tensor of that name, with the model's own block number. NULL if there is none;
+ * *name is the name that was searched for. */
 static const struct gguf_tensor *find(const struct planner *planner, const struct plan_place *at,
 				      size_t source, const struct gguf_tensor *named,
 				      const char **name)
@@ -44,8 +42,6 @@ static const struct gguf_tensor *find(const struct planner *planner, const struc
 	}
 	return gguf_tensor(model_of(at, source)->gguf, *name, length);
 }
-
-/* Checks. */
 
 static bool is_named(const struct gguf_tensor *tensor, const char *name)
 {
@@ -71,7 +67,7 @@ static int refuse_missing(const struct planner *planner, const struct plan_model
 			   tied ? ": its token_embd.weight is that too" : "");
 }
 
-/* In rows that are one a token, found is longer or shorter. */
+/* Check the number of rows of a tensor with one row per token that differs from the form's. */
 static int check_rows(const struct planner *planner, const struct plan_model *model,
 		      const struct gguf_tensor *found, const struct gguf_tensor *shaped)
 {
@@ -109,7 +105,7 @@ static bool can_decode(const struct gguf_tensor *tensor)
 	       !(tensor->type >= GGML_I8 && tensor->type <= GGML_I64);
 }
 
-/* Of one model. known: its type need not have values, only a size. */
+/* Check the type of one model's tensor. known: a size suffices, values are not decoded. */
 static int check_type(const struct planner *planner, const struct plan_model *model,
 		      const struct gguf_tensor *found, bool known)
 {
@@ -132,14 +128,14 @@ static const struct plan_model *adapter_of(const struct plan_place *at, size_t s
 	return source == MERGE_CONFIG_NO_SOURCE ? at->base_lora : at->loras[source];
 }
 
-/* What a model brings to the merge. */
+/* Location and type of a model's tensor. */
 
 static struct merge_data data_of(const struct plan_model *model, const struct gguf_tensor *tensor)
 {
 	return (struct merge_data){ model->file, tensor->offset, tensor->type };
 }
 
-/* The source's tensor for the one with that name and shape. */
+/* Find the source's tensor that matches a name and shape. */
 static int find_data(struct planner *planner, const struct plan_place *at, size_t source,
 		     const struct gguf_tensor *shaped, const struct gguf_tensor **found,
 		     struct merge_data *data)
@@ -158,7 +154,7 @@ static int find_data(struct planner *planner, const struct plan_place *at, size_
 	return rc == 0 ? plan_adapt(planner, adapter_of(at, source), *found, data) : rc;
 }
 
-/* Does it come out of the rule with the very bytes that it has in the model's file? */
+/* Does the rule leave the tensor with the same bytes as in the model's file? */
 static bool passes_through(const struct planner *planner, const struct plan_model *model,
 			   const struct merge_tensor *tensor)
 {
@@ -170,7 +166,7 @@ static bool passes_through(const struct planner *planner, const struct plan_mode
 		merge_tensor_type(type, tensor->ne, dtype, ENCODE_KEEP) == type);
 }
 
-/* The bytes of a model's tensor. */
+/* Make the result's tensor the bytes of a model's tensor. */
 static void pass_through(const struct planner *planner, struct merge_plan_tensor *result,
 			 struct merge_data data)
 {
@@ -189,7 +185,7 @@ static int plan_weight(struct planner *planner, const struct plan_place *at,
 		       struct merge_plan_tensor *result, const struct gguf_tensor *shaped)
 {
 	struct merge_tensor *tensor = &result->tensor;
-	/* The base comes last. */
+	/* The base is the last one. */
 	const struct gguf_tensor *found[MERGE_INPUTS_MAX + 1];
 	size_t sources[MERGE_INPUTS_MAX + 1], n;
 	uint64_t elements = 0;
@@ -221,7 +217,8 @@ static int plan_weight(struct planner *planner, const struct plan_place *at,
 	return rc;
 }
 
-/* A table: that of the leader, which is all others' too, where they have one. */
+/* Plan a table: the leader's. The table of every other model has to have the same type and
+ * shape. */
 static int plan_table(const struct planner *planner, const struct plan_place *at,
 		      struct merge_plan_tensor *result, const struct plan_model *leader,
 		      const struct gguf_tensor *led, const struct gguf_tensor *shaped)
@@ -240,9 +237,9 @@ static int plan_table(const struct planner *planner, const struct plan_place *at
 	return 0;
 }
 
-/* The form's tensor of which the result has shape and type: the one in its place, or of a block
- * that the form has not, the one in the block of the leader's number, or in the last one. NULL:
- * there is none. */
+/* The form's tensor that gives the result its shape and type: the one at the same place. For a
+ * block that the form lacks it is the one in the block of the leader's number, or in the last
+ * block. NULL if there is none. */
 static const struct gguf_tensor *pattern_of(const struct planner *planner,
 					    const struct merge_plan_tensor *result,
 					    const struct gguf_tensor *led)

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes of values that are worked on at a time, of all models together, if a row is not longer. */
+/* Bytes of decoded values in memory, of all models together, unless a single row is longer. */
 #define CHUNK ((uint64_t)1 << 19)
 
 uint64_t merge_row_bytes(uint32_t type, uint64_t columns)

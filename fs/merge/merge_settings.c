@@ -10,8 +10,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Places. */
-
 struct merge_place merge_place_outside(const struct merge_config *config,
 				       enum merge_outside outside)
 {
@@ -40,8 +38,6 @@ uint64_t merge_source_block(const struct merge_config *config, const struct merg
 	return config->slices[place->slice].sources[source].from + place->block;
 }
 
-/* Names. */
-
 static const char *const block_names[][2] = {
 	{ "attn_q", "self_attn.q_proj" },
 	{ "attn_k", "self_attn.k_proj" },
@@ -60,7 +56,7 @@ static const char *const other_names[][2] = {
 	{ "output_norm", "model.norm" },
 };
 
-/* The name of those n that is all of name up to its last point. NULL: none is. */
+/* Hugging Face's name for a name that equals one of n GGUF names up to its last dot, or NULL. */
 static const char *find_name(const char *const names[][2], size_t n, const char *name,
 			     size_t length)
 {
@@ -70,7 +66,7 @@ static const char *find_name(const char *const names[][2], size_t n, const char 
 	return NULL;
 }
 
-/* "blk.12.": its length, or 0 if the name does not begin so. */
+/* Length of a prefix like "blk.12.", or 0. */
 static size_t block_prefix(const char *name)
 {
 	size_t digits;
@@ -104,9 +100,7 @@ bool merge_other_name(const char *name, char other[MERGE_NAME_MAX])
 	return false;
 }
 
-/* Values. */
-
-/* What values are looked up for. */
+/* The tensor for which parameters are looked up. */
 struct lookup {
 	const struct merge_config *config;
 	const struct merge_slice *slice;
@@ -149,7 +143,8 @@ static bool get_setting(const struct lookup *lookup, const struct merge_setting 
 	return false;
 }
 
-/* source is NULL for what is of no single model. False: no value is set, and *value stays. */
+/* Look up a parameter; source is NULL for parameters of no single model. Returns false if the
+ * configuration has no value, and leaves *value. */
 static bool get(const struct lookup *lookup, const struct merge_source *source,
 		enum merge_parameter which, double *value)
 {
@@ -166,10 +161,8 @@ static bool get_truth(const struct lookup *lookup, enum merge_parameter which, b
 	return number != 0.0;
 }
 
-/* Rules. */
-
-/* The sources that are inputs, in their order. The base model is none where the others are compared
- * with it, and comes first for slerp. Returns how many there are. */
+/* Choose the sources that are inputs, in their order. The base model is no input of a method that
+ * merges differences, and the first one of slerp. Returns their number. */
 static unsigned choose_sources(const struct merge_config *config, const struct merge_slice *slice,
 			       size_t sources[MERGE_INPUTS_MAX])
 {
@@ -211,7 +204,8 @@ static int fill_input(const struct lookup *lookup, const struct merge_source *so
 	return 0;
 }
 
-/* Of nuslerp and model_stock. A tensor of one row, as norms are, is a vector as it is. */
+/* Extent of nuslerp's and model_stock's vectors. A tensor of one row, such as a norm, is one
+ * vector anyway. */
 static enum merge_extent get_extent(const struct lookup *lookup, uint64_t rows)
 {
 	if (lookup->config->method == MERGE_MODEL_STOCK)
@@ -227,7 +221,7 @@ static double get_number(const struct lookup *lookup, enum merge_parameter which
 	return value;
 }
 
-/* The two keys of mergekit for one thing. */
+/* mergekit has two keys for this parameter. */
 static bool get_normalize(const struct lookup *lookup)
 {
 	const enum merge_method method = lookup->config->method;
@@ -238,7 +232,7 @@ static bool get_normalize(const struct lookup *lookup)
 			 method == MERGE_LINEAR || method == MERGE_TIES || method == MERGE_DELLA);
 }
 
-/* What is of no single model. */
+/* Set the rule's parameters that apply to all models. */
 static int fill_rule(const struct lookup *lookup, struct merge_rule *rule, struct error *err)
 {
 	const enum merge_method method = lookup->config->method;

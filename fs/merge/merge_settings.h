@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_settings.h - what a configuration says about one tensor: the rule by which it is merged
- * (measure/merge.h), and of which sources.
+/* merge_settings.h - a configuration applied to one tensor: the sources and the rule of its merge
+ * (measure/merge.h).
  *
  * The result's blocks are those of the slices, one after the other. Tensors before the blocks
- * belong to the first slice, those behind them to the last one. A parameter is that of the model,
- * else the slice's, else the one of all; one that has no value for the tensor, since no filter is
- * part of its name, falls through to the next. At block k of the n of a slice, a gradient of m
- * values is taken at k / (n - 1) * (m - 1), between the two nearest; at the end if n is 1, and at
- * its beginning for tensors outside the blocks. */
+ * belong to the first slice, those behind them to the last one. A parameter of the model overrides
+ * that of the slice, which overrides that for all models; a parameter none of whose filters is part
+ * of the tensor's name is skipped. At block k of the n blocks of a slice, a gradient of m values is
+ * interpolated linearly at k / (n - 1) * (m - 1). The last value applies if n is 1, the first value
+ * to tensors outside the blocks. */
 #ifndef FS_MERGE_MERGE_SETTINGS_H
 #define FS_MERGE_MERGE_SETTINGS_H
 
@@ -16,13 +16,13 @@
 struct error;
 struct merge_config;
 
-/* Long enough for the names that Hugging Face gives to what GGUF has. */
+/* Long enough for the names of tensors on Hugging Face. */
 #define MERGE_NAME_MAX 256
 
-/* Where in the result a tensor stands. */
+/* Place of a tensor in the result. */
 struct merge_place {
 	size_t slice;
-	uint64_t block, blocks; /* that many in the slice; 0: it is outside of them */
+	uint64_t block, blocks; /* of the slice; blocks 0: outside the blocks */
 };
 
 enum merge_outside { MERGE_BEFORE_BLOCKS, MERGE_BEHIND_BLOCKS };
@@ -30,28 +30,28 @@ enum merge_outside { MERGE_BEFORE_BLOCKS, MERGE_BEHIND_BLOCKS };
 struct merge_place merge_place_outside(const struct merge_config *config,
 				       enum merge_outside outside);
 
-/* Blocks of the result, of models with that many. */
+/* Number of blocks of the result of models with model_blocks blocks. */
 uint64_t merge_blocks(const struct merge_config *config, uint64_t model_blocks);
 
-/* Those of them that one slice of the configuration makes. */
+/* Number of the result's blocks that one slice makes. */
 uint64_t merge_slice_blocks(const struct merge_config *config, size_t slice, uint64_t model_blocks);
 
-/* The block of a source that is merged there. */
+/* The block of a source that is merged at this place. */
 uint64_t merge_source_block(const struct merge_config *config, const struct merge_place *place,
 			    size_t source);
 
-/* The value of a gradient of n numbers, at least one, at a block of so many; of 0 blocks at its
- * beginning, and behind the last block at its end. */
+/* Value of a gradient of n >= 1 numbers at one of a number of blocks: the first number if blocks is
+ * 0, the last one beyond the last block. */
 double merge_gradient(const double *numbers, size_t n, uint64_t block, uint64_t blocks);
 
-/* What Hugging Face calls a tensor of that name in GGUF, of a model of llama's form. False: nothing
- * that is known, and other is empty. */
+/* The Hugging Face name of a GGUF tensor of a llama-like model. Returns false, with other empty, if
+ * it is unknown. */
 bool merge_other_name(const char *name, char other[MERGE_NAME_MAX]);
 
-/* The rule for a tensor, and for each of its inputs the place among the slice's sources;
- * MERGE_CONFIG_NO_SOURCE stands for the base model, where that is not among them. The name is that
- * of the result, in GGUF; a tensor of one axis has one row. Returns 0, or -EINVAL with err set: a
- * model has no weight for this tensor, or slerp no t. */
+/* Find the rule for a tensor, and for each of its inputs the index in the slice's sources, or
+ * MERGE_CONFIG_NO_SOURCE for a base model that is no source. The name is the GGUF name in the
+ * result; a tensor of one axis has one row. Returns 0, or -EINVAL with err set if a model has no
+ * weight for this tensor, or slerp no t. */
 int merge_settings(const struct merge_config *config, const struct merge_place *place,
 		   const char *name, uint64_t rows, uint64_t columns, struct merge_rule *rule,
 		   size_t sources[MERGE_INPUTS_MAX], struct error *err);

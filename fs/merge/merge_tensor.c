@@ -20,8 +20,6 @@ struct merged_tensor {
 	struct merge_passes passes;
 };
 
-/* What is merged. */
-
 static bool has_one_axis(const uint64_t ne[GGML_AXES])
 {
 	bool one = true;
@@ -39,9 +37,7 @@ uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t
 	return wanted;
 }
 
-/* Rows. */
-
-/* What is finite stays so. */
+/* Clamp finite values to the range of the result's type. */
 static void limit(float *values, size_t n, float most)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -51,7 +47,7 @@ static void limit(float *values, size_t n, float most)
 	}
 }
 
-/* Merge n rows that are read, in the place of the first input's. */
+/* Merge n decoded rows in place; the result overwrites the first input's rows. */
 static void merge_some(const struct merged_tensor *merged, const struct merge_rows *rows,
 		       uint64_t first, size_t n, void *scratch)
 {
@@ -122,8 +118,6 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 	return backing_read_cancellable(of->file, flags, bytes, n * merged->bytes,
 					of->offset + first * merged->bytes, stop);
 }
-
-/* The backing. */
 
 static void release(void *context)
 {
