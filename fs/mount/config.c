@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Options of one mount: for every mount they would write to one file, take one layer, or never
- * return to the shell. */
+/* Options that are refused as defaults: with them all mounts would write the same file, take the
+ * same layer, or never return to the shell. */
 static const char *const of_one_mount[] = {
 	"output", "layer", "header", "recipe", "model", "debug"
 };
@@ -23,7 +23,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Without blanks at either end. */
+/* Remove blanks at both ends. */
 static void trim(const char **text, size_t *n)
 {
 	while (*n > 0 && is_blank((*text)[*n - 1]))
@@ -34,7 +34,7 @@ static void trim(const char **text, size_t *n)
 	}
 }
 
-/* Up to a '#' that begins the line or follows upon a blank. */
+/* Length of the line up to a '#' that begins the line or follows a blank. */
 static size_t without_comment(const char *line, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -47,7 +47,7 @@ static int check_name(const char *name, size_t n, struct error *err)
 {
 	if (n == 0)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "there is no name of an option before \"=\"");
+				 "the name of an option is missing before \"=\"");
 	if (name[0] == '-')
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "a line is an option as -o takes it, such as ro, without \"-\"");
@@ -146,8 +146,8 @@ static bool is_anothers(const struct stat *stat)
 	return stat->st_uid != geteuid() && stat->st_uid != 0;
 }
 
-/* What open(2) refused. 0: there is no such file; 1: it is another user's, as one in a directory is
- * that is closed to this user. */
+/* Result of config_read() after open(2) failed with code. Returns 0 if there is no such file; 1 if
+ * it belongs to another user, or lies in a directory that this user cannot search. */
 static int refused(const char *path, bool users_own, int code, struct error *err)
 {
 	struct stat status;
@@ -159,7 +159,7 @@ static int refused(const char *path, bool users_own, int code, struct error *err
 	return error_errno(err, code);
 }
 
-/* From its descriptor. */
+/* Read the options from a descriptor. */
 static int read_open(int fd, bool users_own, struct config *config, struct error *err)
 {
 	struct stat status;
@@ -190,7 +190,7 @@ static int read_open(int fd, bool users_own, struct config *config, struct error
 
 int config_read(const char *path, bool users_own, struct config *config, struct error *err)
 {
-	/* A FIFO may have no writer, for ever. */
+	/* O_NONBLOCK, because the open of a FIFO waits for a writer. */
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int rc;
 
@@ -202,7 +202,7 @@ int config_read(const char *path, bool users_own, struct config *config, struct 
 	return rc;
 }
 
-/* Relative ones are void, says the specification of XDG's base directories. */
+/* The XDG Base Directory Specification voids relative paths. */
 static const char *directory_of(const char *variable)
 {
 	const char *directory = secure_getenv(variable);

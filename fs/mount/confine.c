@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A graft is moved between directories of its layer, which older versions allow nowhere. */
+/* Version 1 of Landlock forbids every rename between directories; a layer moves its blobs so. */
 #define VERSION_NEEDED 2
 
 static int allow(struct landlock *landlock, const char *path, struct error *err)
@@ -21,7 +21,8 @@ static int allow(struct landlock *landlock, const char *path, struct error *err)
 	const int rc = landlock_allow(landlock, path, true);
 
 	return rc < 0 ? error_set(err, -rc, ERROR_NO_OFFSET,
-				  "confine: %.200s, where it would write: %s", path, strerror(-rc))
+				  "confine: %.200s, where the mount would write: %s", path,
+				  strerror(-rc))
 		      : 0;
 }
 
@@ -34,11 +35,12 @@ static int allow_layer(struct landlock *landlock, const struct models *models,
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "confine: %.200s: %s", home,
 				 strerror(-rc));
-	/* With several models, each has its own in that. */
+	/* With several models, each has its own layer in that directory. */
 	return allow(landlock, home ? home : models->options->layer, err);
 }
 
-/* Where the unmount writes that model: options.h has what output is. */
+/* Allow the directory in which the unmount writes a model, by the meaning of output in
+ * options.h. */
 static int allow_output(struct landlock *landlock, const struct models *models,
 			const struct model *model, struct error *err)
 {
@@ -68,7 +70,7 @@ int confine_prepare(struct landlock *landlock, const struct models *models, stru
 	rc = landlock_init(landlock, false);
 	if (rc < 0)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "confine: %s", strerror(-rc));
-	/* What is printed goes there once the mount is in the background (util/background.h). */
+	/* The daemon's stdout and stderr (util/background.h). */
 	landlock_allow(landlock, "/dev/null", true);
 	for (uint32_t i = 0; rc == 0 && i < models->n && !models->options->read_only; i++) {
 		rc = allow_layer(landlock, models, models->models[i], err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* confine.h - the directories that are left to a mount with -o confine. */
+/* confine.h - the directories that a mount with -o confine may write to. */
 #ifndef FS_MOUNT_CONFINE_H
 #define FS_MOUNT_CONFINE_H
 
@@ -7,10 +7,10 @@ struct error;
 struct landlock;
 struct models;
 
-/* Make the ruleset: what the models' layers are in, the directories that the unmount writes to, and
- * /dev/null can be written to, and all can be read; with ro nothing but /dev/null can be written
- * to. The directory of private layers is made where it is not there. Returns 0, or -errno with err
- * set. Release with landlock_release() either way. */
+/* Make the Landlock ruleset of the mount. It allows to read all files, and to write to the
+ * directories of the models' layers, the directories that the unmount writes to, and /dev/null;
+ * with ro only to /dev/null. The directory of private layers is created if it is missing. Returns
+ * 0, or -errno with err set. The caller calls landlock_release(), also after an error. */
 int confine_prepare(struct landlock *landlock, const struct models *models, struct error *err);
 
 #endif

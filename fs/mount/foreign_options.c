@@ -8,7 +8,7 @@
 
 /* An option that ends in '=' has a value. */
 static const char *const dropped[] = {
-	/* The kernel shows these of a mount; libmount 2.41 hands them back to be changed. */
+	/* The kernel lists these for a mount; libmount 2.41 passes them back on a remount. */
 	"user_id=", "group_id=",
 	/* mount(8), systemd and file managers read these in a line of fstab. */
 	"defaults", "auto", "noauto", "nofail", "_netdev", "user", "user=", "nouser", "users",
@@ -18,17 +18,17 @@ static const char *const dropped[] = {
 	/* Reading changes no times. */
 	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
 	"nostrictatime", "lazytime", "nolazytime", "iversion", "noiversion",
-	/* A graft is durable when close() returns, whatever is said here. */
+	/* A graft is durable when close() returns, with or without these options. */
 	"sync", "async", "dirsync",
 	/* These set how much the kernel logs. */
 	"silent", "loud",
-	/* For other filesystems of FUSE: organfs works so in any case, or they change nothing. */
+	/* Options of other FUSE filesystems: organfs works so anyway, or they have no effect. */
 	"big_writes", "async_read", "intr", "use_ino", "readdir_ino", "kernel_cache", "clone_fd",
 	NULL
 };
 
 static const char *const refused[] = {
-	/* The mount's name, and how long the kernel caches: other values would be wrong. */
+	/* The mount's name and the kernel's cache times, for which other values would be wrong. */
 	"fsname=",
 	"subtype=",
 	"blkdev",

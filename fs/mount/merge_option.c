@@ -48,7 +48,7 @@ static int read_text(struct merge_option *option, const char *path, struct error
 
 	if (fd < 0)
 		return error_errno(err, errno);
-	/* One byte more than there may be shows that there are more. */
+	/* Room for one byte beyond the limit, to detect a longer file, and for the NUL. */
 	option->text = malloc(MERGE_CONFIG_MAX + 2);
 	got = option->text ? io_read(fd, option->text, MERGE_CONFIG_MAX + 1, 0) : -ENOMEM;
 	close(fd);
@@ -59,7 +59,7 @@ static int read_text(struct merge_option *option, const char *path, struct error
 	return 0;
 }
 
-/* The model whose form the result has. */
+/* Find the form of the merge. */
 static int find_form(struct merge_option *option, struct error *err)
 {
 	struct merge_config config;
@@ -69,7 +69,8 @@ static int find_form(struct merge_option *option, struct error *err)
 
 	form = rc == 0 ? merge_config_form_file(&config) : NULL;
 	if (rc == 0 && !form)
-		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "documents are made of each other");
+		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
+			       "documents refer to each other in a circle");
 	if (rc == 0) {
 		rc = merge_open_by_path(option->directory, form, NULL, &base, &option->form, err);
 		base_close(&base);
@@ -114,6 +115,6 @@ int merge_option_run(struct mount *fs)
 		return 0;
 	if (model->whole)
 		return merge_edit_write(model, &request);
-	log_error("%s: shards are missing, and a merge needs a whole model", option->form);
+	log_error("%s: shards are missing; a merge needs all shards of a model", option->form);
 	return -EINVAL;
 }

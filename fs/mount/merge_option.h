@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_option.h - a configuration of mergekit in the place of a MODEL: the model whose form the
- * result has is mounted, and the merge is in force before the mount is there, as if it had been
- * written to .merge; a mount that is only read keeps nothing of it. */
+/* merge_option.h - a configuration of mergekit given as the MODEL. organfs mounts the merge's form,
+ * and puts the merge in force before the mount appears, as if the configuration had been written to
+ * .merge. A read-only mount does not keep the merge in a layer. */
 #ifndef FS_MOUNT_MERGE_OPTION_H
 #define FS_MOUNT_MERGE_OPTION_H
 
@@ -11,26 +11,24 @@
 struct error;
 struct mount;
 
-/* Zeros: there is none. */
+/* All zeros if no configuration was given. */
 struct merge_option {
 	char *text; /* size bytes and a NUL */
 	size_t size;
-	char *directory; /* where it lies, absolute */
+	char *directory; /* of the configuration's file, absolute */
 	char *form;	 /* the path of the model to be mounted */
-	char *known;	 /* the name that it has in a store; NULL: none */
+	char *known;	 /* its name in a store, or NULL */
 };
 
-/* Is a file that is called so a configuration? NAME.yml or NAME.yaml, that does not begin as a GGUF
- * does. */
+/* Is the file a configuration: NAME.yml or NAME.yaml that does not begin with the magic of GGUF? */
 bool merge_option_is(const char *path);
 
-/* Read it, and find the model to be mounted; merge_option_release() is due either way. Returns 0,
- * or -errno with err set. */
+/* Read the configuration, and find the model to mount. Returns 0, or -errno with err set. The
+ * caller calls merge_option_release(), also after an error. */
 int merge_option_read(struct merge_option *option, const char *path, struct error *err);
 void merge_option_release(struct merge_option *option);
 
-/* Put the configuration, if there is one, in force in the mount's model. Returns 0, or -errno after
- * a line on stderr. */
+/* Put the mount's merge in force, if there is one. Returns 0, or -errno after a line on stderr. */
 int merge_option_run(struct mount *fs);
 
 #endif

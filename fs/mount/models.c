@@ -32,13 +32,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Names in the root that are no model's. */
+/* Files in the root, whose names no model can take. */
 static const char *const reserved[] = { "manifest.json", ".theta", ".report.json", ".log" };
 
 struct opening {
 	struct models *models;
 	struct error *err;
-	const char *known; /* name in a store of the model that is opened; NULL: it is in none */
+	const char *known; /* name in a store of the model being opened, or NULL */
 	bool layer_refused;
 };
 
@@ -58,11 +58,11 @@ static bool is_taken(const struct models *models, const char *name)
 	return false;
 }
 
-/* Leaves room for a number. */
+/* Most bytes of a name; NAME_MAX leaves room for a number behind it. */
 #define SHOWN_MAX 240
 
-/* The name of a model's file as that of a directory, to free: control characters stand
- * percent-encoded, or as '?' where it would be too long then. NULL: out of memory. */
+/* Directory name from the name of a model's file, to free: control characters are percent-encoded,
+ * or '?' if the name would get too long. NULL: out of memory. */
 static char *printable_stem(const char *path)
 {
 	char *stem = paths_stem(path), *name = stem ? malloc(3 * strlen(stem) + 1) : NULL;
@@ -76,8 +76,8 @@ static char *printable_stem(const char *path)
 	return stem;
 }
 
-/* The name of a model's directory, to free: that of its file, with a number where another model has
- * it already. NULL: out of memory. */
+/* Choose the name of a model's directory, to free: the name of its file, with a number if another
+ * model has that name already. NULL: out of memory. */
 static char *choose_name(const struct models *models, const char *path)
 {
 	char *stem = printable_stem(path), *name = stem ? strdup(stem) : NULL;
@@ -91,7 +91,7 @@ static char *choose_name(const struct models *models, const char *path)
 	return name;
 }
 
-/* A model with these parts, which become those of models, has come. */
+/* Append a model; models takes ownership of it, its log and its name. */
 static int enter(struct opening *opening, struct model *model, struct log *log, char *name)
 {
 	struct models *models = opening->models;
@@ -112,8 +112,8 @@ static int enter(struct opening *opening, struct model *model, struct log *log, 
 	return 0;
 }
 
-/* The model of that name with what earlier mounts left in its layer, which is the directory that
- * the user gave, or where there are several models, one of its name in that; as model_open(). */
+/* Open a model and recover its layer. With -o layer=DIR the layer is DIR, or DIR/NAME if there are
+ * several models. Otherwise as model_open(). */
 static struct model *open_and_recover(const struct models *models, const char *name,
 				      const char *path, struct model_params *params,
 				      struct error *err)
@@ -161,7 +161,7 @@ static int open_model(struct opening *opening, const char *path)
 	if (models->n == INODE_MODELS) {
 		free(name);
 		return error_set(opening->err, EMFILE, ERROR_NO_OFFSET,
-				 "these are more models than a mount can have");
+				 "too many models for one mount: give fewer");
 	}
 	if (name && models->several)
 		log = log_new_child(models->log, name);
@@ -207,7 +207,7 @@ static void pass_over(struct opening *opening, const char *path)
 	opening->layer_refused = false;
 }
 
-/* Returns whether there is one. */
+/* Open the model at path, or log why it is passed over. Returns whether it was opened. */
 static bool try_model(struct opening *opening, const char *path)
 {
 	if (open_model(opening, path) == 0)
@@ -223,7 +223,7 @@ static bool is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Are both named as shards of one model? Prefix and count say which. */
+/* Are both files shards of one model, by prefix and count in their names? */
 static bool are_shards_of_one(const char *a, const char *b)
 {
 	const size_t n = paths_shard_prefix(a), count = sizeof("-00000") - 1;
@@ -232,7 +232,7 @@ static bool are_shards_of_one(const char *a, const char *b)
 	       strcmp(a + n + count, b + n + count) == 0;
 }
 
-/* Has a shard before it brought the model that it is of? */
+/* Was the model of this shard opened already, by an earlier shard of the list? */
 static bool is_brought(struct dirent *const *names, const bool *opened, int i)
 {
 	const char *name = names[i]->d_name;
@@ -245,7 +245,8 @@ static bool is_brought(struct dirent *const *names, const bool *opened, int i)
 
 static int open_directory(struct opening *opening, const char *path, bool deeper);
 
-/* Returns whether it is a model. */
+/* Open a directory's entry; with deeper, also the models in a subdirectory. Returns whether the
+ * entry itself is a model. */
 static bool open_entry(struct opening *opening, const char *path, bool deeper)
 {
 	if (!is_directory(path))
@@ -278,7 +279,7 @@ static int open_entries(struct opening *opening, const char *path, struct dirent
 	return rc;
 }
 
-/* The names in it that do not begin with a dot, sorted. */
+/* Open the entries of a directory in the order of their names, except hidden ones. */
 static int open_directory(struct opening *opening, const char *path, bool deeper)
 {
 	struct dirent **names;
@@ -294,7 +295,8 @@ static int open_directory(struct opening *opening, const char *path, bool deeper
 	return rc;
 }
 
-/* Is the last part of the path, which may be a symbolic link, what a directory is called? */
+/* Is the last part of the path a directory's own name (not "", "." or "..")? A symbolic link's name
+ * counts. */
 static bool names_model(const char *path)
 {
 	const char *name = basename(path);
@@ -303,7 +305,7 @@ static bool names_model(const char *path)
 	       strcmp(name, HEADER_FILE) != 0;
 }
 
-/* A file, a directory that is a model, or one that holds some. */
+/* Open a path of the command line: a file, a directory of organ files, or a directory of models. */
 static int open_given(struct opening *opening, const char *path)
 {
 	const uint32_t before = opening->models->n;
@@ -323,7 +325,7 @@ static int open_given(struct opening *opening, const char *path)
 	return rc;
 }
 
-/* The model that a configuration of mergekit mounts. */
+/* Open the form of a configuration of mergekit. */
 static int open_merged(struct opening *opening, const char **culprit)
 {
 	struct models *models = opening->models;
@@ -331,7 +333,7 @@ static int open_merged(struct opening *opening, const char **culprit)
 
 	if (models->options->n_models != 1)
 		return error_set(opening->err, EINVAL, ERROR_NO_OFFSET,
-				 "a configuration is mounted by itself");
+				 "a mergekit configuration has to be the only MODEL");
 	rc = merge_option_read(&models->merge, *culprit, opening->err);
 	if (rc < 0)
 		return rc;
@@ -352,7 +354,7 @@ int models_open(struct models *models, const struct options *options, struct log
 				   .options = options,
 				   .log = log };
 	*culprit = options->models[0];
-	/* Pages of places that are not taken are never touched. */
+	/* Room for the most models; pages of unused entries are never touched. */
 	models->models = calloc(INODE_MODELS, sizeof(struct model *));
 	if (!models->cache || !models->remote || !models->models)
 		return out_of_memory(&opening);
@@ -385,7 +387,7 @@ static bool merge_is_remote(struct model *model)
 	struct merge_state *merge = merge_force_get(model);
 	bool remote = false;
 
-	/* One that an earlier mount left is not open yet. */
+	/* A merge that an earlier mount left has its models not open yet. */
 	for (size_t i = 0; merge && i < merge->n_models; i++)
 		remote |= url_is_remote(merge->models[i].path) ||
 			  url_is_remote(merge->models[i].written);
@@ -393,7 +395,7 @@ static bool merge_is_remote(struct model *model)
 	return remote;
 }
 
-/* Out of memory: they may be. */
+/* If memory is exhausted, assume that they are. */
 static bool organs_are_remote(struct model *model)
 {
 	struct snapshot snapshot;
@@ -451,7 +453,7 @@ struct model *models_open_replacement(struct models *models, struct model *old,
 
 	if (models->n_all == INODE_MODELS) {
 		error_set(err, EMFILE, ERROR_NO_OFFSET,
-			  "shards have come and gone so often that the mount can follow no more");
+			  "shards changed too often for this mount; mount the model again");
 		return NULL;
 	}
 	shown = old->shown ? strdup(old->shown) : NULL;
@@ -482,15 +484,15 @@ static void report_grafts(struct model *model, const struct layer_history *past)
 		   "%s: took up %" PRIu32 " graft%s that an earlier mount left, the last on %s",
 		   model->name, model->recovered, plural(model->recovered), when);
 	log_report(model->log,
-		   "%s: -o fresh begins without them; they are dropped by removing %s while the "
+		   "%s: -o fresh begins without these grafts; to drop them, remove %s while the "
 		   "model is not mounted",
 		   model->name, layer_path(model->layer));
 	if (past->older)
-		log_report(model->log, "%s: beside that one, earlier mounts left %u older layer%s",
-			   model->name, past->older, plural(past->older));
+		log_report(model->log, "%s: earlier mounts also left %u older layer%s", model->name,
+			   past->older, plural(past->older));
 }
 
-/* A merge is no graft. */
+/* Report a merge apart from the grafts, which do not count it. */
 static void report_merge(struct model *model, bool reports)
 {
 	struct merge_state *merge = merge_force_get(model);
@@ -511,7 +513,7 @@ void models_announce_grafts(struct model *model, const struct options *options)
 	if (!model->layer)
 		return;
 	past = layer_history(model->layer);
-	/* A layer that other users may have changed is taken only where the user names it. */
+	/* Other users may have changed such a layer; it is taken only if the user names it. */
 	if (past->doubt)
 		log_report(model->log, "%s: %s", model->name, past->doubt);
 	if (past->unread)
@@ -541,7 +543,7 @@ static bool has_directory(const struct models *models, uint32_t n, const char *d
 	return false;
 }
 
-/* Once for all models in a directory. */
+/* Report a directory that cannot be written to once for all models in it. */
 static void report_output(const struct models *models)
 {
 	for (uint32_t i = 0; i < models->n; i++) {
@@ -563,7 +565,7 @@ void models_announce(const struct models *models)
 
 	for (uint32_t i = 0; i < models->n; i++) {
 		models_announce_grafts(models->models[i], options);
-		/* In place of what was left there is that of a configuration. */
+		/* The merge of a given configuration replaces one that an earlier mount left. */
 		if (!models->merge.text)
 			report_merge(models->models[i], !options->layer);
 	}

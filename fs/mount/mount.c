@@ -25,40 +25,40 @@
 
 #include <stdlib.h>
 
-/* The pools of a mount, in the order in which mount_drain() waits for them: a job waits for jobs of
- * pools further down alone, and of its own pool only for those that run already. Each is its own so
- * that jobs which a dead server or a long organ holds up keep no others waiting. */
+/* The pools of a mount, in the order in which mount_drain() waits for them. A job waits only for
+ * jobs of pools further down, and for jobs of its own pool only if they run already. The pools are
+ * separate so that jobs held up by a dead server or a long organ delay no other kind of job. */
 static const struct mount_pool {
-	size_t place;	  /* of its member in struct mount */
+	size_t place;	  /* offset of its member in struct mount */
 	unsigned threads; /* 0: as many as parallel_threads() */
 } pools[] = {
-	/* Readers of θ and hashes, which wait for the measurers and the hashers. */
+	/* Reads of θ and hashes, which wait for the measurers and the hashers. */
 	{ offsetof(struct mount, computed_reads), 32 },
-	/* The same where a server may take its time. */
+	/* The same reads of models on servers, which may be slow. */
 	{ offsetof(struct mount, remote_reads), 32 },
-	/* Readers of tensors that are merged, purified or in another form. What these are made of
-	 * may lie on a disk that hangs. */
+	/* Reads of tensors that are merged, purified or in another form. Their sources may lie on a
+	 * disk that hangs. */
 	{ offsetof(struct mount, computed_rows), 32 },
-	/* First writes to a stage. Each looks at the processes that may have written it. */
+	/* First writes to a stage. Each inspects the processes that may be the writer. */
 	{ offsetof(struct mount, first_writes), 4 },
-	/* Writers of .assemble. One assembles at a time (assembly_lock), and the others can be
-	 * interrupted meanwhile. */
+	/* Writes to .assemble. One assembles at a time (assembly_lock); the others wait and can be
+	 * interrupted. */
 	{ offsetof(struct mount, assemblies), 32 },
-	/* Opens that ask a disk how the kernel can read. One waits for another of the same inode,
-	 * which runs already (read_modes.h). */
+	/* Opens that have to ask a disk whether the kernel can read a file by itself. An open may
+	 * wait for a running one of the same inode (read_modes.h). */
 	{ offsetof(struct mount, opens), 16 },
-	/* Look-ups of where links lead. None lasts longer than symlinks.h says. */
+	/* Look-ups of the targets of links. symlinks.h limits their duration. */
 	{ offsetof(struct mount, link_lookups), 16 },
-	/* Looks for shards, which take turns (shards_lock): more threads would only wait. */
+	/* Checks for shards. shards_lock lets one run at a time, so one thread suffices. */
 	{ offsetof(struct mount, shard_checks), 1 },
-	/* Words being obeyed. The paths in them may lead to a disk that hangs. */
+	/* Words being obeyed. The paths in them may lie on a disk that hangs. */
 	{ offsetof(struct mount, obeyed), 8 },
-	/* Grafts being made durable, which wait for the disk and not for a processor. */
+	/* Commits of grafts, which wait for the disk and not for a processor. */
 	{ offsetof(struct mount, commits), 8 },
-	/* Matrices of .diff take minutes, and what a link leads to may lie on a disk that hangs. */
+	/* Matrices of .diff take minutes, and the target of a link may lie on a disk that hangs. */
 	{ offsetof(struct mount, differs), 0 },
-	/* What the processors compute. θ takes moments, and is not to wait behind the hashes of
-	 * organs of gigabytes. */
+	/* Work for the processors. θ takes moments, and must not wait behind the hashes of organs
+	 * of gigabytes. */
 	{ offsetof(struct mount, measurers), 0 },
 	{ offsetof(struct mount, hashers), 0 },
 };
@@ -85,15 +85,15 @@ static bool start_pools(struct mount *fs)
 int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model)
 {
 	const struct options *options = fs->options;
-	/* With several models, the path given is the directory for all. */
+	/* With several models, output= is the directory for all of them. */
 	const bool several = fs->models->several;
-	/* A server that takes its time holds up its own models. */
+	/* A slow server delays only its own models. */
 	const bool is_remote = backing_is_remote(model->base);
 	const struct model_files_params params = {
 		.samples = options->samples,
 		.output = several ? NULL : options->output,
 		.directory = several ? options->output : NULL,
-		/* A private layer is dropped when its model is assembled, and so is the mount. */
+		/* A private layer is deleted once its model is assembled; a named one is kept. */
 		.keep = options->layer != NULL,
 		.lineage = options->lineage,
 		.confined = options->confine,
@@ -112,7 +112,7 @@ static bool mount_models(struct mount *fs, const struct models *models)
 {
 	const uint32_t n = models->n;
 
-	/* Pages of places that are not taken are never touched. */
+	/* Room for the most models; pages of unused entries are never touched. */
 	fs->model_files =
 		calloc(mount_is_complete(fs) ? n : INODE_MODELS, sizeof(*fs->model_files));
 	if (!fs->model_files)
@@ -179,7 +179,7 @@ struct mount *mount_new(struct models *models)
 
 void mount_drain(struct mount *fs)
 {
-	/* A server that does not answer keeps none of them from ending. */
+	/* End transfers, so that a server that does not answer delays no job. */
 	remote_cache_interrupt(fs->models->remote, true);
 	if (fs->stop_reads)
 		stop_flags_set(fs->stop_reads);
@@ -190,13 +190,13 @@ void mount_drain(struct mount *fs)
 		tensor_losses_stop(fs->model_files[i].losses);
 	}
 	for (size_t i = 0; i < POOLS; i++) {
-		/* Jobs of computed_reads use these threads, which use the pools that follow. */
+		/* Jobs of computed_reads use the read threads, and these use the pools below. */
 		if (pool_of(fs, i) == &fs->first_writes)
 			read_threads_drain(fs->read_threads);
 		pool_free(*pool_of(fs, i));
 		*pool_of(fs, i) = NULL;
 	}
-	/* The unmount may have to write a model yet. */
+	/* The unmount may still have to read models from servers. */
 	remote_cache_interrupt(fs->models->remote, false);
 }
 

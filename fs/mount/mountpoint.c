@@ -20,14 +20,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 1000 /* for a daemon that may be dead */
+#define PATIENCE_MS 1000 /* wait for a daemon that may be dead */
 
 #ifndef AUTOFS_SUPER_MAGIC
 #define AUTOFS_SUPER_MAGIC 0x0187
 #endif
 
-/* The mount of organfs there, to release. The filesystem that is mounted there is asked nothing:
- * its daemon may be gone, or the automounter may wait for this mount. */
+/* Find the mount of organfs at point, to release. It reads only mountinfo: a request to the mounted
+ * filesystem could hang, if its daemon is gone or the automounter waits for this mount. */
 static bool find_mount(const char *point, struct mountinfo *mount)
 {
 	struct mountinfo wanted = { .id = -1 };
@@ -41,7 +41,7 @@ static bool find_mount(const char *point, struct mountinfo *mount)
 	return mountinfo_find(mountinfo_has_id, &wanted, mount) && mount->is_organfs;
 }
 
-/* Any attribute, of which the kernel keeps none. */
+/* Read any extended attribute: the kernel caches none, so the daemon has to answer. */
 static int ask(int socket, const void *context)
 {
 	(void)socket;
@@ -80,7 +80,7 @@ bool mountpoint_detach(const struct mountinfo *mount)
 	return status == 0;
 }
 
-/* A descriptor with O_PATH and without O_DIRECTORY does not set off an automount. */
+/* An open with O_PATH and without O_DIRECTORY does not trigger an automount. */
 static bool is_automount(const char *point)
 {
 	const int fd = open(point, O_PATH | O_CLOEXEC);
@@ -116,7 +116,7 @@ int mountpoint_check(const char *point, bool nonempty, struct error *err)
 				 "a model is mounted there already; unmount it first");
 	if (!nonempty && !is_automount(point) && holds_something(point))
 		return error_set(err, ENOTEMPTY, ERROR_NO_OFFSET,
-				 "the directory is not empty, and what is in it would be hidden; "
+				 "the directory is not empty, and the mount would hide its files; "
 				 "-o nonempty mounts nevertheless");
 	return 0;
 }

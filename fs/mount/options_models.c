@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options_models.c - see options.h: models that are named as in a store. */
+/* options_models.c - see options.h: models given by their names in a store. */
 #include "fs/base/model_name.h"
 #include "fs/mount/options.h"
 #include "fs/util/log.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A file in the working directory whose name looks as in a store. Returns 0 or -1. */
+/* Prefix the name of a file in the working directory with "./", so that it is not taken for a name
+ * in a store. Returns 0 or -1. */
 static int mark_path(char **model)
 {
 	char *path;

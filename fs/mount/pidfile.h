@@ -5,8 +5,8 @@
 
 struct error;
 
-/* Write the number of this process and a newline to path, and replace whatever a daemon that was
- * killed has left there. Returns 0, or a negative errno with the reason in err. */
+/* Write the number of this process and a newline to path, replacing the file of a daemon that was
+ * killed. Returns 0, or -errno with err set. */
 int pidfile_write(const char *path, struct error *err);
 
 #endif

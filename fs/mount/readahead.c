@@ -16,8 +16,8 @@ int readahead_open(dev_t device)
 	return open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* Not dprintf(), which in glibc 2.36 loses its buffer where the file has no offset to be asked for:
- * the file of a mount that is gone has none. */
+/* dprintf() of glibc 2.36 would lose its buffer if the file offset cannot be read, as happens for
+ * the file of a mount that is gone. */
 bool readahead_set(int fd)
 {
 	char figure[16];

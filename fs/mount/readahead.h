@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* readahead.h - how much the kernel asks for at once where a process reads on. Its own figure,
- * 128 KiB, costs a third of the speed. Only root may say more, and a mount is well without. */
+/* readahead.h - the kernel's read-ahead for sequential reads of the mount. Its default, 128 KiB,
+ * costs a third of the speed. Only root may raise it; the mount works without. */
 #ifndef FS_MOUNT_READAHEAD_H
 #define FS_MOUNT_READAHEAD_H
 
@@ -9,12 +9,12 @@
 
 #define READAHEAD_KIB 1024
 
-/* Opens the file of the device's figure. Returns its descriptor, which is the caller's, or -1: it
- * cannot be written. */
+/* Open the device's read_ahead_kb file. Returns a descriptor, which the caller owns, or -1 if the
+ * file cannot be written. */
 int readahead_open(dev_t device);
 
-/* Writes READAHEAD_KIB and closes the descriptor. Returns whether the kernel took it: not with -1,
- * nor where the mount is gone. */
+/* Write READAHEAD_KIB and close the descriptor. Returns whether the kernel took the figure; false
+ * if fd is -1 or the mount is gone. */
 bool readahead_set(int fd);
 
 #endif

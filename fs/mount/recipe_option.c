@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The text of a file, of n bytes, to free. NULL with *rc set. */
+/* Read a file of n bytes, to free. NULL with *rc set. */
 static char *read_file(const char *path, size_t *n, int *rc)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -30,7 +30,7 @@ static char *read_file(const char *path, size_t *n, int *rc)
 	if (*rc == 0 && !(text = malloc(RECIPE_MAX + 1)))
 		*rc = -ENOMEM;
 	if (*rc == 0) {
-		/* One byte more than there may be shows that there are more. */
+		/* One byte beyond the limit, to detect a longer file. */
 		got = io_read(fd, text, RECIPE_MAX + 1, 0);
 		*rc = got < 0 ? (int)got : 0;
 		*n = (size_t)got;
@@ -72,7 +72,8 @@ int recipe_option_run(struct mount *fs)
 						 .donors = options->donors,
 						 .models = fs->models->models,
 						 .n_models = fs->models->n };
-	/* What an earlier mount left is compared with the recipe as it is. */
+	/* The recipe is compared with the grafts of an earlier mount, so resolve their links
+	 * first. */
 	symlinks_refresh(fs->links, NULL);
 	rc = recipe_replay(model, &request);
 	free(text);

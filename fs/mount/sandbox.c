@@ -23,18 +23,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* For users: their files, with their rights. To find what a process copies from, its descriptors
- * are looked at in /proc, and its working directory where it names a file: those of a process that
- * has more capabilities than this one take CAP_SYS_PTRACE. */
+/* Capabilities to open files with the rights of the calling user. CAP_SYS_PTRACE is for finding
+ * donors: the daemon reads a writer's descriptors and working directory in /proc, and the writer
+ * may have more capabilities than the daemon. */
 #define FOR_USERS                                                                           \
 	(CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID) | CAPABILITY(CAP_DAC_OVERRIDE) |   \
 	 CAPABILITY(CAP_DAC_READ_SEARCH) | CAPABILITY(CAP_FOWNER) | CAPABILITY(CAP_CHOWN) | \
 	 CAPABILITY(CAP_SYS_PTRACE))
 
-/* For mount(2), and then for files that the kernel reads by itself (fs/fuse/passthrough.h). */
+/* For mount(2), and later for passthrough (fs/fuse/passthrough.h). */
 #define FOR_MOUNTS CAPABILITY(CAP_SYS_ADMIN)
 
-/* How long another thread may take to end. */
+/* Longest wait for the other threads to end. */
 #define PATIENCE_MS 3000
 
 static void forbid_core_dumps(void)
@@ -50,22 +50,22 @@ void sandbox_begin_mount(void)
 	capabilities_keep(FOR_USERS | FOR_MOUNTS);
 }
 
-/* umount opens the daemon's status in /proc (unmount_status.h): of a user with no right but that of
- * owning the process, of root with CAP_SYS_PTRACE, which in a container neither root nor this
- * process has. */
+/* Hide the memory of root's daemon. umount opens the daemon's status in /proc (unmount_status.h),
+ * and a process that is not dumpable grants that only to CAP_SYS_PTRACE. So the daemon of a user
+ * stays dumpable, and in a container without CAP_SYS_PTRACE root's daemon does too. */
 static void hide_memory(void)
 {
 	if (geteuid() == 0 && capabilities_have(CAP_SYS_PTRACE) && syscall_filter_is_built())
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* Is this thread the only one? Those that looked at paths may be about to end. */
+/* Is this thread the only one? Threads that probed paths may still be ending, so wait for them. */
 static bool is_alone(void)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
 	struct stat stat;
 
-	/* Each is a directory, which links back to this one. */
+	/* Each thread is a subdirectory and adds a link to this directory. */
 	for (int tries = 0; tries <= PATIENCE_MS / 10; tries++) {
 		if (lstat("/proc/self/task", &stat) == 0 && stat.st_nlink == 3)
 			return true;
@@ -94,18 +94,17 @@ int sandbox_enter_mount(const struct options *options, bool remote, const struct
 		return rc;
 	hide_memory();
 	if (options->no_passthrough && capabilities_keep(FOR_USERS) < 0)
-		log_add(log, "CAP_SYS_ADMIN cannot be given away");
+		log_add(log, "CAP_SYS_ADMIN cannot be dropped");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		log_add(log, "new privileges cannot be given away: %s", strerror(errno));
+		log_add(log, "no_new_privs cannot be set: %s", strerror(errno));
 	rc = syscall_filter_enter(remote);
 	if (rc < 0)
-		log_add(log, "all system calls are left to the daemon: there is no filter: %s",
-			strerror(-rc));
+		log_add(log, "seccomp filter not installed: %s", strerror(-rc));
 	return 0;
 }
 
-/* Shards beside the one at path, each of which may be a link to another directory. False: they
- * cannot be told. */
+/* Allow the other shards beside the one at path; each may be a link to another directory. Returns
+ * false if the shards cannot be found. */
 static bool allow_shards(struct landlock *landlock, const char *path, const char *directory)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -123,14 +122,14 @@ static bool allow_shards(struct landlock *landlock, const char *path, const char
 		if (paths_shard_prefix(entry->d_name) == n && memcmp(entry->d_name, name, n) == 0 &&
 		    (size_t)snprintf(shard, sizeof(shard), "%s/%s", directory, entry->d_name) <
 			    sizeof(shard))
-			/* A link that leads nowhere is a shard that is missing. */
+			/* Ignore errors: a dangling link is a missing shard. */
 			landlock_allow(landlock, shard, false);
 	closedir(dir);
 	return true;
 }
 
-/* The directories of a model that is one file: those of its name, and of what that links to; and
- * the other shards. False: it is none, or out of memory. */
+/* Allow the files of a model: the directory of its name, that of the link's target, and the other
+ * shards. Returns false if the model is no file, or if memory is exhausted. */
 static bool allow_model(struct landlock *landlock, const char *given)
 {
 	char *beside = paths_directory(given), *real = realpath(given, NULL);
@@ -147,7 +146,7 @@ static bool allow_model(struct landlock *landlock, const char *given)
 	return allowed;
 }
 
-/* Name all that is read. False: that cannot be told. */
+/* Allow all files that a command reads. Returns false if they cannot be listed in advance. */
 static bool allow_reads(struct landlock *landlock, const struct options *options,
 			enum sandbox_reads reads)
 {
@@ -155,13 +154,13 @@ static bool allow_reads(struct landlock *landlock, const struct options *options
 
 	for (uint32_t i = 0; all && i < options->n_models; i++)
 		if (reads == SANDBOX_TABLES)
-			/* What is not there is an error that the command tells of. */
+			/* Ignore errors: the command itself reports a missing file. */
 			landlock_allow(landlock, options->models[i], false);
 		else
-			/* A configuration names models that may lie anywhere. */
+			/* The models of a configuration may lie anywhere. */
 			all = !merge_option_is(options->models[i]) &&
 			      allow_model(landlock, options->models[i]);
-	/* A sanitizer looks for what was lost in the memory of its own process. */
+	/* LeakSanitizer opens files in /proc at the end, so builds with it are not confined. */
 	if (all && !syscall_filter_is_built())
 		landlock_allow(landlock, "/proc", false);
 	return all;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* sandbox.h - the rights that organfs gives away, as it reads files of strangers and needs few:
+/* sandbox.h - the rights that organfs drops, because it parses untrusted files and needs few
+ * rights:
  *
- *	capabilities	of root those stay that reading and writing for users and passthrough take
- *	new privileges	no program that the process executes gets any
- *	system calls	util/syscall_filter.h
- *	files		of commands that print, and with -o confine; see util/landlock.h
- *	core dumps	none is written, and of root's daemon no other process sees the memory
+ *	capabilities	root keeps those for opening users' files and for passthrough
+ *	new privileges	no_new_privs is set
+ *	system calls	seccomp filter, util/syscall_filter.h
+ *	files		Landlock (util/landlock.h) for commands that print, and with -o confine
+ *	core dumps	none is written, and the memory of root's daemon is hidden from processes
  *
- * What fails is said in the log, and the process goes on with the rights it has: a container may
- * forbid any of this. Only -o confine is a promise. */
+ * If the kernel or a container refuses one of these, the log says so, and the process continues
+ * with the rights that it has. Only -o confine fails the mount. */
 #ifndef FS_MOUNT_SANDBOX_H
 #define FS_MOUNT_SANDBOX_H
 
@@ -18,28 +19,27 @@ struct landlock;
 struct log;
 struct options;
 
-/* What a mount never needs, before it opens a model: there is no other thread yet. */
+/* Drop the rights that a mount never needs. Call before a model is opened and before there is
+ * another thread. */
 void sandbox_begin_mount(void);
 
-/* What a mount needs no more when it is there. remote: sockets are left, as it reads from servers.
- * landlock, with the files that are left, comes into force too unless it is NULL; then there must
- * be no other thread for long. Returns 0, or -errno after a line in the log: the files are not
- * confined. */
+/* Drop the rights that a mount no longer needs once it exists. remote: keep sockets, for reads
+ * from servers. landlock: a ruleset to enforce, or NULL; with a ruleset, other threads have to end
+ * within seconds. Returns 0, or -errno after a line in the log if the ruleset is not in force. */
 int sandbox_enter_mount(const struct options *options, bool remote, const struct landlock *landlock,
 			struct log *log);
 
-/* What a command reads that writes nothing but what it prints. */
+/* Files that a printing command reads; it writes only to its output. */
 enum sandbox_reads {
 	SANDBOX_NONE,	  /* no such command */
-	SANDBOX_TABLES,	  /* the files that options name as models */
-	SANDBOX_MODELS,	  /* these as models: with the other shards beside them, and what these link
-			   * to; anything if one is a directory or a configuration of mergekit, or
-			   * comes with a layer */
-	SANDBOX_ANYTHING, /* what is measured too, as .check does */
+	SANDBOX_TABLES,	  /* the files given as models */
+	SANDBOX_MODELS,	  /* these with the other shards and the targets of links; any file if a
+			   * model is a directory or a configuration of mergekit, or has a layer */
+	SANDBOX_ANYTHING, /* any file, also for measurements like those of .check */
 };
 
-/* Before the command opens anything, and before there is another thread. Sockets are left where a
- * model is a URL. */
+/* Drop the rights that a printing command does not need. Call before a file is opened and before
+ * there is another thread. Sockets are kept if a model is a URL. */
 void sandbox_enter_command(const struct options *options, enum sandbox_reads reads);
 
 #endif

@@ -15,7 +15,7 @@
 
 #include <time.h>
 
-/* A model that was made of other shards than the one before it comes into its place. */
+/* Put a model of the new shards in the place of the old one. */
 static void take_place(struct mount *fs, struct model_files *old, struct model *model,
 		       struct shards *shards)
 {
@@ -23,7 +23,7 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 
 	if (mount_add_model(fs, model_files, model) < 0) {
 		model_files_release(model_files);
-		log_add(model->log, "%s: out of memory to look at its shards", model->name);
+		log_add(model->log, "%s: out of memory; its new shards are not used", model->name);
 		models_discard(fs->models, model);
 		return;
 	}
@@ -38,9 +38,9 @@ static void take_place(struct mount *fs, struct model_files *old, struct model *
 	atomic_store(&model->first->latest, model);
 	shards_revoke_gone(shards);
 	models_announce_grafts(model, fs->options);
-	/* Its layer may have grafts by link, which were not followed yet. */
+	/* The layer may have grafts by link, which are still to be resolved. */
 	symlinks_refresh(fs->links, model);
-	/* Processes may wait for another .grafts, which that of the new model is. */
+	/* Processes may wait for a change of .grafts, and the new model has another one. */
 	if (fs->listener.changed)
 		fs->listener.changed(fs->listener.context, model);
 }
@@ -80,7 +80,7 @@ void shard_watch_check(struct mount *fs, bool again)
 
 	clock_gettime(CLOCK_MONOTONIC, &asked);
 	pthread_mutex_lock(&fs->shards_lock);
-	/* Of those who waited for their turn together, the first one looks for all. */
+	/* If several threads waited for the lock, the first one's check serves all of them. */
 	if (!again && is_earlier(&asked, &fs->shards_checked)) {
 		pthread_mutex_unlock(&fs->shards_lock);
 		return;

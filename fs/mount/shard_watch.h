@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* shard_watch.h - shards that come, or go, while their model is mounted. */
+/* shard_watch.h - shards that appear or disappear while their model is mounted. */
 #ifndef FS_MOUNT_SHARD_WATCH_H
 #define FS_MOUNT_SHARD_WATCH_H
 
@@ -7,11 +7,11 @@
 
 struct mount;
 
-/* Look whether the shards of models that lack some are still those that were there. Where they are
- * not, another model takes the place. May take as long as reading their headers does.
+/* Check the shards of each model that lacks some. If they have changed, a model opened from the new
+ * shards replaces the old one. Takes as long as reading the shards' headers.
  *
- * Shards of which no model could be made are not tried again before there are others; with again
- * set they are, for what stood in the way may be gone. */
+ * Shards that could not be opened as a model are tried again only once they have changed, or with
+ * again set, since the reason of the failure may be gone. */
 void shard_watch_check(struct mount *fs, bool again);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unmount.c - see unmount.h. A thread works, and this one waits for it and for signals. */
+/* unmount.c - see unmount.h. A worker thread assembles; the calling thread waits for the worker and
+ * for signals. */
 #include "fs/mount/unmount.h"
 #include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
@@ -22,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-/* How often the status is brought up to date. */
+/* Interval between updates of the status. */
 #define TICK_NS 100000000
 
 /* Tells the waiting thread that the work is done. */
@@ -33,9 +34,9 @@ struct work {
 	struct unmount_status *status;
 	bool write;
 	pthread_t waiter;
-	atomic_uint_fast32_t model; /* that is being written */
+	atomic_uint_fast32_t model; /* number of the model being written */
 	atomic_bool done;
-	int rc; /* the worker's, until it is done */
+	int rc; /* owned by the worker until done is set */
 };
 
 static void fill_signals(sigset_t *signals)
@@ -77,7 +78,7 @@ static void report_failure(struct unmount_status *status, struct model_files *mo
 	unmount_status_add(status, "failed", text);
 }
 
-/* The status says it to a user who sees no terminal. */
+/* Put the verdict into the status, which umount prints for the user. */
 static void report_impossible(struct unmount_status *status, struct model_files *model_files)
 {
 	char *text = assembly_impossible(model_files->assembly);
@@ -87,7 +88,7 @@ static void report_impossible(struct unmount_status *status, struct model_files 
 	free(text);
 }
 
-/* Assemble the model's grafts, and delete its layer after that. Returns as unmount_finish(). */
+/* Assemble a model, and delete its layer after success. Returns as unmount_finish(). */
 static int finish_model(struct work *work, struct model_files *model_files)
 {
 	struct model *model = model_files->model;
@@ -97,7 +98,7 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	int rc;
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
-	/* A model without some of its grafts is not what was promised. */
+	/* Assemble nothing if some grafts could not be taken up: the model would lack them. */
 	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(model_files->assembly);
 	impossible = rc > 0;
 	if (model->keep_layer) {
@@ -128,12 +129,12 @@ static int finish_model(struct work *work, struct model_files *model_files)
 	return rc == 0 && impossible ? 1 : rc;
 }
 
-/* For a user who sees the daemon killed. */
+/* Put the layer's path into the status, for the case that the daemon is killed. */
 static void report_kept(struct work *work, const struct model_files *model_files)
 {
 	struct snapshot snapshot;
 
-	/* A merge may be in force where nothing can be kept. */
+	/* Without a layer a merge may be in force, but nothing is kept. */
 	if (!model_files->model->layer || model_snapshot(model_files->model, &snapshot) < 0)
 		return;
 	if (snapshot.grafts)
@@ -141,7 +142,7 @@ static void report_kept(struct work *work, const struct model_files *model_files
 	snapshot_release(&snapshot);
 }
 
-/* The content of private files ends with the mount. */
+/* Report the private files, whose content ends with the mount. */
 static void report_private(struct work *work, const struct model *model)
 {
 	struct mount *fs = work->fs;
@@ -178,7 +179,8 @@ static void *do_work(void *argument)
 	mount_drain(fs);
 	for (uint32_t i = 0; i < fs->models->n; i++)
 		report_private(work, mount_model_files_at(fs, i)->model);
-	/* What is written is what a look would show, whether there was one or not. */
+	/* Resolve the links again, so that the assembled model equals the one that a reader of the
+	 * mount would have seen. */
 	if (work->write)
 		symlinks_refresh_last(fs->links);
 	for (uint32_t i = 0; i < fs->models->n; i++)
@@ -187,7 +189,7 @@ static void *do_work(void *argument)
 		struct model_files *model_files = mount_model_files_at(fs, i);
 		int rc;
 
-		/* Nothing was grafted before all shards were there. */
+		/* A model without all its shards takes no grafts. */
 		if (!model_files->model->whole)
 			continue;
 		atomic_store(&work->model, i);
@@ -226,10 +228,11 @@ static void wait_for(struct work *work)
 	while (!atomic_load(&work->done)) {
 		const int number = sigtimedwait(&signals, NULL, &tick);
 
-		/* A process that wanted shards to be looked for, or a session that ends: they are
-		 * no reason to give up. */
+		/* SIGHUP asks for a check of the shards, or comes at the end of a login session:
+		 * neither cancels the assembly. */
 		if (number > 0 && number != DONE_SIGNAL && number != SIGHUP) {
-			log_add(work->fs->log, "%s: what is not yet written is given up",
+			log_add(work->fs->log,
+				"%s: assembly cancelled; the grafts not yet written are kept",
 				strsignal(number));
 			for (uint32_t i = 0; i < work->fs->n_model_files; i++)
 				assembly_cancel(work->fs->model_files[i].assembly);

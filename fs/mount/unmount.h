@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unmount.h - the end of a mount: what was grafted is written down, unless a signal says no. */
+/* unmount.h - the end of a mount: models with grafts are assembled, unless a signal cancels it. */
 #ifndef FS_MOUNT_UNMOUNT_H
 #define FS_MOUNT_UNMOUNT_H
 
@@ -8,15 +8,16 @@
 struct mount;
 struct unmount_status;
 
-/* Keep SIGHUP, SIGINT and SIGTERM for unmount_finish(), and for who takes them before: blocked from
- * now on, in this thread and those that it makes. */
+/* Block SIGHUP, SIGINT and SIGTERM in this thread and the threads that it creates, so that
+ * unmount_finish(), or the session before it, receives them with sigtimedwait(). */
 void unmount_block_signals(void);
 
-/* The mount is gone: wait for the grafts and assemblies that still run, as mount_drain() does, and
- * write: assemble each model's grafts and drop its layer. SIGHUP, SIGINT or SIGTERM cancels what is
- * not yet written; then, as after any failure, the grafts are kept, the target is as it was, and
- * log and status say where. status is told how far it is. Returns 0, -EIO if anything was not
- * written, or else 1 if a model is written that .check calls impossible, which status says. */
+/* Finish a mount that is gone. Waits for running grafts and assemblies, as mount_drain(). If write
+ * is true, it then assembles each model with grafts and deletes its layer. SIGINT or SIGTERM
+ * cancels the assemblies that are not done. After that, as after any failure, the grafts are kept,
+ * the target is unchanged, and log and status name the layer. status gets the progress. Returns 0;
+ * -EIO if a model was not written; else 1 if .check calls a written model impossible, as status
+ * says. */
 int unmount_finish(struct mount *fs, bool write, struct unmount_status *status);
 
 #endif

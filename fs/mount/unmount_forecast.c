@@ -18,7 +18,7 @@ struct forecast {
 	char path[PATH_MAX]; /* of the first file */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Add the changes of one model. Returns 0 or -ENOMEM. */
 static int add_model(const struct mount *fs, const struct model_files *model_files,
 		     struct forecast *forecast)
 {

@@ -15,18 +15,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Since Linux 6.3; not yet in every <sys/mman.h>. */
+/* Since Linux 6.3; some <sys/mman.h> lack it. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
 struct unmount_status {
 	int fd;
-	uint64_t end; /* of what was added */
+	uint64_t end; /* offset behind the last line added */
 	char name[32];
 };
 
-/* The length of the first line. */
+/* Write the first line. Returns its length. */
 static int write_state(struct unmount_status *status, const char *state, uint64_t done,
 		       uint64_t total, uint64_t milliseconds)
 {
@@ -35,7 +35,7 @@ static int write_state(struct unmount_status *status, const char *state, uint64_
 		snprintf(line, sizeof(line), "%-10s %20" PRIu64 " %20" PRIu64 " %20" PRIu64 "\n",
 			 state, done, total, milliseconds);
 
-	/* It lies in memory, and what is lost is a picture of the progress. */
+	/* Ignore errors: the file is in memory, and only a progress display would be lost. */
 	io_write(status->fd, line, (size_t)n, 0);
 	return n;
 }

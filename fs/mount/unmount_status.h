@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* unmount_status.h - how far the end of a mount is, for a process that waits for it: a file without
- * a name.
+/* unmount_status.h - progress of an unmount in a memfd, for a process that waits for the daemon.
  *
- * 1. It is opened through /proc/PID/fd/FD, so the kernel lets in who owns the daemon, and root, and
- *    no other user. No name can have been made before by a hostile one, and none is left behind.
- * 2. It is locked, as flock(2) does it, as long as the daemon lives: a process that gets a shared
- *    lock knows that the daemon has ended, well or not, and that nothing more will be written.
- * 3. No reader can hold up the daemon.
+ * 1. Readers open the memfd through /proc/PID/fd/FD, so the kernel admits the daemon's owner and
+ *    root, and no other user. There is no path that a hostile user could create first, or that a
+ *    daemon could leave behind.
+ * 2. The daemon holds an exclusive flock(2) on the memfd until it ends. A process that gets a
+ *    shared lock knows that the daemon has ended, well or not, and will write nothing more.
+ * 3. No reader can block the daemon.
  *
- * The first line is rewritten in place, the others are added, each a word, a tab and a text:
+ * The daemon rewrites the first line in place and appends the others, each a word, a tab and a
+ * text:
  *
- *	STATE DONE TOTAL MS	mounted or finishing; of the assembly under way its bytes that are
- *				done, all of them, 0 if there is none, and milliseconds since the
- *				first one. Of fixed width, padded with blanks
- *	keep	DIRECTORY	grafts that are to be written down lie there
+ *	STATE DONE TOTAL MS	mounted or finishing; bytes done and all bytes of the assembly under
+ *				way, 0 without one; milliseconds since its first byte. Of fixed
+ *				width, padded with blanks
+ *	keep	DIRECTORY	the layer with the grafts to be written
  *	gone	TEXT		private files whose content is lost
- *	begin	NAME		of the model that is now written
- *	done	TEXT		what was written, or was before, with what .check says against it
- *	drop	DIRECTORY	what was kept there is written down
+ *	begin	NAME		the model that is written now
+ *	done	TEXT		the file that was written, now or before, with the doubts of .check
+ *	drop	DIRECTORY	the grafts of this layer are written
  *	impossible TEXT		a file that was written and .check calls impossible, and why
- *	failed	TEXT		why something was not
- *	end	0, 1 or 2	the daemon ended as it should, with that outcome */
+ *	failed	TEXT		a model that was not written, and why
+ *	end	0, 1 or 2	the daemon ended regularly, with that outcome */
 #ifndef FS_MOUNT_UNMOUNT_STATUS_H
 #define FS_MOUNT_UNMOUNT_STATUS_H
 
@@ -31,23 +32,22 @@
  * unmount_status_text(). */
 struct unmount_status;
 
-
-/* Locked, and mounted is what it says. NULL: the kernel or a sandbox does not allow it, which is no
- * error: everything below takes NULL and does nothing then. */
+/* Make the status, locked, in the state mounted. NULL if the kernel or a sandbox does not allow it.
+ * That is no error: the functions below accept NULL and do nothing. */
 struct unmount_status *unmount_status_new(void);
 
-/* Give up the lock: the last thing that a daemon does. */
+/* Release the lock; the last action of a daemon. */
 void unmount_status_free(struct unmount_status *status);
 
-/* Where it is, for a process that sees the same /proc: "PID FD NAME"; the link /proc/PID/fd/FD then
- * reads "/memfd:NAME (deleted)". Returns the length as snprintf() does, or -ENODATA. */
+/* Print "PID FD NAME", by which a process that sees the same /proc finds the memfd: the link
+ * /proc/PID/fd/FD reads "/memfd:NAME (deleted)". Returns the length as snprintf(), or -ENODATA. */
 int unmount_status_text(const struct unmount_status *status, char *text, size_t n);
 
-/* finishing, that far. */
+/* Set the state to finishing, with that progress. */
 void unmount_status_progress(struct unmount_status *status, uint64_t done, uint64_t total,
 			     uint64_t milliseconds);
 
-/* Add a line. Control bytes of the text are replaced. */
+/* Append a line. Control bytes of the text are replaced. */
 void unmount_status_add(struct unmount_status *status, const char *word, const char *text);
 
 #endif

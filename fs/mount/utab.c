@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* utab.c - see utab.h. mount(8) writes the file, which has a lock and a form of its own; --fake is
- * for exactly that. */
+/* utab.c - see utab.h. `mount --fake` writes the file, because its lock and its format belong to
+ * mount(8). */
 #include "fs/mount/utab.h"
 
 #include <errno.h>
@@ -18,21 +18,21 @@
 /* An entry has one option at least. */
 #define OPTION "x-organfs.waits"
 
-/* Not that of the mount: mount(8) takes an entry of the same source and directory for its own, and
- * would not note the options that it was given. */
+/* The source must differ from that of the mount: mount(8) takes an entry with the same source and
+ * directory for its own, and would then not record the options that it was given. */
 #define SOURCE "organfs"
 
-/* It takes some milliseconds, but asks for a lock that another process may have. */
+/* mount(8) takes milliseconds, but waits for a lock that another process may hold. */
 #define PATIENCE_MS 5000
 
-/* Held between the look whether a mount is there and the removal of its entry, and while an entry
- * is made, which is after the mount: so the daemon of a mount that is gone never removes the entry
- * of the next one at the same place. Only root can open the file. */
+/* The lock is held from the check whether a mount exists to the removal of its entry, and while an
+ * entry is made, which happens after the mount. So the daemon of a mount that is gone never removes
+ * the entry of the next mount at the same place. Only root can open the directory. */
 #define LOCK_DIRECTORY "/run/mount"
 #define LOCK_FILE      LOCK_DIRECTORY "/organfs.lock"
 
-/* A descriptor to close, or -1. Without the lock the rest is done all the same: another organfs
- * holds it for as long as await() takes at most, unless it is stopped. */
+/* Take the lock. Returns a descriptor to close, or -1. Without the lock the work goes on: another
+ * organfs holds the lock at most as long as await() takes, unless it is stopped. */
 static int lock_entries(void)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
@@ -54,8 +54,8 @@ static void unlock_entries(int fd)
 		close(fd);
 }
 
-/* Wait for a child, and end it where that takes too long. One that a tracer holds, or that waits in
- * the kernel, may outlive even this: init reaps it after this process. */
+/* Wait for a child, and kill it after PATIENCE_MS. A child that a tracer holds, or that waits in
+ * the kernel, may outlive this process; init reaps it then. */
 static void await(pid_t pid)
 {
 	const int pidfd = pidfd_open(pid, 0);
@@ -70,7 +70,7 @@ static void await(pid_t pid)
 	waitpid(pid, NULL, pidfd >= 0 ? WNOHANG : 0);
 }
 
-/* Without a word, whatever comes of it, and with no signal blocked. */
+/* Run a program without output and with no signal blocked, and ignore its result. */
 static void run(const char *const argv[])
 {
 	posix_spawn_file_actions_t actions;
@@ -111,7 +111,7 @@ bool utab_enter(const char *point)
 	return true;
 }
 
-/* Without asking the mount there for anything: it may not answer. */
+/* Is point a mount? Sends no request to the mount, which may not answer. */
 static bool is_mount(const char *point)
 {
 	struct statx stat;

@@ -42,11 +42,11 @@ function __organfs_option_list
 			set offers 1 4 (nproc)
 		case '*'
 			set name ''
-			set offers ro\t'no graft, no assembly' output=\t'what the unmount writes' \
+			set offers ro\t'no graft, no assembly' output=\t'file that the unmount writes' \
 				noassemble\t'write nothing at unmount' \
 				layer=\t'keep the grafts in a directory' \
 				header=\t'the header for a directory of organ files' \
-				recipe=\t'do what a copy of .recipe says' \
+				recipe=\t'carry out a copy of .recipe' \
 				donors=\t'where the donors of recipes are' \
 				lineage\t'the model carries its recipe' \
 				compress=\t'zstd level for organs in the layer' \

@@ -6,11 +6,11 @@
 _organfs_option_list() {
 	_values -s , option \
 		'ro[no graft, no assembly]' \
-		'output[what the unmount writes]:file:_files' \
+		'output[file that the unmount writes]:file:_files' \
 		'noassemble[write nothing at unmount]' \
 		'layer[keep the grafts in a directory]:directory:_files -/' \
 		'header[the header for a directory of organ files]:file:_files' \
-		'recipe[do what a copy of .recipe says]:file:_files' \
+		'recipe[carry out a copy of .recipe]:file:_files' \
 		'donors[where the donors of recipes are]:directory:_files -/' \
 		'lineage[the model carries its recipe]' \
 		'compress[zstd level for organs in the layer]:level:(1 3 9 19 22 off)' \

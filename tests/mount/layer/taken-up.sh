@@ -48,7 +48,7 @@ layer=$(echo "$XDG_STATE_HOME"/organfs/*)
 layer_change "$layer" "UPDATE directory SET mtime = $(date -d '2026-02-03 04:05:06' +%s)000000000"
 start noassemble "$a"
 says 'scribe: took up 3 grafts that an earlier mount left, the last on 2026-02-03 04:05:06$'
-says "fresh begins without them.* removing $layer while"
+says "fresh begins without these grafts.* remove $layer while"
 equal "$(wc -l <"$said")" 2 "lines: $(cat "$said")"
 grafts 3
 unmount_and_wait
@@ -65,7 +65,7 @@ sha256sum --quiet -c "$TMP/sums" || fail 'a fresh mount changed the layer that w
 layers 2 ' after a fresh mount'
 start noassemble "$a"
 says 'took up 1 graft that'
-says 'beside that one, earlier mounts left 1 older layer$'
+says 'earlier mounts also left 1 older layer$'
 same "$MNT/$slot" "$TMP/2.bin"
 unmount_and_wait
 # An empty newer layer does not hide the older one.

@@ -20,7 +20,7 @@ begins_to_write() {
 }
 
 has_given_up() {
-	grep -q 'what is not yet written is given up' "$LOGS/${MNT##*/}"
+	grep -q 'assembly cancelled' "$LOGS/${MNT##*/}"
 }
 
 # given_up FIRST SECOND: the signal that ends the mount, and the one during the assembly.

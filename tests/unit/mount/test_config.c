@@ -57,7 +57,7 @@ static void unknown_option_is_refused_with_its_line(void **state)
 	char longest[CONFIG_LINE_MAX + 2];
 
 	(void)state;
-	assert_bad_text("ro\n=3\n", 2, "no name of an option");
+	assert_bad_text("ro\n=3\n", 2, "name of an option is missing");
 	assert_bad_text("\n\n-o ro\n", 3, "without \"-\"");
 	assert_bad_text("-f", 1, "without \"-\"");
 	assert_bad_text("--help", 1, "without \"-\"");
