@@ -30,7 +30,7 @@ static int open_donor(struct base *donor, const char *given)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Have the model hold the grafts of which there is no record. Returns 0, or -1 after a line on
+/* Find the grafts of which there is no record, among the donors. Returns 0, or -1 after a line on
  * stderr. */
 static int find_grafts(struct offline_tree *tree, const struct options *options)
 {
@@ -56,7 +56,7 @@ static int find_grafts(struct offline_tree *tree, const struct options *options)
 	return rc;
 }
 
-/* The next field of a line, less blanks at its end; *line moves on behind it. */
+/* Print the next field of a line without blanks at its end, and advance *line behind it. */
 static void print_field(struct json_out *json, const char *name, char **line, const char *ends)
 {
 	size_t n = strcspn(*line, ends), shown = n;

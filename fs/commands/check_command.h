@@ -6,8 +6,8 @@
 struct options;
 
 /* Print .check of the first model that options names, with the grafts of its layer= if that is
- * given; with options->json as an array of objects. The models after it are donors, from which
- * grafts without a record may be (check_origin.h, unpacked_sums.h). Returns an exit status: 1 if
+ * given; with options->json as an array of objects. The other models are possible donors of grafts
+ * without a record (check_origin.h, unpacked_sums.h). Returns an exit status: 1 if
  * the verdict is impossible, or after a line on stderr. */
 int check_command(const struct options *options);
 

@@ -28,7 +28,7 @@ struct diff_operands {
 	struct diff *diff;
 };
 
-/* The name of a model as it is shown, to free. */
+/* The name of a model for messages, to free. */
 static char *shown_name(const char *given)
 {
 	return url_is_remote(given) ? url_shown(given) : strdup(given);
@@ -81,7 +81,7 @@ static int open_both(struct diff_operands *operands, const struct options *optio
 
 static void close_both(struct diff_operands *operands)
 {
-	/* No job is left that uses the rest. */
+	/* First end the jobs, which use the other members. */
 	if (operands->pool)
 		pool_free(operands->pool);
 	diff_unref(operands->diff);
@@ -102,7 +102,7 @@ static bool look(void *context, uint64_t *done, uint64_t *total)
 	return *total != 0;
 }
 
-/* Returns 0, or -1 after a line on stderr: of a file that cannot be read the log tells. */
+/* Returns 0, or -1 after a line on stderr; if a file cannot be read, the log has that line. */
 static int print_view(struct view *view, struct diff_operands *operands)
 {
 	struct terminal_progress *progress = terminal_progress_begin("comparing", "tensors", look,

@@ -16,7 +16,7 @@
 
 #define PATIENCE_MS 1500
 
-/* Ask the mounts of this user's, or of root all. Returns how many there are. */
+/* Ask the mounts of this user, or all mounts for root. Returns their number. */
 static size_t ask(const struct mountinfo *mounts, size_t n, struct listed_mount *listed)
 {
 	const uid_t user = geteuid();
@@ -78,7 +78,7 @@ static int print_table(const struct listed_mount *listed, size_t n)
 	return 0;
 }
 
-/* One array, with a line for each mount. */
+/* Print one array, with a line for each mount. */
 static int print_json(const struct listed_mount *listed, size_t n)
 {
 	int rc = 0;

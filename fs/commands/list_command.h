@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* list_command.h - organfs --list: the mounts of the user, or of root all mounts, that this
- * namespace has. */
+/* list_command.h - organfs --list: the user's mounts in this mount namespace; for root all
+ * mounts. */
 #ifndef FS_COMMANDS_LIST_COMMAND_H
 #define FS_COMMANDS_LIST_COMMAND_H
 

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-/* A mount's answer: the form of UNMOUNT_FORECAST_MAX, whoever makes it. */
+/* Most bytes of an answer; the sender is not trusted to keep to UNMOUNT_FORECAST_MAX. */
 #define ANSWER_MAX (PATH_MAX + 256)
 
-/* An attribute of the root as an answer behind a blank, empty if the daemon is older and has none.
- * Returns 0 or an error number. */
+/* Put an attribute of the root behind a blank, as an answer; it is empty if the daemon is too old
+ * to have the attribute. Returns 0 or an error number. */
 static int get_attribute(const char *name, char text[ANSWER_MAX])
 {
 	const ssize_t n = getxattr(".", name, text + 1, ANSWER_MAX - 2);
@@ -24,7 +24,7 @@ static int get_attribute(const char *name, char text[ANSWER_MAX])
 	return n >= 0 || errno == ENODATA ? 0 : errno;
 }
 
-/* The process that "PID FD NAME" names, if the user who is asked may signal it; 0: none. */
+/* The process of "PID FD NAME" if this user may signal it, else 0. */
 static unsigned daemon_of(const char *text)
 {
 	const size_t n = strspn(text, "0123456789");
@@ -33,7 +33,7 @@ static unsigned daemon_of(const char *text)
 	return pid && kill((pid_t)pid, 0) == 0 ? pid : 0;
 }
 
-/* The first answer needs no disk, so a daemon whose disks hang still says who it is. */
+/* The first answer needs no disk, so a daemon whose disks hang still gives its pid. */
 static int ask(int socket, const void *context)
 {
 	char text[ANSWER_MAX];
@@ -75,7 +75,7 @@ bool listed_change_parse(const char *text, struct listed_change *change)
 	return true;
 }
 
-/* The next answer, as text. False: there is none. */
+/* Receive the next answer as text. Returns false if there is none. */
 static bool receive(struct listed_mount *listed, char text[ANSWER_MAX])
 {
 	const ssize_t n = mount_child_receive(&listed->child, text, ANSWER_MAX - 1, NULL);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line each: NAME, a tab and SIZE. */
+/* Print one line per model: NAME, a tab and SIZE. */
 static void print_lines(const struct model_list *list, FILE *out)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -41,7 +41,7 @@ static void print_columns(const struct model_list *list, FILE *out)
 	}
 }
 
-/* Returns false without memory. */
+/* Returns false if memory is exhausted. */
 static bool print_json(const struct model_list *list, FILE *out)
 {
 	struct json_out json = { .out = out };

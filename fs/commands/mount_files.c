@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mount_files.c - see mount_files.h. What the base has of a graft's slot is asked of .base. */
+/* mount_files.c - see mount_files.h. The base's tensor of a grafted slot is read from .base. */
 #include "fs/commands/mount_files.h"
 #include "fs/commands/offline_models.h"
 #include "fs/lazy/figures.h"
@@ -18,7 +18,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define GRAFT_FIELDS 9 /* of a line of .grafts (grafts_list.h) */
+#define GRAFT_FIELDS 9 /* in a line of .grafts (grafts_list.h) */
 
 /* "DIRECTORY/NAME", to free. NULL: out of memory. */
 static char *path_of(const char *directory, const char *name)
@@ -42,11 +42,11 @@ bool mount_files_exist(const char *directory)
 	return all;
 }
 
-/* A directory that looks like a mount may have anything under these names: a FIFO is not waited
- * for, and more than this is not read. */
+/* Most bytes read of a file. A directory that looks like a mount may have any file under these
+ * names, even a FIFO, so opens do not wait either. */
 #define BYTES_MAX ((off_t)256 << 20)
 
-/* A descriptor, or -1 with errno set. */
+/* Open a regular file. Returns a descriptor, or -1 with errno set. */
 static int open_in_mount(const char *path)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -111,7 +111,7 @@ static int by_file(const void *left, const void *right)
 		      (*(struct figure *const *)right)->file);
 }
 
-/* An attribute of an organ of the base, as text. False: there is none. */
+/* Read an attribute of an organ of the base as text. Returns false if there is none. */
 static bool base_attribute(const char *directory, const char *file, const char *name, char *text,
 			   size_t n)
 {
@@ -130,7 +130,7 @@ static const char *keep(struct figures *figures, const char *text)
 	return arena_copy(figures->arena, text, strlen(text));
 }
 
-/* One that the base has and the model lacks; a name that cannot be looked up is passed over. */
+/* Add a tensor of the base that the model lacks. A name that cannot be looked up is skipped. */
 static void add_removed(struct figures *figures, const char *directory, const char *file)
 {
 	char tensor[1024], type[64], role[ANATOMY_NAME_MAX + 1];
@@ -152,7 +152,7 @@ static void add_removed(struct figures *figures, const char *directory, const ch
 	figures->n_removed += figure->file && figure->role && figure->type;
 }
 
-/* The donor of a graft, as figures have it: a GGUF, or a directory of organ files. */
+/* The donor of a graft in the form of struct figures: a GGUF, or a directory of organ files. */
 static const char *donor_of(struct figures *figures, char *file, const char *tensor)
 {
 	char *slash;
@@ -216,7 +216,7 @@ static int mark_all(struct figures *figures, const char *directory, const char *
 	return lines ? 0 : -ENOMEM;
 }
 
-/* Of a model with a graft that cannot be read there is no table: which graft that is, the first. */
+/* Report the first graft that cannot be read: a model with such a graft has no table. */
 static void report_broken(const char *directory, const char *grafts)
 {
 	const char *kind = strstr(grafts, "\tbroken "), *line = kind;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mount_files.h - a model in a mount, as its files tell: .table, .grafts, .check. Any program could
- * read them; nothing in them is trusted. */
+/* mount_files.h - a model in a mount, read from its files .table, .grafts and .check like any other
+ * program would. Nothing in these files is trusted. */
 #ifndef FS_COMMANDS_MOUNT_FILES_H
 #define FS_COMMANDS_MOUNT_FILES_H
 
@@ -9,19 +9,19 @@
 struct mount_files {
 	struct table table;
 	struct table_merge *merge;
-	struct figures *figures; /* with their z, and what was made of them */
-	char *grafts, *check;	 /* those files */
+	struct figures *figures; /* with their z and their changes */
+	char *grafts, *check;	 /* texts of .grafts and .check */
 };
 
-/* Is there such a model in that directory? */
+/* Has the directory the files of a model in a mount? */
 bool mount_files_exist(const char *directory);
 
-/* Read it; the mount measures the tensors not measured yet. An error is said in a line on stderr.
- * Returns 0 or -1; mount_files_release() is due either way. */
+/* Read the files; the mount measures the tensors not measured yet. Returns 0, or -1 after a line on
+ * stderr. The caller calls mount_files_release(), also after an error. */
 int mount_files_read(struct mount_files *witness, const char *directory);
 void mount_files_release(struct mount_files *witness);
 
-/* Forget all tensors but those of a class. */
+/* Drop all tensors except those of a class. */
 void mount_files_limit(struct mount_files *witness, enum organ_class klass);
 
 #endif

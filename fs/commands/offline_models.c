@@ -101,7 +101,7 @@ static int open_all(struct offline_models *viewing, const struct options *option
 	}
 	if (collection->n == options->n_models)
 		return 0;
-	log_error("%s: there are %u models in this directory, and a picture is of one",
+	log_error("%s: there are %u models in this directory; a picture shows one: name it",
 		  options_name(options, 0), (unsigned)collection->n);
 	return -1;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* offline_tree.h - the tree of files that a mount of one model would show, without a mount: the
- * files are looked up, listed and opened by the families of fs/tree. */
+/* offline_tree.h - the tree of files of one model, as in a mount, without a mount: the families of
+ * fs/tree look up, list and open the files. */
 #ifndef FS_COMMANDS_OFFLINE_TREE_H
 #define FS_COMMANDS_OFFLINE_TREE_H
 
@@ -12,7 +12,7 @@ struct mount;
 struct view;
 
 struct offline_tree {
-	struct options options; /* those that were given, less all models but the first */
+	struct options options; /* the given ones, with only the first model */
 	struct log *log;
 	struct models collection;
 	struct mount *fs;
@@ -34,8 +34,8 @@ struct inode *offline_tree_find(const struct offline_tree *tree, const char *pat
  * on stderr. */
 struct view *offline_tree_view(const struct offline_tree *tree, const char *path);
 
-/* The text of such a file, *size bytes and a NUL, to free; a terminal sees how many tensors are
- * measured for it. NULL after a line on stderr. */
+/* The text of the file at a path, *size bytes and a NUL, to free. On a terminal the number of
+ * measured tensors is shown meanwhile. NULL after a line on stderr. */
 char *offline_tree_text(struct offline_tree *tree, const char *path, size_t *size);
 
 #endif

@@ -6,10 +6,10 @@
 
 struct options;
 
-/* Write the one model that options names, with the grafts of its layer= where that is given, to
- * options->mountpoint, which is a name as .assemble takes it. If options names a file of types,
- * they are chosen first (quantise_types.h). A line on stderr says the outcome; if the command
- * fails, the file is as it was. Returns an exit status. */
+/* Write the one model of options, with the grafts of its layer= if given, to options->mountpoint,
+ * a name as for .assemble. If options has a file of types, they are chosen first
+ * (quantise_types.h). A line on stderr reports the result; after a failure the file is unchanged.
+ * Returns an exit status. */
 int pack_command(const struct options *options);
 
 #endif

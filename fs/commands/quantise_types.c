@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many as a mount takes. */
+/* Most bytes of lines, as in a mount. */
 #define LINES_MAX ((size_t)1 << 20)
 
 /* The text of a file, to free. NULL after a line on stderr. */
 static char *read_lines(FILE *in, const char *name)
 {
 	char *lines = malloc(LINES_MAX + 2);
-	/* One byte more than there may be shows that there are more. */
+	/* One byte beyond the limit, to detect a longer file. */
 	const size_t n = lines ? fread(lines, 1, LINES_MAX + 1, in) : 0;
 
 	if (!lines || ferror(in)) {

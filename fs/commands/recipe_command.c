@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is printed is a recipe, which holds no control characters. */
+/* Print the key's value only if it parses as a recipe, which has no control characters. */
 static int print(const struct base *base, struct error *err)
 {
 	struct recipe recipe;

@@ -25,7 +25,7 @@ static int fail(const char *file, int rc)
 	return rc;
 }
 
-/* Is it something of which a mount has the report? That is said in a line on stderr. */
+/* Is the file a model or a directory, for which a mount has the report? Says so on stderr. */
 static bool is_model(int fd, const char *file)
 {
 	char magic[4];
@@ -123,11 +123,11 @@ static int print(const struct table_merge *merge, const char *name, bool json, F
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(table_merge_name(merge, i), name) == 0)
 			return print_report(merge, i, json, out);
-	log_error("the tables are of no model %s", name);
+	log_error("the tables describe no model %s", name);
 	return -ENOENT;
 }
 
-/* All of the text or nothing of it. */
+/* Print the whole text or none of it. */
 static int print_whole(const struct table_merge *merge, const char *name, bool json)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_command.h - organfs --report: what a mount of some models would show, of their tables. */
+/* report_command.h - organfs --report: makes the report of a mount from copies of .table. */
 #ifndef FS_COMMANDS_REPORT_COMMAND_H
 #define FS_COMMANDS_REPORT_COMMAND_H
 

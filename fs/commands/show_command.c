@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* End a stream of open_memstream(), to which rc says whether all was written, and print the text:
- * all of it or nothing. Returns 0 or -1, after a line on stderr that names what. */
+/* Close a stream of open_memstream() and print its text, unless rc says that the text is
+ * incomplete. Returns 0, or -1 after a line on stderr that begins with the given name. */
 static int show_stream(FILE *out, char **text, const size_t *size, int rc, const char *what)
 {
 	if (!out || fclose(out) != 0)
@@ -40,7 +40,7 @@ static int show_screen(const struct terminal_picture *screen)
 			   out ? terminal_picture_print(screen, &terminal, out) : 0, screen->name);
 }
 
-/* .check of a model, to free; NULL: it cannot be made. */
+/* .check of a model, to free, or NULL. */
 static char *check_of(struct model *model)
 {
 	const atomic_bool ending = false;
@@ -82,7 +82,8 @@ static int show_model(const struct options *options)
 	return rc;
 }
 
-/* The model in a directory of a mount, or with klass below CLASSES what it has of that. */
+/* Show the model in a directory of a mount; with klass below CLASSES only the tensors of the
+ * class. */
 static int show_mounted(const char *directory, enum organ_class klass)
 {
 	struct mount_files witness;
@@ -101,7 +102,7 @@ static int show_mounted(const char *directory, enum organ_class klass)
 	return rc;
 }
 
-/* A directory of a class, to free, and the class: the model's is above it. NULL: it is none. */
+/* The model's directory above a class's directory, to free, and the class. NULL if path is none. */
 static char *above_class(const char *path, enum organ_class *klass)
 {
 	char *whole = realpath(path, NULL), *slash = whole ? strrchr(whole, '/') : NULL;
@@ -115,7 +116,7 @@ static char *above_class(const char *path, enum organ_class *klass)
 	return NULL;
 }
 
-/* The models of a mount with several, one after the other. Returns how many there are, or -1. */
+/* Show the models of a mount with several, one after the other. Returns their number, or -1. */
 static int show_several(const char *root)
 {
 	struct dirent **entries;

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* show_command.h - organfs --show: the picture of a model in a terminal, with the verdict and the
- * grafts; organfs --picture: theta.svg as a mount would show it, without one, as in the sandbox of
- * a thumbnailer. */
+ * grafts; organfs --picture: theta.svg without a mount, for example in a thumbnailer's sandbox. */
 #ifndef FS_COMMANDS_SHOW_COMMAND_H
 #define FS_COMMANDS_SHOW_COMMAND_H
 
 struct options;
 
-/* Show the model that options names, which are as options_parse() fills them for it: a GGUF, or in
- * a mount the directory of a model, one of its classes, or a root with several. What is wrong is
- * said in a line on stderr. Returns an exit status. */
+/* Show the model of options, which options_parse() has filled for --show: a GGUF, or in a mount the
+ * directory of a model, of one of its classes, or a root with several models. Returns an exit
+ * status, after an error with a line on stderr. */
 int show_command(const struct options *options);
 
-/* Print the picture of the one model or the two that options names, which are as options_parse()
- * fills them for it. What is wrong is said in a line on stderr, and nothing is printed. Returns an
- * exit status. */
+/* Print the picture of the one or two models of options, which options_parse() has filled for
+ * --picture. After an error, only a line on stderr is printed. Returns an exit status. */
 int picture_command(const struct options *options);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Its place among the arguments; 0: none. */
+/* Index of --stop among the arguments, or 0. */
 static int find_option(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)

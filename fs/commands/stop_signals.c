@@ -32,7 +32,7 @@ void stop_signals_begin(struct stop_signals *watch)
 	atomic_init(&watch->over, false);
 	sigemptyset(&watch->signals);
 	sigaddset(&watch->signals, WATCH_OVER);
-	/* nohup(1) and shells have a process ignore some of them. */
+	/* Leave out signals that nohup(1) or a shell set to be ignored. */
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
 		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&watch->signals, ending[i]);

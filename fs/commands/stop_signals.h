@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stop_signals.h - signals that end what a command writes: SIGINT, SIGTERM and SIGHUP, unless the
- * process ignores them. */
+/* stop_signals.h - lets SIGINT, SIGTERM and SIGHUP stop a command that writes, unless the process
+ * ignores them. */
 #ifndef FS_COMMANDS_STOP_SIGNALS_H
 #define FS_COMMANDS_STOP_SIGNALS_H
 
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* No handler is used: it could reach the flag through a global variable only. */
+/* A thread takes the signals; a handler could reach the flag only through a global variable. */
 struct stop_signals {
 	sigset_t signals;
 	pthread_t thread;
@@ -18,8 +18,9 @@ struct stop_signals {
 	atomic_bool over;
 };
 
-/* A thread waits for the signals. The first one sets stopped; a second one ends the process, also
- * where a disk does not answer. If no thread can be started, the first one ends the process. */
+/* Start the thread that waits for the signals. The first signal sets stopped; the second one ends
+ * the process, even if a disk hangs. If the thread cannot be started, the first signal ends the
+ * process. */
 void stop_signals_begin(struct stop_signals *watch);
 void stop_signals_end(struct stop_signals *watch);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal_picture.c - see terminal_picture.h; what stands below the cells is
- * terminal_picture_notes.c. Cells are as wide as there is room for; where there are more blocks
- * than that, bands of them stand below each other. */
+/* terminal_picture.c - see terminal_picture.h; terminal_picture_notes.c prints the text below the
+ * cells. Cells are as wide as fits. If the blocks do not fit side by side, they are printed in
+ * bands, one below the other. */
 #include "fs/commands/terminal_picture.h"
 #include "fs/commands/terminal_picture_internal.h"
 #include "fs/commands/terminal_text.h"
@@ -21,7 +21,7 @@ struct sheet_of_cells {
 	const struct terminal *terminal;
 	FILE *out;
 	enum terminal_picture_form form;
-	size_t label, band; /* columns of the names; blocks beside each other */
+	size_t label, band; /* columns of the names; blocks per band */
 };
 
 char terminal_picture_letter(size_t donor)
@@ -39,8 +39,8 @@ const char *terminal_picture_glyph(const struct terminal *terminal, int step)
 	return (terminal->utf8 ? blocks : digits)[step / 2 + 3];
 }
 
-/* Two marks, blanks where there are fewer: whence it was grafted, in capitals where it is of
- * another type than the base's; '+' added, '&' merged with adapters. */
+/* Find the two marks of a cell, or blanks: the letter of the donor, a capital if the type differs
+ * from the base's; '+' for an added tensor, '&' for one merged with adapters. */
 static void find_marks(const struct picture_grid_side *side, char marks[3])
 {
 	const struct figure *figure = side->figure;
@@ -68,7 +68,7 @@ static void print_inscription(const struct sheet_of_cells *sheet,
 	FILE *out = sheet->out;
 
 	find_marks(side, marks);
-	/* Where there is room for one, the rarer mark. */
+	/* With room for only one mark, print the rarer one. */
 	if (form != FORM_WIDE && marks[1] != ' ')
 		marks[0] = marks[1];
 	if (form == FORM_WIDE && isnan(side->theta))
@@ -108,7 +108,7 @@ static void print_cell(const struct sheet_of_cells *sheet, const struct picture_
 		terminal_text_plain(terminal, sheet->out);
 }
 
-/* Text in exactly so many columns, to the left. */
+/* Print text left-aligned in exactly that many columns. */
 static void print_padded(const struct sheet_of_cells *sheet, const char *text, size_t columns)
 {
 	const size_t used = terminal_text_put(sheet->terminal, sheet->out, text, columns);
@@ -116,7 +116,7 @@ static void print_padded(const struct sheet_of_cells *sheet, const char *text, s
 	fprintf(sheet->out, "%*s", (int)(columns - used), "");
 }
 
-/* The numbers of the blocks from first to end, as many as do not touch. */
+/* Print the numbers of the blocks from first to end, leaving out those that would touch. */
 static void print_numbers(const struct sheet_of_cells *sheet, size_t first, size_t end)
 {
 	const size_t width = (size_t)sheet->form;
@@ -146,9 +146,9 @@ static bool is_of(const struct picture_grid *grid, size_t i, size_t row, size_t 
 	return i < grid->in_blocks && grid->cells[i].row == row && grid->cells[i].column < end;
 }
 
-/* The cells of a row in the blocks before end; *i is the first one that was not printed yet, and
- * may be of another row. A row without cells there has no line: a file in which every block has
- * other tensors would take a line for each of them in every band. */
+/* Print the cells of a row in the blocks before end. *i is the first cell not printed yet, and may
+ * belong to another row. A row without cells in this band gets no line; otherwise a file whose
+ * blocks all have different tensors would take a line per tensor in every band. */
 static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t first, size_t end,
 		      size_t *i)
 {
@@ -177,7 +177,7 @@ static void print_row(const struct sheet_of_cells *sheet, size_t row, size_t fir
 static int print_bands(const struct sheet_of_cells *sheet)
 {
 	const struct picture_grid *grid = sheet->grid;
-	/* Of each row the first cell that was not printed yet. */
+	/* The first cell of each row that was not printed yet. */
 	size_t *next = calloc(grid->n_rows + 1, sizeof(*next));
 
 	if (!next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal_picture_notes.c - what stands below the cells of a screen: what colours and marks mean,
- * what was grafted and from where, and whether it has a chance. */
+/* terminal_picture_notes.c - the text below the cells of a screen: the legend of colours and marks,
+ * the grafts and their donors, and the verdict of .check. */
 #include "fs/commands/terminal_picture.h"
 #include "fs/commands/terminal_picture_internal.h"
 #include "fs/commands/terminal_text.h"
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place for lines of text, wrapped to the terminal. */
+/* Output of lines of text, wrapped to the terminal. */
 struct notes {
 	const struct picture_grid *grid;
 	const struct terminal *terminal;
 	FILE *out;
 };
 
-/* A line of text that begins after that mark; longer ones go on below, between words. */
+/* Print a text behind a mark, broken between words if it is longer than a line. */
 static void print_wrapped(const struct notes *notes, const char *mark, const char *text)
 {
 	const size_t indent = strlen(mark) + 1, columns = notes->terminal->columns;
@@ -69,7 +69,7 @@ static void print_scale(const struct notes *notes, enum terminal_picture_form fo
 	fputc('\n', notes->out);
 }
 
-/* Does the cell belong to what is told: to donors in these numbers, or of a change? */
+/* Cells that a line is about: those of a range of donors, or with a change. */
 struct choice {
 	bool of_donor;
 	size_t first, last;
@@ -84,8 +84,8 @@ static bool chosen(const struct choice *choice, const struct picture_grid_side *
 	return figure_is(side->figure, choice->change);
 }
 
-/* "1-4, 6" of a row's cells from i on, which moves behind the row; to free. Empty: there are none.
- * NULL: out of memory. */
+/* The chosen blocks of a row, like "1-4, 6", to free; empty if there are none. *i is advanced from
+ * the row's first cell to the next row. NULL: out of memory. */
 static char *ranges_of(const struct picture_grid *grid, const struct choice *choice, size_t *i)
 {
 	const size_t row = grid->cells[*i].row;
@@ -120,7 +120,7 @@ static char *ranges_of(const struct picture_grid *grid, const struct choice *cho
 	return NULL;
 }
 
-/* "ffn_gate ffn_up ffn_down 1-4; attn_q 3; output": rows with the same blocks together. */
+/* Print rows with the same blocks together: "ffn_gate ffn_up ffn_down 1-4; attn_q 3; output". */
 static void print_places(const struct picture_grid *grid, const struct choice *choice, FILE *out)
 {
 	char *before = NULL;
@@ -154,7 +154,7 @@ static void print_places(const struct picture_grid *grid, const struct choice *c
 	free(before);
 }
 
-/* A line: a mark, how many, of what, and where. */
+/* Print a line: a mark, a number of tensors, their donor or change, and their places. */
 static void print_group(const struct notes *notes, char mark, size_t n, const char *what,
 			const char *whence, const struct choice *choice)
 {
@@ -171,7 +171,7 @@ static void print_group(const struct notes *notes, char mark, size_t n, const ch
 	free(text);
 }
 
-/* Donors that have a letter have a line; all others share one. */
+/* Print a line for each donor with a letter, and one line for all others. */
 static void print_donors(const struct notes *notes)
 {
 	const struct picture_grid *grid = notes->grid;
@@ -218,7 +218,7 @@ static void print_grafts(const struct notes *notes)
 				    &(struct choice){ .change = changes[i].change });
 }
 
-/* The signs of what was measured. */
+/* Print the legend of the signs. */
 static void print_signs(const struct notes *notes)
 {
 	static const char all[] = GRID_MARKS;
@@ -238,8 +238,7 @@ static void print_signs(const struct notes *notes)
 	}
 }
 
-/* Calls print for each line of a text, with up to n fields, of which those that are not there are
- * empty. */
+/* Call print for each line of a text, with n fields; missing fields are empty. */
 #define FIELDS 9
 static void each_line(const struct notes *notes, const char *text,
 		      void (*print)(const struct notes *notes, char *const fields[FIELDS],
@@ -260,7 +259,7 @@ static void each_line(const struct notes *notes, const char *text,
 	free(copy);
 }
 
-/* Of .grafts the lines of no cell: metadata and adapters. */
+/* Print a line of .grafts that belongs to no cell: metadata or an adapter. */
 static void print_other(const struct notes *notes, char *const fields[FIELDS], bool first)
 {
 	char *text;
@@ -280,7 +279,7 @@ static void print_other(const struct notes *notes, char *const fields[FIELDS], b
 	free(text);
 }
 
-/* Of .check its verdict, and what is not well. */
+/* Print the verdict of .check, and the lines that are not "ok". */
 static void print_verdict(const struct notes *notes, char *const fields[FIELDS], bool first)
 {
 	char *text;

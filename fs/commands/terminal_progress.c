@@ -26,9 +26,9 @@ struct terminal_progress {
 	struct log *log;
 	struct terminal terminal;
 	struct timespec begun;
-	size_t width; /* of what is drawn */
+	size_t width; /* of the drawn line */
 	pthread_t thread;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t over;
 	bool ended;
 };
@@ -41,7 +41,7 @@ static double seconds_since(const struct timespec *begun)
 	return (double)(now.tv_sec - begun->tv_sec) + (double)(now.tv_nsec - begun->tv_nsec) * 1e-9;
 }
 
-/* In place of what was drawn before. */
+/* Draw the line in place of the previous one. */
 static void draw(struct terminal_progress *progress, const char *name, const char *figures)
 {
 	fprintf(stderr, "\r%*s\r", (int)progress->width, "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal_progress.h - a line on standard error with how far a command is, where a terminal
- * waits there; drawn by a thread of its own, from 0.2 seconds on. */
+/* terminal_progress.h - a line with the progress of a command, if standard error is a terminal. A
+ * thread draws it, beginning after 0.2 seconds. */
 #ifndef FS_COMMANDS_TERMINAL_PROGRESS_H
 #define FS_COMMANDS_TERMINAL_PROGRESS_H
 
@@ -11,7 +11,7 @@ struct log;
 
 struct terminal_progress; /* of one thread */
 
-/* How far the job is; false: that cannot be told yet. Called by another thread. */
+/* Get the progress of the job; called in another thread. Returns false if it is not known yet. */
 typedef bool terminal_progress_look(void *context, uint64_t *done, uint64_t *total);
 
 /* Begin to draw the line, after name. noun: as of progress_text(). Messages of the log, which may
@@ -21,7 +21,7 @@ struct terminal_progress *terminal_progress_begin(const char *name, const char *
 						  terminal_progress_look *look, void *context,
 						  struct log *log);
 
-/* The line is taken away. NULL is fine. */
+/* Erase the line. NULL is fine. */
 void terminal_progress_end(struct terminal_progress *progress);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* A variable that is set and not empty, else NULL. */
+/* The value of an environment variable, or NULL if it is unset or empty. */
 static const char *variable(const char *name)
 {
 	const char *value = getenv(name);
@@ -71,13 +71,13 @@ struct terminal terminal_text_detect_stdout(void)
 				    strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
 }
 
-/* A code point as it is printed: of n bytes, columns wide. */
+/* A printed code point: n bytes, columns wide. */
 struct glyph {
 	const char *bytes;
 	size_t n, columns;
 };
 
-/* What stands for those that are not ASCII, where there is no UTF-8. */
+/* Replacement of a code point outside ASCII if the locale is not UTF-8. */
 static const char *ascii_of(uint32_t code)
 {
 	switch (code) {
@@ -152,7 +152,7 @@ void terminal_text_step(const struct terminal *terminal, FILE *out, int step)
 	if (terminal->colours == COLOURS_FULL)
 		fprintf(out, "\033[38;2;%u;%u;%u;48;2;%u;%u;%um", ink, ink, ink, ground.red,
 			ground.green, ground.blue);
-	/* The cube has no colour that is as slight as the first step. */
+	/* The cube has no colour as faint as the first step. */
 	else if (terminal->colours == COLOURS_256 && abs(step) > 1)
 		fprintf(out, "\033[38;5;%u;48;5;%um", ink ? 231u : 16u, number);
 }

@@ -32,7 +32,7 @@ int theta_command(const struct options *options)
 	return rc < 0;
 }
 
-/* Does that name NAME of a file: with its class or without, with a suffix or without? */
+/* Is name the NAME of a slot's file, with or without its class, with or without a suffix? */
 static bool names_file(const struct organ_place *place, const char *name)
 {
 	const char *class = class_name(place->klass);
@@ -46,7 +46,7 @@ static bool names_file(const struct organ_place *place, const char *name)
 	return !*name || strcmp(name, ".bin") == 0 || strcmp(name, ".npy") == 0;
 }
 
-/* The slot of that name; an exact name of a tensor comes first. Returns how many there are. */
+/* Find the slots of that name; a tensor's exact name has precedence. Returns their number. */
 static uint32_t find_slot(const struct model *model, const char *name, uint32_t *slot)
 {
 	const uint32_t slots = slots_count(model->slots);

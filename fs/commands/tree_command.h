@@ -5,13 +5,13 @@
 
 struct options;
 
-/* Print .theta, or with options->json .report.json, of the one model that options names. Returns an
- * exit status; a line on stderr has the reason of a failure. */
+/* Print .theta, or with options->json .report.json, of the one model of options. Returns an exit
+ * status, after a failure with a line on stderr. */
 int theta_command(const struct options *options);
 
-/* Print .views/npy/CLASS/NAME.npy of the tensor options->mountpoint, which is the tensor's exact
- * name, or NAME of its file with or without the class and the suffix. Standard output is no
- * terminal. Returns as theta_command(). */
+/* Print .views/npy/CLASS/NAME.npy of the tensor options->mountpoint: the tensor's exact name, or
+ * the NAME of its file with or without class and suffix. Refused if standard output is a terminal.
+ * Returns as theta_command(). */
 int npy_command(const struct options *options);
 
 #endif

@@ -27,19 +27,18 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-/* One run of the command. */
 struct unpack {
 	struct offline_tree tree;
-	const char *given; /* the directory, as the user named it */
-	int root;	   /* it; -1: not open */
+	const char *given; /* the directory as given */
+	int root;	   /* its descriptor; -1: not open */
 	struct stop_signals watch;
-	struct progress progress;	    /* of the file that is being written */
-	atomic_uint_fast64_t before, total; /* bytes of files that are done, and of all organs */
+	struct progress progress;	    /* of the current file */
+	atomic_uint_fast64_t before, total; /* bytes of finished files, and of all organs */
 	uint32_t organs, kept;
 	char *chunk; /* two of CHUNK bytes */
 };
 
-/* How a file in the directory compares with the tree's. */
+/* Result of comparing a file in the directory with the tree's. */
 enum found { FOUND_NONE, FOUND_SAME, FOUND_OTHER };
 
 static int say(const struct unpack *unpack, const char *path, const char *why)
@@ -53,7 +52,7 @@ static int say_interrupted(const struct unpack *unpack)
 				     unpack->given);
 }
 
-/* The name without its directories. */
+/* The last component of a path. */
 static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -61,8 +60,8 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Have the file open as fd and the view the same bytes? Returns enum found or -errno: of the
- * view. */
+/* Compare the bytes of an open file and a view. Returns enum found, or -errno of reading
+ * the view. */
 static int compare_bytes(struct unpack *unpack, int fd, struct view *view)
 {
 	const uint64_t size = view_size(view);
@@ -84,7 +83,7 @@ static int compare_bytes(struct unpack *unpack, int fd, struct view *view)
 	return FOUND_SAME;
 }
 
-/* Compare the file of that name, which may be a link that is not followed, with the view. */
+/* Compare the file of that name with the view; a symbolic link is not followed. */
 static int compare(struct unpack *unpack, int directory, const char *name, struct view *view)
 {
 	const int fd =
@@ -120,7 +119,8 @@ static int write_file(struct unpack *unpack, int directory, const char *path, st
 	return rc == -EINTR ? say_interrupted(unpack) : rc < 0 ? say(unpack, path, err.text) : 0;
 }
 
-/* Have the file at path in the directory hold the view. Returns 0, or -1 after a line on stderr. */
+/* Write the view to path in the directory, unless the file has these bytes. Returns 0, or -1 after
+ * a line on stderr. */
 static int put_view(struct unpack *unpack, int directory, const char *path, struct view *view)
 {
 	const int found = compare(unpack, directory, name_of(path), view);
@@ -152,8 +152,8 @@ static int put(struct unpack *unpack, int directory, const char *path)
 	return rc;
 }
 
-/* A directory in the open one, made if it is missing; a link is not followed. A descriptor, or -1
- * after a line on stderr. */
+/* Open a subdirectory, created if it is missing; a link is not followed. Returns a descriptor, or
+ * -1 after a line on stderr. */
 static int open_class(const struct unpack *unpack, const char *name)
 {
 	int fd = -1;
@@ -188,7 +188,7 @@ static bool ends_with(const char *name, const char *ending)
 	return n >= m && strcmp(name + n - m, ending) == 0;
 }
 
-/* Call each() for the files of a class whose names end so, as a listing has them. */
+/* Call each() for the listed files of a class whose names have that ending. */
 static int each_in_class(struct unpack *unpack, const struct inode *class, const char *name,
 			 const char *ending, int directory, unpack_each *each)
 {
@@ -207,7 +207,8 @@ static int each_in_class(struct unpack *unpack, const struct inode *class, const
 	return rc;
 }
 
-/* The same in all classes; with directories, these are made. */
+/* Call each() for such files in all classes; with directories set, their directories are
+ * created. */
 static int each_file(struct unpack *unpack, const char *ending, bool directories, unpack_each *each)
 {
 	int rc = 0;
@@ -230,7 +231,7 @@ static int each_file(struct unpack *unpack, const char *ending, bool directories
 	return rc;
 }
 
-/* Is there nothing in the directory? Returns -errno: it cannot be told. */
+/* Is the directory empty? Returns 1, 0 or -errno. */
 static int is_empty(int directory)
 {
 	const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -251,8 +252,8 @@ static int is_empty(int directory)
 	return empty;
 }
 
-/* The directory is empty, or its header.gguf is the model's. Files of other directories are left
- * alone. */
+/* Check that the directory is empty or has the model's header.gguf, so that no files of another
+ * directory are replaced. */
 static int check_directory(struct unpack *unpack)
 {
 	struct view *header = offline_tree_view(&unpack->tree, HEADER_FILE);
@@ -299,7 +300,7 @@ static bool look(void *context, uint64_t *done, uint64_t *total)
 	return *total != 0;
 }
 
-/* manifest.json comes before the cells, as it measures all tensors, several at a time. */
+/* Write manifest.json before the cells, because it measures all tensors, several at a time. */
 static int put_all(struct unpack *unpack)
 {
 	int rc = put(unpack, unpack->root, HEADER_FILE);

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* unpack_command.h - organfs --unpack: a model as a directory of organ files, without a mount, as
- * `cp -r` of a mount would have it: header.gguf, an organ file for each tensor in the directory of
- * its class, manifest.json and checksums.xxh128; with --theta also CLASS/NAME.theta and
- * CLASS/.theta. model.gguf, theta.svg and the rest of a mount's root are made of these, and are not
- * written.
+/* unpack_command.h - organfs --unpack: writes a model as a directory of organ files, like `cp -r`
+ * of a mount: header.gguf, an organ file for each tensor in the directory of its class,
+ * manifest.json and checksums.xxh128; with --theta also CLASS/NAME.theta and CLASS/.theta. The
+ * other files of a mount's root, such as model.gguf, can be made from these and are not written.
  *
- * 1. A file is written under another name and renamed when it is whole (atomic_write.h), so that a
- *    command that was interrupted leaves no part of a file under its name. All files together are
- *    made durable at the end.
- * 2. header.gguf comes first, and tells the model's tree from any other directory.
- * 3. A file that is there is compared byte for byte. One with the same bytes is left alone, so that
- *    the command goes on where it was interrupted; another one, as a graft, is replaced with -f
- *    alone. */
+ * 1. Each file is written by atomic rename (atomic_write.h), so an interrupted command leaves no
+ *    incomplete file. One sync at the end makes all files durable.
+ * 2. header.gguf is written first, and identifies the directory as this model's.
+ * 3. An existing file is compared byte for byte. A file with the same bytes is kept, so that a
+ *    second run continues an interrupted one; a different file, such as a graft, is replaced only
+ *    with -f. */
 #ifndef FS_COMMANDS_UNPACK_COMMAND_H
 #define FS_COMMANDS_UNPACK_COMMAND_H
 
 struct options;
 
-/* Write the one model that options names, with the grafts of its layer= if that is given, into the
- * directory options->mountpoint, which is made if it is missing. A line on stderr says the outcome.
+/* Write the one model of options, with the grafts of its layer= if given, into the directory
+ * options->mountpoint, which is created if it is missing. A line on stderr reports the result.
  * Returns an exit status. */
 int unpack_command(const struct options *options);
 

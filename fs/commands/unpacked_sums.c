@@ -20,13 +20,13 @@
 
 #define SUMS_NAME "checksums.xxh128"
 
-/* Bytes of the largest file that is read. */
+/* Most bytes of the file. */
 #define SUMS_MAX ((off_t)64 << 20)
 
-/* Before the path in a line: the hash and two blanks. */
+/* Offset of the path in a line, behind the hash and two blanks. */
 #define PATH_AT (XXH128_TEXT - 1 + 2)
 
-/* The text of the file in the directory, to free. NULL: there is none that can be read. */
+/* Read the file in the directory. Returns its text, to free, or NULL. */
 static char *read_sums(const char *directory)
 {
 	char *path = NULL, *text = NULL;
@@ -44,7 +44,7 @@ static char *read_sums(const char *directory)
 	return text;
 }
 
-/* The lines of a text, which is borrowed. NULL: out of memory. */
+/* The lines of a borrowed text as a set of names. NULL: out of memory. */
 static struct names *lines_of(const char *text)
 {
 	struct names *lines = names_new(1024);
@@ -62,7 +62,7 @@ static struct names *lines_of(const char *text)
 	return NULL;
 }
 
-/* The slot of "HASH  CLASS/NAME.bin". */
+/* Find the slot of a line "HASH  CLASS/NAME.bin". */
 static bool find_slot(struct model *model, const char *line, size_t n, uint32_t *slot)
 {
 	const char *path = line + PATH_AT, *slash;

@@ -19,7 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Resolve the directory of path alone: the file itself may be a link, or not be there. */
+/* Resolve only the directory of path: the file itself may be a link, or missing. */
 static int resolve(const char *path, char resolved[PATH_MAX])
 {
 	char *directory = strdup(path), *name = strdup(path);
@@ -41,8 +41,8 @@ static int resolve(const char *path, char resolved[PATH_MAX])
 	return rc;
 }
 
-/* Length of the mount point of organfs above an absolute path, which may be missing there; 0: the
- * path is in no such mount. */
+/* Length of the organfs mount point above an absolute path, which need not exist; 0 outside of a
+ * mount. */
 static size_t find_mount(const char *path)
 {
 	size_t n, length, longest = 0;
@@ -124,6 +124,7 @@ int why_command(const struct options *options)
 	if (n == 0)
 		n = print_attribute(path);
 	if (n == 0)
-		offline_models_report("%s: no message on it is in .log, which keeps 1,000", path);
+		offline_models_report("%s: .log has no message on it (it keeps the last 1,000)",
+				      path);
 	return n <= 0;
 }

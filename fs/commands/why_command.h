@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* why_command.h - organfs --why: the messages that a mount has kept on a file in it. */
+/* why_command.h - organfs --why: prints the messages of a mount's .log on a file in the mount. */
 #ifndef FS_COMMANDS_WHY_COMMAND_H
 #define FS_COMMANDS_WHY_COMMAND_H
 
