@@ -12,7 +12,7 @@ bool arguments_is_mount(const char *name)
 	return strncmp(name, "mount.", 6) == 0;
 }
 
-/* One option, in the escapes of organfs. False: it is wrong, or there is no memory. */
+/* Add one option, in the escapes of organfs. Returns false if it is invalid, or without memory. */
 static bool take_option(struct mount_arguments *arguments, const char *option)
 {
 	char *list;
@@ -39,8 +39,8 @@ static bool take_option(struct mount_arguments *arguments, const char *option)
 	return arguments->options != NULL;
 }
 
-/* Options as mount(8) has them: a comma between double quotes separates nothing, and neither does
- * one behind a backslash. */
+/* Parse options in the syntax of mount(8): a comma between double quotes or behind a backslash does
+ * not separate options. */
 static bool take_options(struct mount_arguments *arguments, const char *text)
 {
 	char *option = malloc(2 * strlen(text) + 1), *end = option;
@@ -54,7 +54,7 @@ static bool take_options(struct mount_arguments *arguments, const char *text)
 			fine = take_option(arguments, option);
 			end = option;
 		} else {
-			/* What quotes protect, backslashes protect in organfs. */
+			/* organfs protects characters by backslashes, not by quotes. */
 			if (quoted && (*text == ',' || *text == '\\'))
 				*end++ = '\\';
 			*end++ = *text;
@@ -70,7 +70,7 @@ static bool take_options(struct mount_arguments *arguments, const char *text)
 	return fine;
 }
 
-/* What may stand for the whole command line, or ACTION_RUN. */
+/* The action of --help or --version, else ACTION_RUN. */
 static enum action asked_for(const char *word)
 {
 	if (word && (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0))
@@ -94,7 +94,7 @@ enum action arguments_of_mount(int argc, char **argv, struct mount_arguments *ar
 	arguments->source = argv[1];
 	arguments->directory = argv[2];
 	opterr = 0;
-	optind = 0; /* which has getopt() begin anew */
+	optind = 0; /* makes getopt() start again */
 	while (fine && (flag = getopt(argc - 2, argv + 2, "+:fnsvN:o:t:")) != -1) {
 		if (flag == 'f')
 			arguments->fake = true;
@@ -157,7 +157,7 @@ enum action arguments_of_unmount(int argc, char **argv, struct unmount_arguments
 	arguments->verbose = strchr(arguments->flags, 'v') != NULL;
 	arguments->points = argv + optind;
 	arguments->n = argc - optind;
-	/* Of another namespace nothing can be seen or asked here. */
+	/* The daemons of another namespace can be neither listed nor asked from here. */
 	if (arguments->space && (arguments->all || arguments->keep))
 		return ACTION_BAD;
 	return arguments->all == (arguments->n == 0) ? ACTION_RUN : ACTION_BAD;

@@ -19,7 +19,7 @@ struct mount_arguments {
 	char *options;	/* for organfs -o, in its escapes; NULL: none */
 	char *user;	/* setuid=; NULL: the calling user */
 	bool optional;	/* nofail */
-	char wrong[64]; /* of ACTION_BAD: what, or empty */
+	char wrong[64]; /* reason of ACTION_BAD, or empty */
 };
 
 struct unmount_arguments {
@@ -35,8 +35,8 @@ struct unmount_arguments {
 /* Is the program, by its name without directories, a helper of mount(8)? Otherwise it unmounts. */
 bool arguments_is_mount(const char *name);
 
-/* Parse a command line; a second one may follow. argv is permuted, and is pointed to by what was
- * parsed. mount_arguments_release() is due either way. */
+/* Parse a command line; may be called again. argv is permuted, and the result points into it. The
+ * caller calls mount_arguments_release(), also after an error. */
 enum action arguments_of_mount(int argc, char **argv, struct mount_arguments *arguments);
 void mount_arguments_release(struct mount_arguments *arguments);
 enum action arguments_of_unmount(int argc, char **argv, struct unmount_arguments *arguments);

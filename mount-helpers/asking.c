@@ -33,7 +33,7 @@ bool asking_parse(const char *text, unsigned *pid, unsigned *fd, char name[ASKIN
 	return true;
 }
 
-/* By what is known of it without opening it: fd may be of O_PATH. */
+/* Check the file's properties that need no open file description; fd may be O_PATH. */
 static bool looks_like_status(int fd, const char *name, uid_t user)
 {
 	char path[64], link[ASKING_NAME_MAX + 32], expected[ASKING_NAME_MAX + 32];
@@ -50,11 +50,11 @@ static bool looks_like_status(int fd, const char *name, uid_t user)
 
 bool asking_is_status(int fd, const char *name, uid_t user)
 {
-	/* Files in memory alone have seals; asking for them asks no filesystem. */
+	/* Only memfds have seals, and F_GET_SEALS sends no request to a filesystem. */
 	return fcntl(fd, F_GET_SEALS) >= 0 && looks_like_status(fd, name, user);
 }
 
-/* What the answer names, open for reading; -1: it is no status. */
+/* Open the file that the answer names for reading. Returns -1 if it is no status. */
 static int open_status(const char *text, uid_t user)
 {
 	char path[64], name[ASKING_NAME_MAX];
@@ -74,13 +74,14 @@ static int open_status(const char *text, uid_t user)
 	return fd;
 }
 
-/* What the child is to do, and for whom. */
+/* Context of the child. */
 struct question {
 	unsigned user;
 	int events;
 };
 
-/* The child sends whether the end of the superblock will be told, and what the daemon answered. */
+/* Run in the child: send whether inotify will report the end of the superblock, and the daemon's
+ * answer. */
 static int ask(int socket, const void *context)
 {
 	const struct question *question = context;
@@ -91,13 +92,13 @@ static int ask(int socket, const void *context)
 	if (n <= 0)
 		return n < 0 ? errno : ENODATA;
 	text[n + 1] = '\0';
-	/* It comes with any watch. */
+	/* Any watch also reports IN_UNMOUNT. */
 	text[0] = inotify_add_watch(question->events, ".", IN_DELETE_SELF) < 0 ? '-' : '+';
 	fd = open_status(text + 1, question->user);
 	return fd < 0 ? ENODATA : mount_child_send(socket, text, strlen(text) + 1, fd);
 }
 
-/* Keep what the child has sent, if that is a status. */
+/* Keep the descriptors that the child has sent, if one is a status. */
 static void take(struct asked *asked, const char *text, unsigned user)
 {
 	unsigned pid, number;

@@ -14,7 +14,7 @@ static int set(int socket, const void *context)
 {
 	(void)socket;
 	(void)context;
-	/* An older daemon accepts all attributes of this kind, and has none of this name. */
+	/* An older daemon accepts every attribute user.organfs.*, but does not list this one. */
 	return setxattr(".", ATTRIBUTE, "1", 1, XATTR_CREATE) == 0 &&
 			       getxattr(".", ATTRIBUTE, NULL, 0) >= 0
 		       ? 0
@@ -36,7 +36,7 @@ static int ask(const struct mountinfo *mount, mount_child_job *job)
 	return mount_child_end(&child);
 }
 
-/* Was it mounted so, and not made read-only later, of which the daemon knows nothing? */
+/* Was it mounted read-only? A later remount would be unknown to the daemon. */
 static bool is_read_only(const struct mountinfo *mount)
 {
 	return strncmp(mount->options, "ro,", 3) == 0;

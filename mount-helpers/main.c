@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - the helpers that mount(8) and umount(8) run, one program: mount.organfs mounts a model,
- * umount.fuse.organfs and organfs-umount take a mount away and wait for what its daemon writes.
+/* main.c - the helpers of mount(8) and umount(8), in one program: mount.organfs mounts a model;
+ * umount.fuse.organfs and organfs-umount unmount it and wait for its daemon to finish writing.
  *
  *	arguments	the command lines
  *	mounting	mount.organfs
- *	asking		from a mount to the status of its daemon, without trust
- *	outcome		what that says, for people
- *	keeping		the grafts stay in the layer
- *	unmounting	the others
+ *	asking		finds the status of a daemon, which is not trusted
+ *	outcome		prints the status for people
+ *	keeping		leaves the grafts in the layer
+ *	unmounting	umount.fuse.organfs and organfs-umount
  *
  * Of fs/ they have how mountinfo is read (mountinfo), mounts are asked (mount_child)
  * and taken away (taking_away), how files are read (io), and what can be shown (utf8). They load no
@@ -57,7 +57,7 @@ static int answer(enum action action, const char *name,
 
 static int run_mount(const char *name, int argc, char **argv)
 {
-	/* As the kernel was given it, and scripts have it in $0. */
+	/* Path of this program as given to execve(2), like $0 in scripts. */
 	const char *path = (const char *)getauxval(AT_EXECFN);
 	struct mount_arguments arguments;
 	const enum action action = arguments_of_mount(argc, argv, &arguments);
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	struct unmount_arguments arguments;
 	enum action action;
 
-	/* Or no child could be waited for, where the process that started this one ignores it. */
+	/* If the parent process ignored SIGCHLD, no child could be waited for. */
 	signal(SIGCHLD, SIG_DFL);
 	if (arguments_is_mount(name))
 		return run_mount(name, argc, argv);

@@ -19,13 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As mount(8) has them. */
+/* Exit statuses of mount(8). */
 enum { BAD_USAGE = 1, NO_ORGANFS = 2, NOT_MOUNTED = 32 };
 
-/* Of the user that organfs is run as, as a login sets it. */
+/* PATH for organfs run as another user, as after a login. */
 #define USERS_PATH "/usr/local/bin:/bin:/usr/bin"
 
-/* mount(8) hands no PATH on. */
+/* Set PATH, which mount(8) does not pass on. */
 static void set_path(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -39,7 +39,7 @@ static void set_path(const char *program)
 	free(path);
 }
 
-/* organfs in PATH. False: it is not there. */
+/* Find organfs in PATH. */
 static bool find_organfs(char program[PATH_MAX])
 {
 	const char *path = getenv("PATH");
@@ -54,20 +54,20 @@ static bool find_organfs(char program[PATH_MAX])
 	return false;
 }
 
-/* By name or number. NULL: there is none. */
+/* Find a user by name or number, or NULL. */
 static const struct passwd *find_user(const char *user)
 {
 	const struct passwd *found = getpwnam(user);
 	const unsigned long long number = strtoull(user, NULL, 10);
 
-	/* (uid_t)-1 is the number of no user: chown(2) leaves the owner as it is. */
+	/* (uid_t)-1 is no user: chown(2) takes it for "unchanged". */
 	if (!found && strspn(user, "0123456789") == strlen(user) && strlen(user) <= 10 &&
 	    number < UINT32_MAX)
 		found = getpwuid((uid_t)number);
 	return found;
 }
 
-/* The rights, home and state of that user. Returns 0 or the exit status. */
+/* Take the rights, home and state directory of a user. Returns 0 or the exit status. */
 static int become(const char *name, const char *user)
 {
 	const struct passwd *found = find_user(user);
@@ -129,9 +129,9 @@ static int run(const char *name, char *const argv[])
 	return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? BAD_USAGE : NOT_MOUNTED;
 }
 
-/* The kernel asks for this much at once where a process reads on; its own figure, 128 KiB, costs a
- * third of the speed, and only root may say more. Asks the mount for nothing: that of another user
- * answers root no request. */
+/* Read-ahead of the kernel in KiB: its default, 128, costs a third of the speed, and only root may
+ * raise it. Setting it sends no request to the mount, which refuses root's if another user owns
+ * it. */
 #define READAHEAD "1024\n"
 
 static void raise_readahead(const char *directory)
@@ -140,7 +140,8 @@ static void raise_readahead(const char *directory)
 	char path[64];
 	int fd;
 
-	/* A mount has no device of its own; the figure of a disk, which has, is left alone. */
+	/* A mount has an anonymous device, with major number 0; leave the read-ahead of a disk
+	 * alone. */
 	if (statx(AT_FDCWD, directory, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &stat) < 0 ||
 	    stat.stx_dev_major != 0)
 		return;
@@ -152,7 +153,7 @@ static void raise_readahead(const char *directory)
 	}
 }
 
-/* As that user, by a process of its own: this one does afterwards what takes root. */
+/* Run organfs as the user in a child, because this process still needs root's rights afterwards. */
 static int run_as(const char *name, const struct mount_arguments *arguments, char *const argv[])
 {
 	const pid_t pid = fork();
@@ -167,8 +168,8 @@ static int run_as(const char *name, const struct mount_arguments *arguments, cha
 		status = become(name, arguments->user);
 		if (status == 0)
 			status = run(name, argv);
-		/* The answer to the kernel's first request sets the figure too. Until it is there,
-		 * other requests wait. */
+		/* The answer to the kernel's first request also sets the read-ahead. Until it is
+		 * there, other requests wait. */
 		if (status == 0)
 			(void)!lstat(arguments->directory, &stat);
 		_exit(status);

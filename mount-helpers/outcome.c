@@ -13,7 +13,7 @@
 #define TEXT_MAX  ((off_t)16 << 20)
 #define MODEL_MAX 30 /* letters of a model's name */
 
-/* Directories that are named: each is looked for in the whole text, which may be made to have
+/* Most directories printed. Each is searched in the whole text, and a hostile text may have
  * millions of them. */
 #define KEPT_MAX 1000
 
@@ -48,14 +48,14 @@ bool outcome_state(const char *text, struct outcome_state *state)
 	return true;
 }
 
-/* The line after this one; NULL: this is the last. */
+/* The next line, or NULL. */
 static const char *next_line(const char *line)
 {
 	line = strchr(line, '\n');
 	return line && line[1] ? line + 1 : NULL;
 }
 
-/* The text of a line that begins with that word; NULL: it does not. */
+/* The text of a line that begins with that word, or NULL. */
 static const char *text_of(const char *line, const char *word)
 {
 	const size_t n = strlen(word);

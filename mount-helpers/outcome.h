@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* outcome.h - the status of a daemon (fs/mount/unmount_status.h) for people. Nothing in it is
- * trusted: what is printed of it has no controls, and more than 16 MiB are not looked at. */
+/* outcome.h - prints the status of a daemon (fs/mount/unmount_status.h) for people. The status is
+ * untrusted: control characters are replaced, and at most 16 MiB are read. */
 #ifndef MOUNT_HELPERS_OUTCOME_H
 #define MOUNT_HELPERS_OUTCOME_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Print n bytes of a text, which ends with a NUL, in so many letters at most. What could be more
- * than text to a terminal, and what is no UTF-8, is '?'. */
+/* Print n bytes of a text, which ends with a NUL, cut to a number of letters. Characters that a
+ * terminal could obey, and bytes that are no UTF-8, are printed as '?'. */
 void outcome_put(FILE *out, const char *text, size_t n, size_t letters);
 
-/* All of it as text, to free. NULL: it cannot be read, or no memory. */
+/* Read the whole status. Returns a text to free, or NULL. */
 char *outcome_read(int status);
 
 struct outcome_state {
@@ -21,11 +21,11 @@ struct outcome_state {
 	uint64_t done, total, milliseconds;
 };
 
-/* The first line. False: it has not the form of one. */
+/* Parse the first line. Returns false if it is malformed. */
 bool outcome_state(const char *text, struct outcome_state *state);
 
-/* How far the daemon is, as a line for a terminal, into line of n bytes. False: there is nothing to
- * say. */
+/* Print the daemon's progress for a terminal into line of n bytes. Returns false if there
+ * is none. */
 bool outcome_progress(const char *text, char *line, size_t n);
 
 /* Print the lines of a daemon that has ended: failures, losses and impossible models go to err

@@ -28,19 +28,19 @@
 
 enum { NOT_WRITTEN = 1, STAYS_MOUNTED = 32, INTERRUPTED = 130 };
 
-/* Seconds that root waits for another user's daemon that does nothing. A test has less. */
+/* Seconds that root waits for another user's daemon without progress. A test sets less. */
 #ifndef PATIENCE_S
 #define PATIENCE_S 3600
 #endif
 
-/* How long the superblock's end is waited for where no mount of it is in sight. */
+/* Seconds to wait for the superblock's end if no other mount of it is visible. */
 #define ELSEWHERE_S 5
 
 #define QUIET_S	     0.2 /* before progress is shown */
-#define PAUSE_MS_MAX 100 /* between two looks */
+#define PAUSE_MS_MAX 100 /* between two checks */
 
-/* What is run, and the package of Debian that has it; what does not work without it is read by
- * mount-helpers/needs. */
+/* Programs that are run, and their Debian packages. mount-helpers/needs reads the comments, which
+ * say what fails without the program. */
 enum { FUSERMOUNT, UMOUNT };
 static const struct tool {
 	const char *name, *package;
@@ -55,8 +55,8 @@ struct work {
 	struct mountinfo mount;
 	struct asked daemon;
 	bool at_terminal;
-	int width;	     /* of what is drawn there */
-	double begin, moved; /* of the waiting; when the daemon last wrote something */
+	int width;	     /* of the drawn line */
+	double begin, moved; /* start of the waiting; last progress of the daemon */
 	struct outcome_state state;
 };
 
@@ -68,7 +68,7 @@ static double now(void)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* On a terminal, in place of what was drawn before. */
+/* Draw a line on a terminal in place of the previous one. */
 static void draw(struct work *work, const char *line)
 {
 	printf("\r%*s\r%s", work->width, "", line);
@@ -96,8 +96,8 @@ static void say(struct work *work, const char *format, ...)
 	free(text);
 }
 
-/* Run a program, with all that it says going to the descriptor, or where ours goes if that is -1.
- * Returns its exit status. */
+/* Run a program with its output to a descriptor; -1: to this process's stdout and stderr. Returns
+ * its exit status. */
 static int run(const struct work *work, const struct tool *tool, const char *const argv[], int out)
 {
 	const pid_t pid = fork();
@@ -122,7 +122,7 @@ static int run(const struct work *work, const struct tool *tool, const char *con
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : STAYS_MOUNTED;
 }
 
-/* fake: it only forgets the mount, which is gone. */
+/* fake: umount(8) only removes its record of a mount that is gone. */
 static int run_umount(const struct work *work, const char *point, bool fake, int out)
 {
 	const struct unmount_arguments *arguments = work->arguments;
@@ -144,9 +144,9 @@ static int run_umount(const struct work *work, const char *point, bool fake, int
 	return run(work, &tools[UMOUNT], argv, out);
 }
 
-/* As umount(8) does it, but that the path cannot lead to another mount, and that a mount that can
- * only be made read-only is in use. umount(8) then forgets the mount; without it, its line stays
- * where umount(8) notes mounts. */
+/* Unmount like umount(8), except that the path cannot lead to another mount, and that a mount that
+ * could only be made read-only counts as busy. Afterwards umount(8) removes its record of the
+ * mount; without that program the record stays. */
 static int take_away_as_root(const struct work *work, bool last, int out)
 {
 	const char *flags = work->arguments->flags, *point = work->mount.point;
@@ -166,8 +166,8 @@ static int take_away_as_root(const struct work *work, bool last, int out)
 	return rc ? STAYS_MOUNTED : 0;
 }
 
-/* As umount(8) and fusermount3(1) do it, once, and perhaps the last time; what they say goes to
- * out. */
+/* Try once to unmount, like umount(8) and fusermount3(1); last: for the last time. Their output
+ * goes to out. */
 static int take_away(const struct work *work, bool last, int out)
 {
 	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
@@ -197,8 +197,8 @@ static void pass_on(int from, FILE *to)
 	fflush(to);
 }
 
-/* A process that asks the daemon keeps the mount busy for a moment: another helper, which may take
- * it away meanwhile, or a child of this one, whose request -f ends. */
+/* Unmount, with retries: a process that asks the daemon keeps the mount busy for a moment. That is
+ * another helper, which may unmount meanwhile, or a child of this one, whose request -f ends. */
 static bool is_taken_away(const struct work *work)
 {
 	bool taken, last, gone = false;
@@ -221,8 +221,9 @@ static bool is_taken_away(const struct work *work)
 	return taken || gone;
 }
 
-/* A descriptor that is readable when a signal comes that ends the waiting; these are blocked then.
- * One that was ignored from the start stays ignored. -1: they end this process. */
+/* Block the signals that end the waiting, and return a descriptor that is readable when one
+ * comes. Signals ignored at the start stay ignored. -1: no descriptor, and the signals end
+ * this process. */
 static int catch_signals(sigset_t *signals)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -239,8 +240,8 @@ static int catch_signals(sigset_t *signals)
 	return fd;
 }
 
-/* Where inotify does not tell (asking.h), the kernel's entry for the device does, whose number a
- * newer mount may have. */
+/* Without inotify (asking.h), look for the device's entry in sysfs; a newer mount may have reused
+ * the device number. */
 static bool is_superblock_gone(const struct work *work)
 {
 	struct pollfd poll_for = { .fd = work->daemon.events, .events = POLLIN };
@@ -253,7 +254,7 @@ static bool is_superblock_gone(const struct work *work)
 	return access(path, F_OK) < 0;
 }
 
-/* Does the superblock stay, which is said then? */
+/* Does the superblock stay in use elsewhere? Then says so. */
 static bool is_elsewhere(struct work *work)
 {
 	struct mountinfo other;
@@ -261,19 +262,19 @@ static bool is_elsewhere(struct work *work)
 	if (!work->state.is_mounted || is_superblock_gone(work))
 		return false;
 	if (mountinfo_find(mountinfo_has_device, &work->mount, &other)) {
-		say(work, "%s: mounted at %s too: nothing is written before that ends",
+		say(work, "%s: also mounted at %s: nothing is written before that one is unmounted",
 		    work->mount.point, other.point);
 		mountinfo_release(&other);
 		return true;
 	}
 	if (now() - work->begin < ELSEWHERE_S)
 		return false;
-	say(work, "%s: mounted elsewhere too: nothing is written before that ends",
+	say(work, "%s: also mounted elsewhere: nothing is written before that one is unmounted",
 	    work->mount.point);
 	return true;
 }
 
-/* What can be seen of the daemon's doings. */
+/* Read the daemon's status and draw its progress. */
 static void look(struct work *work)
 {
 	const uint64_t before = work->state.done;
@@ -287,8 +288,8 @@ static void look(struct work *work)
 		work->moved = now();
 }
 
-/* Root waits for another user's daemon only while that does something, unless a terminal shows the
- * waiting, where it can be interrupted. */
+/* Root waits for another user's daemon only while it makes progress, except at a terminal, where
+ * the user can interrupt the waiting. */
 static bool is_stuck(struct work *work)
 {
 	unsigned user;
@@ -313,7 +314,8 @@ static void show_progress(struct work *work)
 	free(text);
 }
 
-/* Until the daemon has ended. Returns -1 then, and otherwise the exit status. */
+/* Wait until the daemon has ended. Returns -1 then, or the exit status if the waiting is
+ * given up. */
 static int wait_for_daemon(struct work *work, int signals)
 {
 	struct pollfd poll_for = { .fd = signals, .events = POLLIN };
@@ -353,7 +355,8 @@ static int wait_and_report(struct work *work)
 
 	if (signals >= 0)
 		close(signals);
-	/* Unblocked, the signal that came would end this process without its exit status. */
+	/* Keep the signals blocked, or the pending one would end this process without its
+	 * status. */
 	if (status == INTERRUPTED)
 		return status;
 	sigprocmask(SIG_UNBLOCK, &blocked, NULL);
@@ -416,7 +419,7 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 	    work.mount.is_organfs) {
 		status = unmount_found(&work);
 	} else if (arguments->space || strcmp(name, "organfs-umount") != 0) {
-		/* Another's, or in a namespace of which nothing can be seen here. */
+		/* Not organfs, or in a namespace whose daemons are not visible from here. */
 		status = run_umount(&work, point, false, -1);
 	} else {
 		say(&work, "%s: not an organfs mount", path ? path : point);
@@ -435,8 +438,7 @@ static bool add_status(int *status, int one)
 	return one != INTERRUPTED;
 }
 
-/* All mounts of this user. Those that were mounted last come first: a model may lie in an earlier
- * one. */
+/* Unmount all mounts of this user, the newest first, since its model may lie in an older mount. */
 static int unmount_all(const char *name, const struct unmount_arguments *arguments)
 {
 	size_t n, left;

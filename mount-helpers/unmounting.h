@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* unmounting.h - umount.fuse.organfs, organfs-umount: take a mount away and wait until its daemon
- * has written down what was grafted. umount(8) runs it by the first name, which is the type of the
- * mount (fs/mount/utab.h); `umount -i` and `fusermount3 -u` do not, and return at once.
+/* unmounting.h - umount.fuse.organfs and organfs-umount: unmount, and wait until the daemon has
+ * written the model. umount(8) runs the first name, which has the type of the mount
+ * (fs/mount/utab.h); `umount -i` and `fusermount3 -u` do not, and return at once.
  *
- * The daemon's status is opened before the mount is taken away (asking.h), so that it is known whom
- * to wait for. The daemon holds a lock on it for as long as it lives, so the end of the daemon is
- * when that lock can be had.
+ * The daemon's status is opened before the unmount (asking.h). The daemon holds a lock on it until
+ * it ends, so waiting for the daemon is waiting for that lock.
  *
- * The daemon ends with the superblock, and the superblock with the last mount of it, of which there
- * may be more than the one that is taken away: copies that go with it, as a directory above it is
- * mounted twice and shared; bind mounts, which stay; mounts of other namespaces. So what was there
- * before decides nothing. The kernel tells when the superblock is gone, and from then on the daemon
- * is waited for, however long it takes to notice. Until then, where another mount is in sight, or
- * none is for 5 seconds and the daemon has not begun its end, nothing is waited for. */
+ * The daemon ends with the superblock, and the superblock with its last mount. Besides the mount
+ * that is removed there may be copies that go with it, if a directory above is mounted twice and
+ * shared; bind mounts, which stay; and mounts in other namespaces. So the list of mounts before
+ * the unmount decides nothing. Once the kernel reports that the superblock is gone, the helper
+ * waits for the daemon without limit. Before that, it stops waiting if another mount is visible,
+ * or if none is visible for 5 seconds and the daemon has not begun its end. */
 #ifndef MOUNT_HELPERS_UNMOUNTING_H
 #define MOUNT_HELPERS_UNMOUNTING_H
 
 struct unmount_arguments;
 
-/* Unmount all mount points, or all mounts of this user, one after another. name is this program's,
- * and begins each line on stderr. Returns the exit status, of several the bits of each. */
+/* Unmount all mount points, or all mounts of this user, one after another. name is this program's
+ * and the prefix of each line on stderr. Returns the exit status, for several mounts their OR. */
 int unmounting_run(const char *name, const struct unmount_arguments *arguments);
 
 #endif

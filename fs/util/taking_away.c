@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The directory above, and the name of the mount point in there. A descriptor, or -errno. */
+/* Open the directory above the mount point, and find the last name. Returns a descriptor, or
+ * -errno. */
 static int open_above(const char *point, const char **name)
 {
 	const struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -33,8 +34,8 @@ static int open_above(const char *point, const char **name)
 	return errno == ELOOP || errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
 }
 
-/* The mount's number is told whatever is asked for, and its filesystem is asked for nothing. 0 or
- * -errno. */
+/* Check that the name is that mount. statx(2) returns the mount's number without a request to its
+ * filesystem. Returns 0 or -errno. */
 static int check(const struct mountinfo *mount, int above, const char *name)
 {
 	struct statx stat;
@@ -47,8 +48,8 @@ static int check(const struct mountinfo *mount, int above, const char *name)
 	return stat.stx_mnt_id == (unsigned)mount->id ? 0 : -ESTALE;
 }
 
-/* A remount would take nosuid and nodev from the mount, which keep a user's daemon from showing
- * set-uid programs and devices. */
+/* Unmount, or make read-only by mount_setattr(2). A remount would clear nosuid and nodev, which
+ * keep a user's daemon from providing set-uid programs and devices. */
 static int take(const char *path, int flags, bool remounts)
 {
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
@@ -59,7 +60,7 @@ static int take(const char *path, int flags, bool remounts)
 		return -errno;
 	if (mount_setattr(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, &read_only, sizeof(read_only)) == 0)
 		return 1;
-	/* A process writes, or Linux is older than 5.12. */
+	/* EBUSY: a process writes. ENOSYS: Linux is older than 5.12. */
 	return errno == ENOSYS ? -EBUSY : -errno;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* taking_away.h - root takes a mount away that may be another user's.
+/* taking_away.h - unmounts, as root, a mount that may be another user's.
  *
  * That user may rename what lies above the mount point, and put a link in its place, while its
  * daemon is asked (mount_child.h): the path would lead to another mount then. So the directory
@@ -12,8 +12,8 @@
 
 struct mountinfo;
 
-/* flags: those of umount2(2). remounts: where it is busy, it becomes read-only (mount_setattr(2)),
- * and 1 is returned. Returns 0 or -errno: -ESTALE the path leads elsewhere by now, -ENOSYS Linux is
+/* Unmount. flags: those of umount2(2). remounts: make a busy mount read-only (mount_setattr(2)) and
+ * return 1. Returns 0 or -errno: -ESTALE if the path leads elsewhere by now, -ENOSYS if Linux is
  * older than 5.8. */
 int taking_away(const struct mountinfo *mount, int flags, bool remounts);
 

@@ -61,7 +61,7 @@ rm "$TMP/stories260K.grafted.gguf"
 mount_model "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 mount --bind "$MNT" "$TMP/bound"
-umount_says 0 "mounted at $TMP/bound too: nothing is written before that ends" umount "$MNT"
+umount_says 0 "also mounted at $TMP/bound: nothing is written before that" umount "$MNT"
 absent "$TMP/stories260K.grafted.gguf"
 umount_says 0 '' "$HELPER" "$TMP/bound"
 exists "$TMP/stories260K.grafted.gguf"
@@ -71,7 +71,7 @@ unshare -m sleep 1000 &
 sleeper=$!
 until_true 60 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
 	late 'no other namespace'
-umount_says 0 'mounted elsewhere too' umount "$MNT"
+umount_says 0 'also mounted elsewhere' umount "$MNT"
 kill -0 "${DAEMON[$MNT]}" || fail 'the daemon has ended'
 kill $sleeper
 wait_daemon

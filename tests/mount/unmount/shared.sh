@@ -73,7 +73,7 @@ unset "DAEMON[$mnt]"
 # A bind mount that is not shared keeps the model mounted until it goes too.
 graft
 mount --bind "$mnt" "$TMP/c"
-umount_says 0 "^organfs-umount: $mnt: mounted at $TMP/c too: nothing is written before" \
+umount_says 0 "^organfs-umount: $mnt: also mounted at $TMP/c: nothing is written before" \
 	"$HELPER" "$mnt"
 absent "$out"
 cmp "$TMP/c/model.gguf" "$TMP/expected"
@@ -86,7 +86,7 @@ unshare -m sleep 1000 &
 sleeper=$!
 until_true 60 eval '[ "$(readlink /proc/self/ns/mnt)" != "$(readlink /proc/$sleeper/ns/mnt)" ]' ||
 	late 'no other namespace'
-umount_says 0 'mounted elsewhere too' umount "$mnt"
+umount_says 0 'also mounted elsewhere' umount "$mnt"
 kill -0 "${DAEMON[$mnt]}" || fail 'the daemon has ended'
 absent "$out"
 kill $sleeper
@@ -100,7 +100,7 @@ unwatched() {
 }
 graft
 mount --bind "$mnt" "$TMP/c"
-umount_says 0 "$mnt: mounted at $TMP/c too" unwatched "$mnt"
+umount_says 0 "$mnt: also mounted at $TMP/c" unwatched "$mnt"
 umount_says 0 '' unwatched "$TMP/c"
 written
 
