@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# organ-serve-answers.sh - what the parts of organ-serve-put have in common: answers, as text or as
-# JSON, reasons, and what the client is. Sourced by it; LC_ALL is C.
+# organ-serve-answers.sh - functions for all parts of organ-serve-put: answers as text or JSON,
+# reasons of refusals, checks of the client. Sourced by organ-serve-put; LC_ALL is C.
 # shellcheck shell=bash
 
-# The path that an error in JSON names: the address, decoded.
+# Path in JSON errors: the decoded address.
 path=${PATH_INFO-}
 mount=${ORGANFS_MOUNT%/}
 
@@ -11,7 +11,7 @@ wants_json() {
 	[[ ${HTTP_ACCEPT-} == *application/json* ]]
 }
 
-# A string of JSON. What is no UTF-8 is left out: names in a mount, and addresses, can be any bytes.
+# Print a JSON string. Names and addresses can be any bytes; bytes that are no UTF-8 are left out.
 json_string() {
 	local s=$1
 	if [[ $s == *[^[:cntrl:][:print:]]* ]]; then
@@ -24,7 +24,7 @@ json_string() {
 	printf '"%s"' "${s//[[:cntrl:]]/?}"
 }
 
-# respond STATUS BODY [HEADER]: a body that is JSON already where the client wants it.
+# respond STATUS BODY [HEADER]: send a body, which is already JSON if the client asked for JSON.
 respond() {
 	local type='text/plain; charset=utf-8'
 	! wants_json || type=application/json
@@ -39,7 +39,7 @@ json_error() {
 		"$(json_string "$path")" "${3-}"
 }
 
-# answer STATUS TEXT: an error, or what is to be read by people.
+# answer STATUS TEXT: send an error, or a text for people.
 answer() {
 	[ "${1%% *}" -lt 400 ] || ! wants_json || respond "$1" "$(json_error "$1" "$2")"
 	HTTP_ACCEPT='' respond "$1" "$2"
@@ -57,7 +57,7 @@ no_content() {
 	exit 0
 }
 
-# status_of TEXT OTHERWISE: the status for what a program says went wrong.
+# status_of TEXT OTHERWISE: the HTTP status for an error message of a program.
 status_of() {
 	case $1 in
 	*'No space left on device'* | *'Disk quota exceeded'*) echo '507 Insufficient Storage' ;;
@@ -69,7 +69,7 @@ status_of() {
 	esac
 }
 
-# reason PATH: the last that the log of the mount says of that file.
+# reason PATH: the last message on that file in the mount's log.
 reason() {
 	local line
 	line=$(grep -aF " ${1#/}: " "$mount/.log" | tail -n 1)
@@ -77,7 +77,7 @@ reason() {
 	echo "${line:-${1#/}: refused}"
 }
 
-# path_of ADDRESS: the path in the mount.
+# path_of ADDRESS: the path in the mount of an address.
 path_of() {
 	local path=${1%%\?*}
 	path=${path#*://*/}
@@ -86,7 +86,7 @@ path_of() {
 	printf %b "${path//%/\\x}"
 }
 
-# address_of PATH: the reverse.
+# address_of PATH: the address of a path in the mount.
 address_of() {
 	local i c address=
 	for ((i = 0; i < ${#1}; i++)); do
@@ -100,14 +100,14 @@ address_of() {
 	echo "$address"
 }
 
-# A page of another site can have a browser send what needs no leave of ours, with the password that
-# the browser knows.
+# Refuse requests from pages of other sites: a browser sends simple requests without asking this
+# server first, and adds the password that it knows.
 same_origin() {
 	[ -z "${HTTP_ORIGIN-}" ] || [ "${HTTP_ORIGIN#*://}" = "${HTTP_HOST-}" ] ||
 		answer '403 Forbidden' 'Pages of other sites can change nothing here.'
 }
 
-# Is the client's connection established, both ways? Of one by --socket the kernel does not tell.
+# Is the client's TCP connection open in both directions? Unknown for connections by --socket.
 is_connected() {
 	local row
 	[ "$REMOTE_PORT" != 0 ] || return 0
@@ -115,7 +115,7 @@ is_connected() {
 	[ ! -r /proc/net/tcp ] || grep -qs "$row" /proc/net/tcp /proc/net/tcp6
 }
 
-# Has it hung up? A row may be missed while others come and go, so it is looked for again.
+# Has the client hung up? /proc/net/tcp may skip a row while others change, so look twice.
 has_hung_up() {
 	local try
 	for try in 1 2 3; do

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: MIT
-# organ-serve-copy.sh - COPY of a class with all of its organs, or of one organ that lies outside of
-# the mount: all of it, or nothing. Sourced by organ-serve-put.
+# organ-serve-copy.sh - COPY of a class with all its organs, or of one organ outside of the mount:
+# all or nothing. Sourced by organ-serve-put.
 #
-# 1. An organ is copied to a scratch file beside its slot, which takes the name of the slot: that is
-#    a graft as any other, and is checked as any other.
-# 2. What a slot held before, if that was a graft too, is kept in another scratch file until the
-#    end.
-# 3. Where one is refused, or the client hangs up, what was done is undone: the grafts over what the
-#    base has in one step by .undo, the others one by one from what was kept. A slot that another
-#    process has filled meanwhile, which its inode tells, is left alone.
-# 4. No signal that can be ignored ends it halfway: it looks for the client between two organs.
+# 1. An organ is copied to a scratch file beside its slot, and the file is renamed to the slot. That
+#    rename is a graft, with the checks of every graft.
+# 2. If the slot held a graft before, that one is kept in another scratch file until the end.
+# 3. If an organ is refused, or the client hangs up, all grafts of the COPY are undone: those over
+#    the base's organ in one step by .undo, the others one by one from the kept files. A slot that
+#    another process has filled meanwhile, known by its inode, is left alone.
+# 4. Signals are ignored where possible; the script checks for the client between two organs.
 # shellcheck shell=bash disable=SC2154 # path and mount are of organ-serve-answers.sh
 
 CLASSES='skeleton|organs|embed|norm|adapters|other'
 
-# What is copied: from a directory or file to the directory of a class, which is of a model; each of
-# sources to the slot in the same place of names.
+# Source (a directory or file), and destination: the directory of a class of a model. sources[i] is
+# copied to the slot names[i].
 from='' to='' model='' class='' destination=''
 names=() sources=() outcomes=()
 declare -A before=() # by name: how the slot came to what it held, as .grafts says
@@ -26,7 +25,7 @@ slot_path() {
 	echo "${to#"$mount"}/$1"
 }
 
-# Scratch files: what comes, and what was there.
+# Scratch files: of the new organ, and of the graft before it.
 coming() {
 	echo "$to/.organ-serve.$$.$1"
 }
@@ -34,7 +33,7 @@ kept() {
 	echo "$to/.organ-serve.$$.$1.kept"
 }
 
-# A line for each organ with its outcome, or a list of JSON.
+# Print each organ with its outcome, as lines or as a JSON list.
 outcomes_of() {
 	local i path outcome separator=
 	for i in "${!names[@]}"; do
@@ -62,7 +61,7 @@ answer_refused() {
 	respond "$1" "$2"$'\n'"$(outcomes_of)"
 }
 
-# Where an address here leads: into the mount, or into a model that is mounted beside it.
+# The path of an address of this server: in the mount, or in a model mounted beside it.
 place_of() {
 	case $1 in
 	/.models/*) printf '%s\n' "$ORGANFS_POINTS${1#/.models}" ;;
@@ -90,14 +89,14 @@ find_destination() {
 	esac
 }
 
-# organs_in DIRECTORY: the size and name of each.
+# organs_in DIRECTORY: size and name of each organ.
 organs_in() {
 	find -L "$1" -maxdepth 1 -name '*.bin' ! -name '.*' -printf '%s %f\n' 2>/dev/null |
 		sort -k 2
 }
 
-# What is to be copied, those first that are most likely to be refused: they have no slot yet, or
-# one of another size, which is that of other shapes and types.
+# List the organs to copy. Those most likely to be refused come first: organs without a slot, or
+# with another size than their slot, and so another shape or type.
 find_organs() {
 	local size name
 	local -A slots=()
@@ -118,7 +117,7 @@ find_organs() {
 	done
 }
 
-# Is there one of the slots?
+# Does any of the slots exist?
 is_there() {
 	local name
 	for name in "${names[@]}"; do
@@ -127,7 +126,7 @@ is_there() {
 	return 1
 }
 
-# As the list of grafts says, how each slot of the class came to what it holds.
+# Read the list of grafts, for the kind of each slot's content.
 find_grafts() {
 	local file how
 	while IFS=$'\t' read -r file how _; do
@@ -135,8 +134,8 @@ find_grafts() {
 	done <"$model/.grafts"
 }
 
-# keep I: what the slot holds now, if that is a graft. What adapters make of it stays behind where
-# it is set aside. said is why not.
+# keep I: set aside the content of the slot if it is a graft, without the effect of adapters on it.
+# said is the reason of a failure.
 keep() {
 	local name=${names[$1]}
 	case ${before[$name]-} in
@@ -148,7 +147,7 @@ keep() {
 	inodes[$name]=aside
 }
 
-# graft I: said is why not.
+# graft I: fill the slot. said is the reason of a failure.
 graft() {
 	local name=${names[$1]}
 	said=$(cp -- "${sources[$1]}" "$(coming "$1")" 2>&1) || return 1
@@ -157,7 +156,7 @@ graft() {
 	inodes[$name]=$(stat -c %i -- "$to/$name" 2>/dev/null)
 }
 
-# Does the slot still hold what was put there, or nothing since it was set aside?
+# Does the slot still hold the new organ, or is it still empty since the old one was set aside?
 is_ours() {
 	case ${inodes[$1]-} in
 	'') return 1 ;;
@@ -166,7 +165,7 @@ is_ours() {
 	esac
 }
 
-# Back to what there was. The outcome of each organ says so.
+# Restore the earlier state, and set the outcome of each organ.
 undo() {
 	local i name lines='' all=()
 	for i in "${!names[@]}"; do
@@ -182,7 +181,7 @@ undo() {
 		*) ! mv -fT -- "$(kept "$i")" "$to/$name" || outcomes[i]=undone ;;
 		esac
 	done 2>/dev/null
-	# It is close() that says whether that was done, and tee that listens.
+	# close() returns the result of .undo; tee checks it, the shell does not.
 	if [ -n "$lines" ] && printf %s "$lines" | tee -- "$model/.undo" >/dev/null 2>&1; then
 		for i in "${all[@]}"; do
 			outcomes[i]=undone
@@ -197,7 +196,7 @@ forget_scratch() {
 	done 2>/dev/null
 }
 
-# Only one at a time, so that two of them do not make a mixture.
+# Let one COPY run at a time, so that two of them do not mix.
 lock() {
 	exec 9>"$ORGANFS_REFUSED/copying"
 	until flock -w 1 9; do
@@ -205,7 +204,7 @@ lock() {
 	done
 }
 
-# refusal I: why organ I was refused, as the log of the mount has it or the program that failed.
+# refusal I: the reason why organ I was refused, from the mount's log or the program that failed.
 refusal() {
 	local slot
 	slot=$(slot_path "${names[$1]}")
@@ -236,7 +235,7 @@ copy_all() {
 	answer_refused "$(status_of "$why" '422 Unprocessable Content')" "$why"
 }
 
-# One organ, to the slot that is named.
+# Copy one organ to the named slot.
 copy_organ() {
 	to=$mount${destination%/*}
 	names=("${destination##*/}")
@@ -253,7 +252,7 @@ copy_class() {
 	[ ! -d "$to" ] || find_organs
 }
 
-# The destination is there.
+# Check the header Overwrite for an existing destination.
 check_overwrite() {
 	[ "${HTTP_OVERWRITE-}" != F ] ||
 		answer '412 Precondition Failed' 'A condition of the request is not met.'
@@ -266,7 +265,7 @@ copy_value() {
 	no_content
 }
 
-# A COPY that lighttpd does not answer.
+# Handle a COPY that lighttpd does not answer itself.
 copy() {
 	trap '' INT TERM HUP
 	find_destination

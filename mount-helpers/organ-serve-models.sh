@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# organ-serve-models.sh - files of the directory that --models names: models that are mounted beside
-# the one that is served, for reading only, and adapters that are linked into it. Sourced by
-# organ-serve-put. organ-serve unmounts at its end what is mounted in $ORGANFS_POINTS.
+# organ-serve-models.sh - files of the directory of --models: models, which are mounted read-only
+# beside the served one, and adapters, which are linked into it. Sourced by organ-serve-put.
+# organ-serve unmounts the models in $ORGANFS_POINTS at its end.
 # shellcheck shell=bash disable=SC2154 # path and mount are of organ-serve-answers.sh
 
 READ_ONLY='What is mounted beside the model is for reading only.'
@@ -12,7 +12,7 @@ is_of_directory() {
 	[ "${1##*/}" = header.gguf ]
 }
 
-# The file of that name in the directory: nothing in a directory of it, nothing outside of it.
+# Find the file of that name directly in the directory, never outside of it.
 find_file() {
 	name=$1
 	[ -n "$ORGANFS_MODELS" ] ||
@@ -31,7 +31,7 @@ find_file() {
 		answer '403 Forbidden' "$name: this stands for a directory of organ files"
 }
 
-# The name in the body.
+# Read the name from the body.
 read_name() {
 	local body
 	body=$(head -c 4097 | tr '\0' '\n')
@@ -39,8 +39,7 @@ read_name() {
 	find_file "$body"
 }
 
-# What a file is called as a model, as where organfs mounts several; nothing of a shard but the
-# first.
+# The name of a file as a model, as in a mount of several; empty for shards other than the first.
 model_name() {
 	local stem=${1%.gguf}
 	if [[ $stem =~ ^(.*)-([0-9]{5})-of-[0-9]{5}$ ]]; then
@@ -50,7 +49,7 @@ model_name() {
 	printf '%s\n' "$stem"
 }
 
-# Do all parts of a split model lie in the directory, as the one that was named does?
+# Do all shards of a model lie in the directory?
 is_confined() {
 	local part
 	for part in "${file%-?????-of-?????.gguf}"-?????-of-?????.gguf; do
@@ -59,8 +58,8 @@ is_confined() {
 	done
 }
 
-# lock_model NAME: one at a time mounts or unmounts it. Others are not waited for, as mounting can
-# take long, and nothing is done for a client that has hung up.
+# lock_model NAME: let one process at a time mount or unmount the model. The others wait for a
+# minute, and do nothing if their client hangs up meanwhile.
 lock_model() {
 	local tries=60
 	exec 9>"$ORGANFS_REFUSED/model-$(sha256sum <<<"$1" | cut -c 1-64)"
@@ -93,7 +92,7 @@ list_models() {
 	respond '200 OK' "${text%$'\n'}"
 }
 
-# For reading only: nothing of the directory is ever written, and nothing is left to be assembled.
+# Mount read-only, so that nothing is written to the directory, and nothing is assembled.
 mount_model() {
 	local model said
 	read_name
@@ -122,15 +121,15 @@ unmount_model() {
 	'' | */* | .*) answer '403 Forbidden' "$READ_ONLY" ;;
 	esac
 	point=$ORGANFS_POINTS/$model
-	# A lock stays as a file, and clients can say any name.
+	# A lock leaves a file behind, and clients can send any name.
 	! is_mounted "$point" || lock_model "$model"
 	is_mounted "$point" || answer '404 Not Found' "$model is not mounted"
 	! unmount_point "$ORGANFS_UMOUNT" "$point" || no_content
 	answer '409 Conflict' "$model is in use"
 }
 
-# Linked into the adapters of a model, and so merged; DELETE of the link ends that. A link that is
-# not merged would be no more than a way to the file.
+# Link an adapter into the adapters of a model, which merges it; DELETE of the link ends that. A
+# link that is not merged would only expose the file, and is removed.
 link_adapter() {
 	local dir=$mount${path%/} said
 	[[ ${dir##*/} == adapters && -e ${dir%/*}/.grafts ]] ||

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-# organ-serve-mounts.sh - what is mounted where, and the end of it. Sourced by organ-serve and
-# organ-serve-put.
+# organ-serve-mounts.sh - find and unmount mounts. Sourced by organ-serve and organ-serve-put.
 # shellcheck shell=bash
 
-# What /proc/self/mountinfo says of the uppermost that is mounted at $1: its number there, options,
-# type and source. A digit may follow upon the three of an escape in it. read would seek back behind
-# each line, and miss some when others unmount elsewhere.
+# Number, options, type and source of the uppermost mount at $1, from /proc/self/mountinfo. A digit
+# may follow the three digits of an escape. The file is read at once: the shell's read seeks back
+# after each line, and would miss lines while other processes unmount.
 mount_entry() {
 	local lines line where rest found=
 	mapfile -t lines </proc/self/mountinfo
@@ -20,19 +19,20 @@ mount_entry() {
 	printf '%s\n' "$found"
 }
 
-# Also where the daemon has died.
+# Is it a mount point, even one whose daemon has died?
 is_mounted() {
 	[ -n "$(mount_entry "$1")" ]
 }
 
-# Does the daemon answer? What is known of files, the kernel tells without it.
+# Does the daemon answer? A read of .log needs the daemon; the kernel may have attributes in its
+# cache.
 is_alive() {
 	timeout 5 head -c 1 -- "$1/.log" >/dev/null 2>&1
 }
 
-# unmount_point UMOUNT POINT: unmount what organ-serve has mounted there, and remove the directory.
-# What a client has just read is open for a moment. Where the daemon has died nothing is waited for.
-# Returns 1 if it is in use.
+# unmount_point UMOUNT POINT: unmount a mount of organ-serve and remove its directory. Retries,
+# since a file that a client has just read stays open for a moment; but not if the daemon has died.
+# Returns 1 if the mount is in use.
 unmount_point() {
 	local tries=20
 	while is_mounted "$2"; do

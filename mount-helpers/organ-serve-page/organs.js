@@ -122,8 +122,8 @@ export class Organs {
 
 	/* what is shown */
 
-	// Once for many figures that come one after the other; of many organs seldom enough for the
-	// page to be used meanwhile.
+	// Draw once for many figures in a row; with many organs, rarely enough for the page to
+	// stay usable.
 	#plan() {
 		if (this.#planned)
 			return;
