@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// activity.js - the line at the bottom: what is being done, how it went, and what was refused.
+// activity.js - the line at the bottom: the running action, its result, and refusals.
 import {button, count, el, setText} from "./dom.js";
 
 let running = null;	// the AbortController of what is being done
 
 const message = el("span", {role: "status"});
-// The progress, which is not to be read out at each step.
+// The progress, hidden from screen readers, which would read out each step.
 const steps = el("span", {"aria-hidden": "true"});
 const progress = el("progress", {"aria-label": "Progress", hidden: true});
 const cancel = button("Cancel", () => running?.abort(), {hidden: true});
@@ -25,7 +25,7 @@ document.addEventListener("keydown", (event) => {
 	}
 });
 
-// words, and whether they are good news; sentences of what was refused.
+// Show words, whether they are good news, and the sentences of refusals.
 export function say(words, good = true, refusals = []) {
 	bar.hidden = false;
 	message.className = good ? "ok" : "bad";
@@ -53,9 +53,9 @@ function result({doing, noun, done}, {good, refusals, cancelled}, all) {
 		say(`${count(good, noun)} ${done}`);
 }
 
-// Do something with one item after the other: step(item, signal) gives null, or the sentence why
-// it was not done. words are {doing: "Undoing", noun: "graft", done: "undone"}; many(item) is for
-// how many it counts. Escape, or the button, ends it between two items.
+// Process items one after the other: step(item, signal) returns null, or the sentence of a
+// refusal. words are {doing: "Undoing", noun: "graft", done: "undone"}; many(item) is the number
+// that an item counts for. Escape, or the button, stops between two items.
 export async function run(words, items, step, many = () => 1) {
 	if (running) {
 		say("Something else is being done; wait for its end, or cancel it.", false);

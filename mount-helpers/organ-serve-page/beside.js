@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// beside.js - the models of --models: which there are, to be mounted beside what is served, and
-// unmounted.
+// beside.js - lists the models of --models, and mounts and unmounts them beside the served ones.
 import {say} from "./activity.js";
 import {button, el, newId} from "./dom.js";
 import {encode, json, mountBeside, remove} from "./http.js";
@@ -14,7 +13,7 @@ export async function modelsBeside() {
 
 const url = ({name}) => `${ADDRESS}/${encode(name)}/`;
 
-// The buttons of one: what changes something only where that can be done.
+// The buttons of a model; those that change something only if the server is writable.
 function buttons(model, writable, pair, changed) {
 	const change = async (doing, done, outcome) => {
 		say(`${doing} ${model.name}`);
@@ -38,8 +37,8 @@ const row = (model, ...rest) => el("li", {className: "line"}, el("span", {classN
 	el("span", {className: "soft"}, ` ${model.file}`)),
 ...buttons(model, ...rest));
 
-// A section with all of them, or an empty one that is hidden; pair(model) is the address at which
-// one of them stands beside what is served.
+// A section with all models of --models, or a hidden empty one; pair(model) is the address of the
+// page that shows a model beside the served one.
 export async function besideSection(writable, pair) {
 	const list = el("ul");
 	const title = el("h2", {id: newId()}, "Other models");

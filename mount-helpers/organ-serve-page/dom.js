@@ -53,7 +53,7 @@ export function ranges(numbers) {
 	return runs.map(([a, b]) => a === b ? `${a}` : `${a}-${b}`).join(", ");
 }
 
-// Words that are broken between each other only, and not behind a hyphen; each behind a blank.
+// Text that is broken only between words, not behind a hyphen; each word follows a blank.
 export const unbroken = (words) => words.split(" ").flatMap((word) =>
 	[" ", el("span", {className: "unbroken"}, word)]);
 
@@ -61,14 +61,14 @@ export const unbroken = (words) => words.split(" ").flatMap((word) =>
 export const breakable = (name) => name.split(/(?<=[._])/).flatMap((part, i) =>
 	i ? [document.createElement("wbr"), part] : [part]);
 
-// Text is written only where it is another one, so that screen readers are not told again.
+// Write the text only if it differs, so that screen readers do not read it again.
 export function setText(node, text) {
 	if (node.textContent !== text)
 		node.textContent = text;
 }
 
-// Rows where they belong: those that are there already are not touched, so that the browser can
-// keep in its place what is looked at.
+// Put rows in order, without touching rows that are in place already, so that the browser keeps its
+// scroll position.
 export function placeRows(parent, rows) {
 	const stay = new Set(rows);
 	for (const row of [...parent.children])
@@ -82,7 +82,7 @@ export function placeRows(parent, rows) {
 			parent.insertBefore(row, at);
 }
 
-// Rows may be moved about while one of them has the focus, which a removal takes from it.
+// Keep the focus while rows are moved; a row loses the focus when it is removed.
 export function keepFocus(change) {
 	const focused = document.activeElement;
 	change();
@@ -93,7 +93,7 @@ export function keepFocus(change) {
 let ids = 0;
 export const newId = () => `id-${++ids}`;
 
-// A question with two answers; true if it is agreed to.
+// Ask a question with two answers; true if the user agrees.
 export function ask(question, verb) {
 	return new Promise((resolve) => {
 		const title = el("h2", {id: newId()}, question);

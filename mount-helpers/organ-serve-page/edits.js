@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// edits.js - what changes a model: copies, files that are dropped, removals, undoing.
+// edits.js - changes of a model: copies, dropped files, removals, undo.
 import {run, say} from "./activity.js";
 import {count} from "./dom.js";
 import {copy, copyClass, exists, put, remove} from "./http.js";
 
-// What is dragged, if it comes from this page: {model, organs}.
+// The dragged organs, if the drag began on this page: {model, organs}.
 export const dragged = {now: null};
 
-// What is asked for one after the other: of a class that is there with all of its organs, those are
-// one request, and go together or not at all.
+// Split a copy into requests: all organs of a class are one request, which succeeds or fails as a
+// whole.
 function requests(from, organs) {
 	const inClass = (all, name) => all.filter((organ) => organ.class === name);
 	const known = [...from.organs.values()];
@@ -19,8 +19,8 @@ function requests(from, organs) {
 	});
 }
 
-// Organs into the slots of the same name, or the one organ into the slot that is given. Between
-// models of one mount no byte is moved: they become references.
+// Copy organs to the slots of the same name, or a single organ to the given slot. Between models of
+// one mount the copies become references, without moving a byte.
 export async function copyOrgans(from, to, organs, slot = null) {
 	await run({doing: `Copying into ${to.name}`, noun: "organ", done: `copied into ${to.name}`},
 		requests(from, organs), (item, signal) => item.organs
@@ -36,7 +36,7 @@ export async function removeOrgans(model, organs) {
 	await model.reload();
 }
 
-// What the base has comes back; what it has not goes.
+// Undo a graft: the base's organ comes back, and an added organ is removed.
 async function undo(model, graft) {
 	const base = model.url(`.base/${graft.file}`);
 	return await exists(base) ? copy(base, model.url(graft.file))
@@ -49,7 +49,7 @@ export async function undoGrafts(model, grafts) {
 	await model.reload();
 }
 
-// Files that are called like slots; path, if given, is the slot for the only one.
+// Graft files with names of slots; path, if given, is the slot for a single file.
 export async function graftFiles(model, files, path = null) {
 	const target = (file) => {
 		const name = model.classOf(file.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// figures.js - what is drawn beside names: θ as a mark on a scale, θ through the blocks, sizes by
+// figures.js - drawings beside names: θ as a mark on a scale, θ through the blocks, sizes by
 // type, and the card of figures that a pointer or the focus brings up.
 import {el, size, svg} from "./dom.js";
 
@@ -15,7 +15,7 @@ export function span(organs) {
 		mean: known.reduce((a, b) => a + b, 0) / known.length} : null;
 }
 
-// Where θ lies between the least and the greatest of the model.
+// The place of θ between the least and the greatest of the model.
 export function thetaMark(theta, {least, most}) {
 	const x = most > least ? 2 + 56 * (theta - least) / (most - least) : 30;
 	return svg("svg", {viewBox: "0 0 60 12", class: "theta-mark", "aria-hidden": "true"},
@@ -33,7 +33,7 @@ export function sparkline(organs, {least, most}) {
 		svg("polyline", {points: points.join(" ")}));
 }
 
-// A bar and its legend: how much of the model is of which type.
+// A bar and its legend: the share of each type in the model's size.
 export function sizesByType(organs) {
 	const sums = new Map();
 	for (const organ of organs.filter((organ) => organ.type))

@@ -12,13 +12,13 @@ function parts(graft) {
 	return {graft, directory, name, ...place(name.replace(/\.bin$/, ""))};
 }
 
-// From which block of its donor it is, counted from its own.
+// Distance from the organ's block to its block in the donor.
 function shift({graft, block}) {
 	const origin = /^blk\.(\d+)\./.exec(graft.origin);
 	return block === null || !origin ? 0 : Number(origin[1]) - block;
 }
 
-// What a line has in common: what was done, the donor, and how many blocks it was moved.
+// Key of a line: the parts in it share the action, the donor, and the shift in blocks.
 function family(part) {
 	if (part.directory === "metadata")
 		return JSON.stringify(["metadata", part.graft.how]);
@@ -49,7 +49,7 @@ function kindsInWords(parts, known) {
 	}).join(", ");
 }
 
-// The parts of one family, by the blocks that they are of.
+// The parts of one family, grouped by their blocks.
 function linesOf(family, known) {
 	const kinds = groupBy(family, (part) => part.kind);
 	const blocksOf = (parts) => ranges(parts.map((part) => part.block));

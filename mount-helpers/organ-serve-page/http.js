@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// http.js - what the page asks the server for. No function here throws: a server that does not
-// answer has status 503.
+// http.js - requests to the server. No function here throws: a server that does not answer has
+// status 503.
 
 export const decode = (s) => {
 	try {
@@ -20,7 +20,7 @@ export async function request(url, init) {
 	}
 }
 
-// What an answer says; null where the connection ends before it does.
+// The text of an answer; null if the connection ends too early.
 const body = (answer) => answer.text().catch(() => null);
 
 export async function text(url, init) {
@@ -28,20 +28,20 @@ export async function text(url, init) {
 	return answer.ok ? body(answer) : null;
 }
 
-// null if it has been done, or the sentence why not.
+// null after success, or the sentence of the refusal.
 async function outcome(url, init) {
 	const answer = await request(url, init);
 	const said = (await body(answer))?.trim();
 	return answer.ok ? null : said || `${decode(url)}: status ${answer.status}`;
 }
 
-// Only a body on its way can be cancelled: the others are done at once, or not at all.
+// Only a body being sent can be cancelled: other requests take effect at once, or not at all.
 export const put = (url, body, signal) => outcome(url, {method: "PUT", body, signal});
 export const remove = (url) => outcome(url, {method: "DELETE"});
 export const copy = (from, to) => outcome(from,
 	{method: "COPY", headers: {Destination: location.origin + to}});
 
-// What an address tells programs, or null.
+// The JSON at an address, or null.
 export async function json(url) {
 	const answer = await request(url, {cache: "no-cache",
 		headers: {Accept: "application/json"}});
@@ -50,8 +50,8 @@ export async function json(url) {
 
 export const mountBeside = (url, file) => outcome(url, {method: "POST", body: file});
 
-// All organs of a class, or none: the connection's end undoes what is done. null or the sentence,
-// as above.
+// Copy all organs of a class, or none: if the connection ends, the server undoes the copy. Returns
+// as outcome().
 export async function copyClass(from, to, signal) {
 	const answer = await request(from, {method: "COPY", signal,
 		headers: {Destination: location.origin + to, Accept: "application/json"}});
@@ -80,7 +80,7 @@ function entryOf(response) {
 		bytes: Number(of("getcontentlength")?.textContent ?? 0)};
 }
 
-// The entries of a directory, which measures nothing and opens no file; null where there is none.
+// The entries of a directory, or null. The listing measures nothing and opens no file.
 export async function list(url) {
 	const xml = await propfind(url, "1");
 	return xml && [...xml.getElementsByTagNameNS("DAV:", "response")].slice(1).map(entryOf);
@@ -95,7 +95,7 @@ export async function isWritable(url) {
 	return /\bPUT\b/.test(answer.headers.get("Allow") ?? "");
 }
 
-// Each line of a text as soon as it is there.
+// Call line for each line of a text as soon as it arrives.
 export async function readLines(url, line, signal) {
 	const answer = await request(url, {cache: "no-cache", signal});
 	if (!answer.ok)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// main.js - the page of organ-serve at each directory of a mount: of a model, of several models
-// and two of them side by side, or of any other directory.
+// main.js - the page of organ-serve for each directory of a mount: a model, several models, two of
+// them side by side, or any other directory.
 import {say} from "./activity.js";
 import {besideSection, modelsBeside} from "./beside.js";
 import {button, count, el, lines, natural, size} from "./dom.js";
@@ -41,7 +41,7 @@ const loaded = () => {
 	document.body.dataset.state = "loaded";
 };
 
-// Panes side by side, each of which is told of the other.
+// Show panes side by side, each with a reference to the other one.
 async function showPanes(models, level) {
 	const panes = models.map((model) => new Pane(model, level));
 	panes.forEach((pane, i) => {
@@ -63,7 +63,7 @@ async function showModel() {
 
 /* several models */
 
-// What the manifest says of them, which measures nothing.
+// Rows of the models, from the manifest, which measures nothing.
 async function modelRows(directories) {
 	const manifest = JSON.parse(await text(`${here}manifest.json`) ?? "{}");
 	const known = new Map((manifest.models ?? []).map((model) => [model.directory, model]));
@@ -123,8 +123,8 @@ function open(left, right) {
 const namesOf = (entries) => entries.filter((entry) => entry.directory).map(({name}) => name)
 	.sort(natural);
 
-// What can stand side by side: what the address calls it, and its name. That is the models here, or
-// "." for the one that this is, and those that are mounted beside.
+// The models that can be shown side by side, as name in the address and shown name: those of this
+// mount, or "." for its only model, and those mounted beside.
 async function choices(entries, single) {
 	const own = single ? [[".", (await json("/health"))?.models[0]?.name ?? "organfs"]]
 		: namesOf(entries).map((name) => [name, name]);
@@ -149,7 +149,7 @@ async function showPair(known, left, right) {
 		new Model(key === "." ? here : `${here}${encode(key)}/`, nameOf(key))), 2);
 }
 
-// At the root, what can be mounted beside it: each to be shown side by side with that one here.
+// At the root, show the models that can be mounted beside it, each with a link to the pair.
 async function showBeside(right) {
 	if (here === "/")
 		main.append(await besideSection(await isWritable(here), ({name}) =>
@@ -190,7 +190,7 @@ async function start() {
 		await showListing(entries);
 }
 
-// What is dropped beside a pane is not to be opened by the browser instead.
+// Keep the browser from opening a file that is dropped beside a pane.
 for (const what of ["dragover", "drop"])
 	document.addEventListener(what, (event) => {
 		if (!event.defaultPrevented)
@@ -198,7 +198,7 @@ for (const what of ["dragover", "drop"])
 		event.preventDefault();
 	});
 
-// No request can be made from an address with a password in it; the browser remembers that.
+// fetch() refuses addresses with a password, so drop it; the browser remembers the password.
 const address = new URL(document.baseURI);
 if (address.username) {
 	address.username = address.password = "";

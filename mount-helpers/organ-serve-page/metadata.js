@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// metadata.js - the keys of a model and their values, editable where they stand.
+// metadata.js - the keys of a model and their values, editable in place.
 import {run, say} from "./activity.js";
 import {breakable, button, count, el, keepFocus, newId, placeRows} from "./dom.js";
 import {undoGrafts} from "./edits.js";
 import {put, remove, text} from "./http.js";
 
-// Longer values open as text of their own.
+// Longer values open as a separate text.
 const LONGEST = 20000;
 
 // Keys that belong to the file and not to the model.
@@ -80,7 +80,7 @@ export class Metadata {
 		this.number.textContent = count(n, "key");
 	}
 
-	// A row that shows the same is the same row: what is focused in it stays so.
+	// Reuse a row whose content is unchanged, so that it keeps the focus.
 	#row(key, value) {
 		const file = fileOf(key);
 		const graft = this.model.graft(`metadata/${file}`);
@@ -141,7 +141,7 @@ export class Metadata {
 			say(`${entry.key} cannot be read.`, false);
 			return;
 		}
-		// A field of a form would make other ends of lines of these.
+		// A form field would change the line ends of a value with "\r".
 		if (now.length > LONGEST || now.includes("\r")) {
 			location.href = entry.url;
 			return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// model.js - one mounted model, as the page knows it. It tells by events what has become known:
-// "organs", "figures", "metadata", "grafts", "check", "log", "facts", "gone"; and by "picture" that
-// all has been measured.
+// model.js - the page's copy of a mounted model. Events report changes: "organs", "figures",
+// "metadata", "grafts", "check", "log", "facts", "gone", and "picture" once all is measured.
 import {lines, natural} from "./dom.js";
 import {encode, isWritable, list, readLines, request, text} from "./http.js";
 
@@ -12,10 +11,10 @@ export const CLASSES = {
 	adapters: "LoRA pairs", other: "what fits nowhere else",
 };
 
-// Between two looks at what has changed, in milliseconds.
+// Interval between checks for changes, in milliseconds.
 const PERIOD = 2000;
 
-// The block that a file belongs to, and the part it plays there; null outside of the blocks.
+// The block of a file, and its part in the block; null outside of the blocks.
 export function place(name) {
 	const match = /^blk_(\d+)_(.+)$/.exec(name);
 	return match ? {block: Number(match[1]), kind: match[2]} : {block: null, kind: name};
@@ -75,7 +74,7 @@ export class Model extends EventTarget {
 		return this.#graftOf.get(path);
 	}
 
-	// What costs nothing first, then what is measured, which may take long.
+	// Load the data that costs nothing first, then the measured data, which may take long.
 	async load() {
 		await this.#head();
 		await this.refresh();
@@ -83,7 +82,8 @@ export class Model extends EventTarget {
 		await this.#all();
 	}
 
-	// Whether it can be changed, and the first lines of the manifest, without what is measured.
+	// Load whether the model is writable, and the first lines of the manifest, without
+	// measurements.
 	async #head() {
 		this.writable = await isWritable(this.base);
 		const head = await text(this.url("manifest.json"),
@@ -102,7 +102,7 @@ export class Model extends EventTarget {
 		return true;
 	}
 
-	// What is still being read belongs to an earlier state: its connection is free again.
+	// Abort running reads: they belong to an earlier state and occupy connections.
 	async #all() {
 		this.#reading?.abort();
 		this.#reading = new AbortController();
@@ -130,7 +130,7 @@ export class Model extends EventTarget {
 		this.tell("organs");
 	}
 
-	// What was known of one that has not changed stays.
+	// Keep the known data of an organ that has not changed.
 	#organ(name, entry) {
 		const path = `${name}/${entry.name}`;
 		const known = this.organs.get(path);
@@ -167,7 +167,7 @@ export class Model extends EventTarget {
 		this.tell("check");
 	}
 
-	// An entry is a line; those of the tensors come as they are measured.
+	// Each entry is a line; entries of tensors arrive as the tensors are measured.
 	async #readManifest(signal) {
 		let part = "";
 		const metadata = new Map();
@@ -205,8 +205,8 @@ export class Model extends EventTarget {
 
 	/* live */
 
-	// Nothing is asked for while the page is hidden, and no file is opened only to look: a file
-	// that is open keeps the mount busy.
+	// No request is sent while the page is hidden, and no file is opened only to check it: a
+	// file that is open keeps the mount busy.
 	#watch() {
 		const look = async () => {
 			if (document.visibilityState === "visible")
@@ -216,7 +216,7 @@ export class Model extends EventTarget {
 		setTimeout(look, PERIOD);
 	}
 
-	// It waits for nothing that is measured. A mount that answers again may be another one.
+	// Refresh without waiting for measurements. A mount that answers again may be a new one.
 	async refresh() {
 		const entries = await list(this.base);
 		const before = this.gone;
@@ -240,7 +240,7 @@ export class Model extends EventTarget {
 			await this.#readLog();
 	}
 
-	// After a change from here: it need not wait for its turn.
+	// Refresh at once, after a change from this page.
 	async reload() {
 		this.#etags = {};
 		await this.refresh();
@@ -248,7 +248,7 @@ export class Model extends EventTarget {
 			await this.#all();
 	}
 
-	// The class of a new file: where the same part of other blocks is.
+	// The class of a new file: that of the same part in other blocks.
 	classOf(name) {
 		const stem = name.replace(/\.bin$/, "");
 		const same = [...this.organs.values()];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// organ.js - the view of one organ: its facts, its figures, how its values are spread.
+// organ.js - the view of one organ: its facts, its figures, the distribution of its values.
 import {ask, button, el, newId, size, svg} from "./dom.js";
 import {copyOrgans, graftFiles, removeOrgans, undoGrafts} from "./edits.js";
 import {figureList} from "./figures.js";
 import {request} from "./http.js";
 
-// Values are looked at in so many places of a tensor, so many bytes in each.
+// Values are sampled in this many places of a tensor, with this many bytes in each.
 const PLACES = 8;
 const BYTES = 8192;
 const BARS = 41;
@@ -18,7 +18,7 @@ async function bytes(url, from, length) {
 	return answer.status === 206 ? answer.arrayBuffer() : null;
 }
 
-// Where the values of an .npy begin, what they are, how many; null if that is not understood.
+// Offset, type and number of the values of an .npy; null if the header is not understood.
 async function header(url) {
 	const start = await bytes(url, 0, 1024);
 	if (!start || start.byteLength < 12)
@@ -34,7 +34,7 @@ async function header(url) {
 	return Reader ? {Reader, data: from + length, n} : null;
 }
 
-// Some values from everywhere in it.
+// Values from places throughout the organ.
 async function sample(url) {
 	const npy = await header(url);
 	if (!npy)

@@ -120,7 +120,7 @@ export class Organs {
 		return this.#chosen().map((organ) => this.model.graft(organ.path)).filter((g) => g);
 	}
 
-	/* what is shown */
+	/* rows shown */
 
 	// Draw once for many figures in a row; with many organs, rarely enough for the page to
 	// stay usable.
@@ -264,7 +264,7 @@ export class Organs {
 		});
 	}
 
-	// The row of that key, made anew only if it would show something else.
+	// The row of that key, rebuilt only if its content changes.
 	#row(key, shows, organs, make) {
 		const same = JSON.stringify(shows);
 		const known = this.#rows.get(key);
@@ -376,7 +376,7 @@ export class Organs {
 		this.#showSelection();
 	}
 
-	// A row that is selected takes the other ones with it.
+	// Dragging a selected row drags all selected rows.
 	#drag(event) {
 		hideCard();
 		const row = event.target.closest("tr");
@@ -387,7 +387,7 @@ export class Organs {
 			location.origin + organ.url).join("\n"));
 	}
 
-	/* what is dropped here */
+	/* drops */
 
 	// The slot that a single organ is dropped on, if it is of the same kind.
 	slotAt(target) {

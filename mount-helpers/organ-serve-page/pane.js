@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// pane.js - all that is shown of one model: alone on the page, or beside another one.
+// pane.js - the view of one model, alone on the page or beside another one.
 import {ask, button, count, el, newId, setText, size} from "./dom.js";
 import {assemble, dragged, graftFiles, organWords} from "./edits.js";
 import {text} from "./http.js";
@@ -15,7 +15,7 @@ const THETA = "θ is an angle that says how the weights of a tensor are distribu
 // The last lines of the log are the ones of interest.
 const LOG_LINES = 20;
 
-// What is wrong, in few words: of the worst of the checks.
+// The problem in few words, from the worst of the checks.
 function verdictOf(check) {
 	const overall = check.find(({what}) => what === "overall") ?? check[0];
 	const worst = check.find(({verdict, what}) => verdict === overall.verdict &&
@@ -28,7 +28,7 @@ function verdictOf(check) {
 		: `${worst.what}: ${worst.why}`};
 }
 
-// What a drop would do, while something is held over a model.
+// The effect of a drop, shown while something is dragged over a model.
 const hint = el("p", {className: "drop-hint", hidden: true, "aria-hidden": "true"});
 document.body.append(hint);
 
@@ -67,7 +67,7 @@ export class Pane {
 	#verdictBar() {
 		const {model} = this;
 		const name = el("input", {type: "text", id: newId(), size: 20});
-		// The daemon's own name; with -2 and so on where that is taken.
+		// The daemon's default name, with -2 and so on if that is taken.
 		model.on("facts", () => {
 			name.placeholder = `${model.name}.grafted.gguf`;
 		});
@@ -86,7 +86,7 @@ export class Pane {
 		return el("div", {className: "verdict-bar"}, this.verdict, this.form);
 	}
 
-	// A model that cannot work is written if that is said twice.
+	// A model that .check calls impossible is written only after a second confirmation.
 	async #wants(name) {
 		const {verdict, why} = this.model.check.length ? verdictOf(this.model.check)
 			: {verdict: ""};
@@ -154,7 +154,7 @@ export class Pane {
 			" · ", link("metadata/", "metadata")));
 	}
 
-	// It is another one under the same name after a graft.
+	// After a graft the picture changes under the same name.
 	#picture() {
 		const frame = el("div", {className: "scroll", tabIndex: 0, role: "region",
 			"aria-label": `θ of ${this.model.name} as a picture`},
@@ -204,7 +204,7 @@ export class Pane {
 		return section;
 	}
 
-	/* files that come by hand, and what is dragged here */
+	/* chosen files, and drops */
 
 	#files() {
 		const input = el("input", {type: "file", multiple: true, id: newId()});
