@@ -3,25 +3,26 @@
 
 ## settings
 
-# DESTDIR may have blanks in it, PREFIX and SBINDIR may not.
+# DESTDIR may contain blanks, PREFIX and SBINDIR may not.
 PREFIX ?= /usr/local
 DESTDIR ?=
-# umount(8) and mount(8) look for their helpers in /sbin and nowhere else.
+# umount(8) and mount(8) look for their helpers only in /sbin.
 SBINDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/sbin,$(PREFIX)/sbin)
-# For another machine: CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
+# Cross build: CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 # PKG_CONFIG=aarch64-linux-gnu-pkg-config, and EMULATOR=qemu-aarch64-static to run unit tests.
 CC ?= cc
 PKG_CONFIG ?= pkg-config
 EMULATOR ?=
 CFLAGS ?= -O2 -g
-# A cache of objects, unless CC is one, where it is installed and can be written. Paths are mapped, so
-# that every clone finds the objects of another.
+# ccache, if it is installed and its directory writable, unless CC is a ccache already. Paths are
+# mapped, so that clones share objects.
 ifeq ($(origin CCACHE)$(findstring ccache,$(CC)),undefined)
 CCACHE := $(shell dir=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$dir" 2>/dev/null && \
 	[ -w "$$dir" ] && echo ccache)
 endif
 export CCACHE_BASEDIR := $(CURDIR)
-# SAN=address,undefined or SAN=thread builds into a tree of its own: no stale objects.
+# SAN=address,undefined or SAN=thread builds into a separate tree, so that no stale objects are
+# used.
 SAN ?=
 B := build/$(or $(SAN),plain)
 comma := ,
@@ -29,26 +30,26 @@ VERSION := 0.2.0
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wwrite-strings -Wpointer-arith
-# As hardening=+all of Debian, and more of it where glibc has that: level 3 counts as 2 elsewhere.
+# Debian's hardening=+all, with _FORTIFY_SOURCE at level 3; a glibc without level 3 uses level 2.
 HARDENING := -fstack-protector-strong -fPIE $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
-# Not every machine has each of these.
+# Flags that not every architecture has.
 HARDENING += $(shell for flag in -fstack-clash-protection -fcf-protection \
 	-mbranch-protection=standard; do $(CC) -Werror $$flag -S -o /dev/null -x c /dev/null \
 	2>/dev/null && echo $$flag; done)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -pthread \
 	$(WARNINGS) $(HARDENING) $(SANITIZE) "-ffile-prefix-map=$(CURDIR)=." $(CFLAGS)
-# gold links sanitized programs in half the time. It warns of clang's runtime, which ld does not.
+# gold links sanitized programs in half the time. Not with clang, about whose runtime it warns.
 LINKER := $(if $(SAN),$(shell echo 'int main(void) { return 0; }' | $(CC) -pie $(SANITIZE) \
 	-fuse-ld=gold -Wl,--fatal-warnings -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold))
 ALL_LDFLAGS = -pthread -pie $(LINKER) -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
 
-# measure/ needs the Fourier transform and nothing else.
+# KissFFT, the only library of measure/.
 MEASURE_PACKAGES := kissfft-float
 PACKAGES := fuse3 libxxhash libzstd libcjson libcurl libseccomp sqlite3 yaml-0.1 $(MEASURE_PACKAGES)
 INSTALL := install
 
-# $(call flags,--libs,fuse3 libzstd): as pkg-config says, which is asked once for each.
+# $(call flags,--libs,fuse3 libzstd): pkg-config's output, cached per argument.
 empty :=
 key = flags_$(subst $(empty) ,_,$1 $2)
 missing = $(shell for p in $1; do $(PKG_CONFIG) --exists $$p 2>/dev/null || echo $$p; done)
@@ -81,7 +82,7 @@ $(foreach r,$(ROWS),$(foreach f,$(ROW_$r),$(eval BELOW_$f := $(BELOW_fs)))$(eval
 FOLDERS := $(BELOW_fs)
 # $(call archives,FOLDER...): the archives of folders of fs/.
 archives = $(1:%=$B/libfs-%.a)
-# What a program of that folder is linked with.
+# Libraries and archives for a program of that folder.
 with_below = $(call archives,$1 $(BELOW_$1)) $B/libgguf.a $B/libmeasure.a
 # The archives of all rooms, from the top down, and those of gguf/ and measure/.
 ALL_ROOMS = $(call archives,$(FOLDERS)) $B/libgguf.a $B/libmeasure.a
@@ -94,14 +95,14 @@ MEASURE_OBJECTS := $(MEASURE:%=$B/measure/%.o)
 .PHONY: all
 all: $B/organfs $B/organfs-umount	## build organfs and the helpers of mount(8) and umount(8)
 
-# The command line of the compiler, so that everything is rebuilt when it changes.
+# File with the compiler's command line, so that everything is rebuilt when it changes.
 $B/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(PKG_CONFIG) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' | cmp -s - $@ || \
 		echo '$(CC) $(PKG_CONFIG) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(VERSION)' > $@
 FORCE:
 
-# gguf/ sees nothing but itself, libc and libm, measure/ KissFFT in addition.
+# gguf/ includes only its own headers and libc's, measure/ in addition KissFFT's.
 $B/gguf/%.o: INC = -I$B/gguf
 $B/measure/%.o: INC = $(call flags,--cflags,$(MEASURE_PACKAGES))
 $B/mount-helpers/%.o: INC = -I. -DORGANFS_VERSION='"$(VERSION)"'
@@ -139,7 +140,7 @@ LIBS = $(call flags,--libs,$(PACKAGES))
 MEASURE_LIBS = $(call flags,--libs,$(MEASURE_PACKAGES)) -lm
 $B/organfs: $B/fs/main.o $(ALL_ROOMS)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lm
-# By other names it is mount.organfs and umount.fuse.organfs.
+# The program is installed under three names, also mount.organfs and umount.fuse.organfs.
 $B/organfs-umount: $B/mount-helpers/main.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
 
@@ -153,8 +154,8 @@ UNIT_PROGRAMS := $(sort $(foreach u,$(UNIT),$B/tests/unit/$(dir $u)tests))
 UNIT_LIBRARIES := $(filter gguf/% measure/%,$(UNIT))
 # $(call unit_objects,FOLDER)
 unit_objects = $(patsubst %,$B/tests/unit/%.o,$(filter $1/%,$(UNIT)))
-# Helpers that gguf/ and measure/ suffice for, and those of fs/: of an archive a program is linked
-# with the objects that it uses.
+# Test helpers that need only gguf/ and measure/, and those for fs/. A program gets only the objects
+# of an archive that it uses.
 UNIT_HELP := $(patsubst %,$B/tests/unit/%.o,gguf_bytes merges merges_whole mkgguf purified render zinputs)
 UNIT_HELP_FS := $(filter-out $B/tests/unit/unit.o $(UNIT_HELP),$(patsubst %.c,$B/%.o,$(wildcard \
 	tests/unit/*.c)))
@@ -164,7 +165,7 @@ UNIT_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit.a
 UNIT_FS_ARCHIVES := $B/tests/unit/unit.o $B/tests/unit/libunit-fs.a $B/tests/unit/libunit.a
 $(UNIT_LIBRARIES:%=$B/tests/unit/%.o) $B/tests/unit/unit.o $(UNIT_HELP): \
 	INC = -I. $(call flags,--cflags,cmocka libxxhash $(MEASURE_PACKAGES))
-# The cases of a test file are found in it: see UNIT_MAIN() of tests/unit/unit.h.
+# The list of the cases of a test file is generated from it: see UNIT_MAIN() of tests/unit/unit.h.
 $(UNIT:%=$B/tests/unit/%.o): $B/tests/unit/%.o: $B/tests/unit/%.cases.h
 $B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
 	@mkdir -p $(@D)
@@ -172,32 +173,32 @@ $B/tests/unit/%.cases.h: tests/unit/%.c tests/unit/cases.awk
 # The k-th allocation and the k-th fsync() fail on demand: see tests/unit/unit.h.
 UNIT_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup \
 	-Wl,--wrap=fsync
-# What stands in for a function does as that does, until a test of its own file asks for more.
+# A wrapper calls the wrapped function, unless a test of the file sets another behaviour.
 # A filesystem that shares blocks: tests/unit/reflink.h.
 $B/tests/unit/assemble/tests: UNIT_LDFLAGS += \
 	-Wl,--wrap=ioctl,--wrap=fallocate64,--wrap=copy_file_range,--wrap=sync_file_range \
 	-Wl,--wrap=fstatfs64
-# A filesystem that has shut down: test_disk. Waits that the clock ends at once: test_in_flight.
+# A filesystem that was shut down: test_disk. Waits that time out at once: test_in_flight.
 $B/tests/unit/util/tests: UNIT_LDFLAGS += -Wl,--wrap=fstat64,--wrap=fstatfs64 \
 	-Wl,--wrap=clock_gettime,--wrap=pthread_cond_timedwait
-# A kernel that knows less: test_page_cache, tests/unit/preadv_error.h. A curl that lacks options, and
-# pauses that take no time: test_remote_http. Threads that wait as a test says:
+# An older kernel: test_page_cache, tests/unit/preadv_error.h. A curl that lacks options, and
+# pauses without delay: test_remote_http. Waits of threads that a test controls:
 # tests/unit/poll_wait.h.
 $B/tests/unit/storage/tests: UNIT_LDFLAGS += -Wl,--wrap=preadv64v2,--wrap=syscall \
 	-Wl,--wrap=fstatfs64,--wrap=geteuid,--wrap=curl_easy_setopt,--wrap=clock_gettime \
 	-Wl,--wrap=curl_multi_poll,--wrap=cond_poll_wait
-# Files that are another mount's: test_path_probe.
+# Files of another mount: test_path_probe.
 $B/tests/unit/paths/tests: UNIT_LDFLAGS += -Wl,--wrap=fgetxattr,--wrap=fstatfs64,--wrap=pthread_create
 # A stage that cannot be read: test_layer_stage.
 $B/tests/unit/layer/tests: UNIT_LDFLAGS += -Wl,--wrap=pread64
-# Time that passes while nothing is asked: test_write_opens.
+# Time that passes without requests: test_write_opens.
 $B/tests/unit/tree/tests: UNIT_LDFLAGS += -Wl,--wrap=clock_gettime
 $B/tests/unit/gguf/tests: $(call unit_objects,gguf) $(UNIT_ARCHIVES) $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash) -lm
 $B/tests/unit/measure/tests: $(call unit_objects,measure) $(UNIT_ARCHIVES) $B/libmeasure.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka) $(MEASURE_LIBS)
-# The scene of many is a model with grafts, which edit/ makes: the tests of the rooms from base/ to
-# check/ are linked with all of these.
+# Many tests set up a model with grafts, which edit/ makes, so the tests of the rooms from base/ to
+# check/ are linked with all of these rooms.
 SCENES := base layer model lazy assemble report check diff
 with_scene = $(call archives,report check diff) $(call with_below,edit)
 unit_with = $(UNIT_FS_ARCHIVES) $(if $(filter $1,$(SCENES)),$(with_scene),$(call with_below,$1))
@@ -207,17 +208,17 @@ $B/tests/unit/$1/tests: $(call unit_objects,$1) $(call unit_with,$1)
 	$$(CC) $$(ALL_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ $$(LIBS) -lm $$(call flags,--libs,cmocka)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call unit_of,$f)))
-# What they ask a daemon for is what that writes, by unmount_status.
+# The tests of mount-helpers read statuses written by fs/mount/unmount_status.c.
 $B/tests/unit/mount-helpers/tests: $(call unit_objects,mount-helpers) $(UNIT_FS_ARCHIVES) \
 		$B/fs/mount/unmount_status.o $B/libhelpers.a $B/libfs-util.a $B/libgguf.a
 	$(CC) $(ALL_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ $(call flags,--libs,cmocka libxxhash)
 
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
-# fuzz_X is for the module X: those of fs/ come with more.
+# fuzz_X tests module X; fuzzers of fs/ are linked with more archives.
 FUZZ_FS := $(foreach f,$(FUZZ),$(if $(wildcard fs/*/$(f:fuzz_%=%).c),$f))
 FUZZ_GGUF := $(filter-out $(FUZZ_FS),$(FUZZ))
-# ENGINE is what drives them, where it is not replay.c: -fsanitize=fuzzer, or a library, which may
-# need FUZZ_LINK to be a compiler of C++.
+# ENGINE replaces the driver replay.c: -fsanitize=fuzzer, or a library, which may need a C++
+# compiler as FUZZ_LINK.
 ENGINE =
 FUZZ_LINK = $(CC)
 FUZZ_HELP := $(if $(ENGINE),,$B/tests/fuzz/replay.o) $B/tests/unit/render.o
@@ -229,8 +230,8 @@ $(FUZZ_FS:%=$B/tests/fuzz/%): %: %.o $(FUZZ_HELP) $B/tests/unit/libunit-fs.a \
 	$(FUZZ_LINK) $(ALL_LDFLAGS) $(ENGINE) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -lm \
 		$(call flags,--libs,cmocka)
 
-# organfs on a disk that fails on demand (tests/tools/faults.c), with clocks that jump (clock.c), and
-# what else the mount tests run.
+# Programs of the mount tests: organfs with a disk that fails on demand (tests/tools/faults.c), with
+# clocks that jump (clock.c), and others.
 FAULTY_CALLS := write pwrite64 fsync ftruncate64 fallocate64 futimens openat64 mkdir mkdirat mknodat \
 	rmdir unlinkat symlinkat linkat renameat renameat2 copy_file_range \
 	ioctl sync_file_range pread64 preadv64v2 readlinkat fstat64 fstatat64 faccessat fdopendir readdir64
@@ -244,11 +245,11 @@ $B/tests/tools/fsx $B/tests/tools/closes: %: %.o
 FSFUZZ := $(patsubst %.c,$B/%.o,$(wildcard tests/tools/fsfuzz/*.c))
 $B/tests/tools/fsfuzz/fsfuzz: $(FSFUZZ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^
-# Goes into programs of others, which have no sanitizer.
+# Preloaded into programs that have no sanitizer.
 $B/tests/tools/nodirs.so: tests/tools/nodirs.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
-# That gives up after two seconds what the other waits an hour for.
+# Unmount helper that gives up after two seconds instead of an hour.
 $B/tests/tools/impatient.o: mount-helpers/unmounting.c $B/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DPATIENCE_S=2 -I. -MMD -MP -c $< -o $@
@@ -258,20 +259,20 @@ $B/tests/tools/serve-file: $B/tests/tools/serve_file.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
 $B/tests/tools/organfs-disk: $B/tests/tools/disk.o
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(call flags,--libs,fuse3)
-# Without sanitizers, which would take their time at each test.
+# Without sanitizers, which would slow down every test.
 $B/tests/tools/supervise: tests/tools/supervise.c fs/util/mountinfo.c fs/util/mountinfo.h $B/flags
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -I. -o $@ $(filter %.c,$^)
 MOUNT_TOOLS := $(addprefix $B/tests/tools/,organfs-faults fsx fsfuzz/fsfuzz nodirs.so impatient \
 	serve-file organfs-disk supervise closes)
 
-# All processors, unless make was told how many jobs there may be.
+# As many jobs as processors, unless make was given -j.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 .PHONY: programs mount-tools
 programs: mount-tools $(UNIT_PROGRAMS) $(if $(SAN),$(FUZZ:%=$B/tests/fuzz/%))
 mount-tools: all $(MOUNT_TOOLS)
 
-# For compilers to look at.
+# Sources to compile only for their warnings.
 BENCHES := spans access zmeasure purify dequant quant
 .PHONY: everything fuzzers
 fuzzers: $(FUZZ:%=$B/tests/fuzz/%)
@@ -288,7 +289,7 @@ check: deps-check	## every test once, as CI runs it; as root it installs missing
 		'$(SANITIZED) check-unit' '$(SANITIZED) check-fuzz FUZZ_SECONDS=1' \
 		'$(SANITIZED) check-mount PLAIN=build/plain'
 
-# The release in which the tests run in a new system too, after README.md's commands in a new
+# Debian release in which the tests run in a new system, after README.md's commands in a new
 # Debian 12. Empty: no system is made.
 DEBIANS ?= trixie
 IN_DEBIANS = $(if $(DEBIANS),check-new-user,check-deb) $(DEBIANS:%='check-debian SUITE=%')
@@ -305,8 +306,7 @@ check-long:	## hours: LONG=seconds for each long test, SEED= of the random one; 
 check-changed:	## style and the tests of the modules that differ from SINCE=origin/HEAD
 	@exec env MAKE='$(MAKE)' tests/changed $(SINCE)
 
-# Each test file, or fuzzer, is a target of its own, so that they run side by side and each output is
-# in one piece.
+# Each test file, or fuzzer, is a separate target, so that they run in parallel with unmixed output.
 EACH = +@exec $(MAKE) $(PARALLEL) --keep-going --output-sync --no-print-directory
 check-unit:	## unit tests; U='edit/ util/' takes those of folders, T='pattern' the matching cases
 	$(EACH) $(addprefix unit-of/,$(or $(filter $(or $(U:%=%%),%),$(UNIT)),$(error no unit test in $U)))
@@ -317,7 +317,7 @@ $(foreach u,$(UNIT),$(eval unit-of/$u: $B/tests/unit/$(dir $u)tests))
 $(UNIT:%=unit-of/%):
 	@exec $(EMULATOR) $< $(@F) $(if $T,'$T')
 
-# Fuzzers flush every file they write: to memory, if there is a directory in it.
+# Fuzzers sync every file they write, so use a directory in memory if there is one.
 FUZZ_TMP = TMPDIR=$(or $(MEMORY_TMP),$(wildcard /dev/shm),/tmp)
 check-fuzz:	## the fuzzers' corpora and some seconds of mutations
 	$(EACH) $(FUZZ:%=fuzz-of/%)
@@ -336,7 +336,7 @@ check-style:	## formatting, line length, manual pages, words that do not belong 
 check-install: all	## install, uninstall, and nothing is left
 	@MAKE='$(MAKE)' tests/install
 
-# A test that leaves itself out says why, and is no failure.
+# A skipped test prints its reason, and is no failure.
 check-deb: dist	## the Debian package: built, looked at by lintian
 	@tests/deb || [ $$? = 77 ]
 
@@ -357,7 +357,7 @@ check-all-debians: dist	## all tests in each release of Debian
 	@rc=0; for d in bookworm trixie sid; do \
 		tests/debian $$d all $(DIST) || [ $$? = 77 ] || rc=1; done; exit $$rc
 
-# Not part of check-release, as it takes long.
+# Not part of check-release, because it takes long.
 check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (root, debootstrap)
 	@rc=0; tests/cross $(DIST) || rc=$$?; tests/in-turn; [ $$rc = 0 ] || [ $$rc = 77 ]
 
@@ -365,14 +365,14 @@ check-cross: dist	## arm64, armhf and s390x: built, and unit tests run by qemu (
 mutants:	## N=200 random changes of one operator, SEED=: which do the tests not notice?
 	@nice tests/mutants $(or $N,200) $(SEED)
 
-# Each in trees of its own. Some have several names.
+# Each compiler builds in separate trees. Some compilers have several names.
 COMPILERS = $(sort $(realpath $(wildcard $(foreach c,gcc clang,/usr/bin/$c /usr/bin/$c-[0-9]*))))
 check-compilers:	## every gcc and clang that is here builds everything without a warning
 	@set -e; for cc in $(COMPILERS); do for san in '' address,undefined; do \
 		$(MAKE) $(PARALLEL) CC=$$cc SAN=$$san CFLAGS='-O2 -g -Werror' \
 			B=build/compilers$$cc-$${san:-plain} everything; done; done
 
-# The longest input is as in replay.c. What is found in one run is where the next one begins.
+# The longest input is as in replay.c. A run begins with the inputs that the previous one found.
 FUZZER = $(or $F,fuzz_reader)
 FUZZ_DICT = $(or $(wildcard tests/fuzz/$(FUZZER).dict),tests/fuzz/gguf.dict)
 fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted, or for FUZZ_SECONDS
@@ -384,14 +384,15 @@ fuzz:	## libFuzzer (clang) on F=fuzz_reader until interrupted, or for FUZZ_SECON
 		build/fuzz/found/$(FUZZER) tests/fuzz/corpus tests/malformed \
 		$(wildcard tests/fuzz/seeds/$(FUZZER))
 
-# Not part of check, as it builds all of it once more: what tests/fuzz/oss-fuzz hands in.
+# Test the files for OSS-Fuzz, tests/fuzz/oss-fuzz. Not part of check, because it builds everything
+# once more.
 check-oss-fuzz:	## OSS-Fuzz's build of the fuzzers (clang, zip): builds, and each runs
 	@tests/fuzz/oss-fuzz/check || [ $$? = 77 ]
 
 ## bench
 
 .PHONY: bench
-# SIZE of the large model, ROUNDS that the medians are of, PART='reads grafts ...' for a part;
+# SIZE of the large model, ROUNDS per median, PART='reads grafts ...' for some benchmarks only;
 # RESULTS=1 writes tests/bench/RESULTS.md.
 bench: $B/organfs $(patsubst %,$B/tests/bench/%,spans access purify)	## speed, as ratios in one run
 	@BUILD=$(CURDIR)/$B tests/bench/run $(SIZE:%=--size %) $(ROUNDS:%=--rounds %) \
@@ -463,18 +464,18 @@ DATADIR := $(PREFIX)/share
 MANDIR := $(DATADIR)/man
 DOCDIR := $(DATADIR)/doc/organfs
 EXAMPLES := $(DOCDIR)/examples
-# Where systemd looks for the units of users: of ~/.local it knows nothing but share.
+# Directory of systemd's user units; below ~/.local systemd searches only share.
 UNITDIR := $(if $(filter /usr /usr/local,$(PREFIX)),$(PREFIX)/lib,$(DATADIR))/systemd/user
-# Where each shell looks. Debian's zsh has a place of its own for packages.
+# Directories in which shells look for completions. Debian's zsh has another one for packages.
 BASHDIR := $(DATADIR)/bash-completion/completions
 ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
 FISHDIR := $(DATADIR)/fish/vendor_completions.d
 FISHCONFDIR := $(DATADIR)/fish/vendor_conf.d
-# What bash and fish look up by its own name.
+# Completions that bash and fish look up by the command's name.
 COMPLETED := organfs organ-dissect organ-serve organ-stream organfs-open organfs-umount
 PAGE := $(wildcard mount-helpers/organ-serve-page/*)
 SERVE := $(wildcard mount-helpers/organ-serve-*.sh)
-# A line for each file: mode, where it is here, where it goes.
+# A line for each file: mode, source, destination.
 INSTALLED := \
 	755:$B/organfs:$(BINDIR)/organfs \
 	755:mount-helpers/organ-dissect:$(BINDIR)/organ-dissect \
@@ -519,20 +520,21 @@ INSTALLED := \
 	644:LICENSE:$(DOCDIR)/LICENSE
 
 field = $(word $1,$(subst :, ,$2))
-# A file there, as one word to the shell, whatever is in it.
+# A destination below DESTDIR, quoted as one word for the shell.
 there = '$(subst ','\'',$(DESTDIR)$1)'
 define install_line
 	@$(INSTALL) -D -m $(call field,1,$1) $(call field,2,$1) $(call there,$(call field,3,$1))
 
 endef
 
-# Release 0.1.0 put a link there, for all of FUSE. Another's helper of that name stays.
+# Release 0.1.0 installed a link there for all FUSE filesystems. Another program's helper of that
+# name stays.
 UMOUNT_FUSE := $(call there,$(SBINDIR)/umount.fuse)
 REMOVE_UMOUNT_FUSE = @[ "$$(readlink $(UMOUNT_FUSE))" != umount.fuse.organfs ] || rm -f $(UMOUNT_FUSE)
 
-# A live system is told what has come or gone; a tree that becomes a package is not.
+# Update the caches of a live system, but not those of a tree that becomes a package.
 UPDATE_CACHES = @$(if $(DESTDIR),:,mount-helpers/update-caches $(DATADIR))
-# Nor is a machine that is not this one told what it lacks.
+# List missing packages only on this machine, not for a DESTDIR.
 SAY_NEEDS = @$(if $(DESTDIR),:,mount-helpers/needs)
 define SAY_STAYS
 @$(if $(DESTDIR),:,printf '%s\n' \
@@ -547,7 +549,7 @@ install: all	## honours PREFIX, DESTDIR and SBINDIR
 	$(UPDATE_CACHES)
 	$(SAY_NEEDS)
 
-# Directories go with the last file in them, but for those that a system has without us.
+# Remove directories that become empty, except those that every system has.
 INSTALLED_DIRS = $(sort $(foreach f,$(INSTALLED),$(patsubst %/,%,$(dir $(call field,3,$f)))))
 uninstall:	## remove what install put there
 	$(REMOVE_UMOUNT_FUSE)
@@ -570,10 +572,10 @@ list-installed:
 ## package
 
 DIST := build/organfs-$(VERSION).tar.gz
-# What the source is, whatever else lies around.
+# The files of the source, without other files in the directory.
 SOURCE := .ci .clang-format .editorconfig .github .gitignore CHANGELOG.md LICENSE Makefile README.md \
 	fs gguf measure mount-helpers tests
-# Of all files in the archive: that of the last commit, and without git the release's.
+# Time of all files in the archive: that of the last commit, or without git the release's.
 SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
 	date -u +%s -d "$$(sed -n 's/^\#\# \[.*\] - //p' CHANGELOG.md | head -n 1)"))
 
@@ -588,7 +590,7 @@ dist:	## the source as an archive, in build/: the same bytes of the same source
 		--owner=root:0 --group=root:0 --exclude=__pycache__ $(SOURCE)
 	gzip --no-name --best --force $(DIST:.gz=)
 
-# A package does not depend on how the rest is built here.
+# A package does not depend on the build options given here.
 CLEANLY := env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u MAKELEVEL -u SAN -u PREFIX -u SBINDIR \
 	-u DESTDIR -u SOURCE_DATE_EPOCH -u CC -u CFLAGS -u LDFLAGS -u AR -u B
 deb: dist	## Debian packages of source and program, in build/deb/ (debhelper, libcmocka-dev)
@@ -601,14 +603,14 @@ deb: dist	## Debian packages of source and program, in build/deb/ (debhelper, li
 	cp -R mount-helpers/debian build/deb/organfs-$(VERSION)/debian
 	cd build/deb/organfs-$(VERSION) && $(CLEANLY) dpkg-buildpackage --no-sign
 
-# RPMFLAGS=--nodeps where the libraries did not come as RPM packages.
+# Use RPMFLAGS=--nodeps if the libraries are not installed as RPM packages.
 RPMFLAGS ?=
 rpm: dist	## RPM packages of source and program, in build/rpm/ (rpm-build)
 	rm -rf build/rpm
 	$(CLEANLY) rpmbuild -ba $(RPMFLAGS) --define '_topdir $(CURDIR)/build/rpm' \
 		--define '_sourcedir $(CURDIR)/build' mount-helpers/packaging/organfs.spec
 
-# CONTAINER=docker names another program, BASE=debian:sid another image to begin with.
+# CONTAINER=docker selects another program, BASE=debian:sid another base image.
 CONTAINER ?= $(firstword $(foreach c,buildah podman docker,$(shell command -v $c)))
 IMAGEFLAGS ?=
 .PHONY: image
