@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_adapters.c - any GGUF as a low-rank adapter or control vector of a small model, with a scale
- * that its last bytes choose: refused with a reason, or merged. A tensor that it is not for reads
- * as before, any part of one that it changes is that part of the whole, and without the adapter all
- * is as before. */
+/* fuzz_adapters.c - any GGUF as a low-rank adapter or control vector of a small model, with a
+ * scale chosen by the last bytes: it is refused with a reason, or merged. Tensors that the adapter
+ * does not change read as before, a partial read of a changed tensor equals that part of a whole
+ * read, and after its removal all tensors read as before. */
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "fs/model/adapters.h"
@@ -30,8 +30,8 @@ struct fuzz {
 	const uint8_t *choices;
 };
 
-/* Of each kind that adapters are merged into: floats, blocks, experts, and a table of tokens. Block
- * 1 is for control vectors. */
+/* Make a base with each kind of tensor that adapters are merged into: floats, blocks, experts, and
+ * a table of tokens. Block 1 is for control vectors. */
 static void make_base(struct fuzz *f)
 {
 	static const uint64_t embed[] = { 32, 6 }, small[] = { 8, 4 }, blocks[] = { 32, 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_divide.c - any GGUF, divided into shards of a size that its last bytes choose, some of which
- * are lost: the pieces lie within what they are of, each shard reads as one, and joined again they
- * are what was left. */
+/* fuzz_divide.c - any GGUF, divided into shards of a size chosen by the last bytes, with some
+ * shards lost: all pieces lie within their source, each shard parses as a shard, and the remaining
+ * shards joined again have the remaining tensors. */
 #include "fuzz_help.h"
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
@@ -19,7 +19,8 @@ struct bench {
 	struct gguf **ggufs; /* NULL: it is lost */
 };
 
-/* All pieces within what they are of. False: it is too large to be rendered. */
+/* Check that all pieces lie within their source. Returns false if the file is too large to
+ * render. */
 static bool check_parts(const struct bench *b)
 {
 	uint32_t next = 0;
@@ -166,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	size -= CHOICES;
 	b.whole = read_bytes(data, size);
-	/* A shard each is what the smallest choice asks for. */
+	/* The smallest choice asks for a shard per tensor. */
 	if (b.whole && b.whole->n_tensors <= 4096 && !has_short(b.whole))
 		divide(&b, data + size);
 	gguf_free(b.whole);

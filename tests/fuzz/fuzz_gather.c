@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_gather.c - any bytes as a header without its tensors: refused, or joined with organs of what
- * it lists into pieces that lie within what they are of. And any GGUF, taken apart into header and
- * organs: what is joined again is the file, byte for byte. */
+/* fuzz_gather.c - any bytes as a header without its tensors: it is refused, or joined with organs
+ * of the listed tensors into pieces that lie within their sources. And any GGUF, split into header
+ * and organs: joined again they equal the file, byte for byte. */
 #include "fuzz_help.h"
 #include "gguf/gather.h"
 #include "gguf/join.h"

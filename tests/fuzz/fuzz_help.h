@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_help.h - what the fuzzers share. */
+/* fuzz_help.h - helpers of the fuzzers. */
 #ifndef TESTS_FUZZ_FUZZ_HELP_H
 #define TESTS_FUZZ_FUZZ_HELP_H
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One input; what it must not do ends the process. Returns 0. */
+/* Run one input; a violated requirement aborts the process. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */

@@ -7,7 +7,7 @@
 
 #include <cJSON.h>
 
-/* What is printed of an item, which is released, is JSON. */
+/* Require that a printed item is JSON; releases the item. */
 static inline void require_json(cJSON *item)
 {
 	char *text = cJSON_PrintUnformatted(item);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_json_value.c - any bytes as a text and as the name of a key in JSON: what is printed is
- * JSON, it says the text again as far as that is UTF-8, no control is in it, and of a key every
- * byte can be told. And the metadata of any GGUF: each value is JSON, or cannot be read. */
+/* fuzz_json_value.c - any bytes as a text and as the name of a key in JSON: the output is
+ * JSON without control characters, it repeats the text as far as that is UTF-8, and a key's
+ * bytes can all be restored. And the metadata of any GGUF: each value is printed as JSON,
+ * or cannot be read. */
 #include "fs/metadata/json_value.h"
 #include "fs/metadata/value.h"
 #include "fs/util/text_escape.h"
@@ -11,10 +12,10 @@
 
 #include <string.h>
 
-/* Of more bytes no text is made: what is no UTF-8 takes its time. */
+/* Longest text: bytes that are no UTF-8 are slow. */
 #define TEXT_MAX ((size_t)4096)
 
-/* What the text is to be: the bytes, and U+FFFD for each that is none of UTF-8. */
+/* Does the text equal the bytes, with U+FFFD for each byte that is no UTF-8? */
 static bool says(const char *text, const uint8_t *data, size_t size)
 {
 	for (size_t i = 0; i < size;) {

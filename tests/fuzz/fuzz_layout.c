@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_layout.c - any GGUF as a base, grafts and metadata as its last bytes choose: the layout's
- * pieces lie within what they are of, and the assembled file reads back as what went in. */
+/* fuzz_layout.c - any GGUF as a base, with grafts and metadata chosen by the last bytes: the
+ * layout's pieces lie within their sources, and the assembled file has the chosen tensors and
+ * keys. */
 #include "fuzz_help.h"
 #include "gguf/organ.h"
 #include "tests/unit/render.h"
@@ -20,7 +21,7 @@ struct bench {
 	bool any;
 };
 
-/* By choice nothing, the same again, another type, another shape, or the slot is emptied. */
+/* Choose nothing, the same organ again, another type, another shape, or an emptied slot. */
 static void choose(struct bench *b, uint32_t i, uint8_t choice)
 {
 	const struct gguf_tensor *t = &b->base->tensors[i];
@@ -53,7 +54,7 @@ static void choose(struct bench *b, uint32_t i, uint8_t choice)
 	b->any = true;
 }
 
-/* The last slot: an organ that the base has not, by the last byte. */
+/* Choose an organ for the last slot, which the base lacks, by the last byte. */
 static void choose_added(struct bench *b, uint8_t choice)
 {
 	static const uint64_t ne[GGML_AXES] = { 32, 1, 1, 1 };
@@ -72,7 +73,7 @@ static void choose_added(struct bench *b, uint8_t choice)
 	b->any = true;
 }
 
-/* Entries of the base by choice kept, removed, or replaced by a string or an array. */
+/* Choose to keep or remove an entry of the base, or to replace it by a string or an array. */
 static void choose_value(struct bench *b, uint32_t kv, uint8_t choice)
 {
 	static const uint8_t bytes[] = "\3\0\0\0\0\0\0\0abc";
@@ -84,7 +85,7 @@ static void choose_value(struct bench *b, uint32_t kv, uint8_t choice)
 	value.type = (choice & 3) == 2 ? KV_STRING : KV_ARRAY;
 	value.element = KV_U8;
 	value.count = sizeof(bytes) - 1;
-	/* Its alignment the base has to keep. */
+	/* The base has to keep its alignment. */
 	if (strcmp(b->base->kv[kv].key, "general.alignment") == 0)
 		return;
 	b->n_removed += value.removed;
@@ -111,7 +112,7 @@ static void choose_keys(struct bench *b, uint8_t choice)
 	}
 }
 
-/* What the new file says of entry i, the base's or a changed one, is what it should. */
+/* Check entry i of the new file, the base's or a changed one. */
 static void check_entry(const struct bench *b, const struct kv *is, const struct kv *was,
 			const struct layout_value *value, const uint8_t *bytes)
 {
@@ -157,7 +158,7 @@ static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_te
 	require(is->name_length == (added ? organ.name_length : was->name_length));
 	require(memcmp(is->name, name, is->name_length) == 0);
 	require(is->type == organ.type && memcmp(is->ne, organ.ne, sizeof(is->ne)) == 0);
-	/* Of an unknown type the reader counts the padding to the next tensor too. */
+	/* The reader counts the padding to the next tensor as data of an unknown type. */
 	require(type_find(is->type) ? is->size == organ.data_size : is->size >= organ.data_size);
 	require(memcmp(bytes + is->offset, from, organ.data_size) == 0);
 }
@@ -194,7 +195,7 @@ static void plan(const struct bench *b)
 	struct layout layout;
 	struct error err;
 
-	/* What was chosen is small, so the file cannot be too large. */
+	/* The chosen organs are small, so the file cannot be too large. */
 	require(layout_build(b->base, b->slots, b->n, &values, &layout, &err) == 0);
 	check_layout(&layout, b->base, b->slots, b->n);
 	require(b->any || layout.n_pieces == 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_merge_config_read.c - any text as a configuration of mergekit: refused with line and column,
- * or read into one of which every tensor has a rule, or is refused for what it lacks. */
+/* fuzz_merge_config_read.c - any text as a configuration of mergekit: it is refused with line and
+ * column, or every tensor gets a rule or a refusal that names the missing parameter. */
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_settings.h"
 #include "fuzz_help.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ops.c - any bytes as a conversation of the kernel with a mount (kernel.h): inodes that
- * are known, forgotten and invented, names that mean something and others, files opened, written
- * and closed beside one another. Each request is answered once, with what the protocol says, and
- * what an open file gives stays the same.
+/* fuzz_ops.c - any bytes as a sequence of requests to a mount (kernel.h): inodes that are known,
+ * forgotten and invented, meaningful and meaningless names, files opened, written and closed at the
+ * same time. Each request gets one answer that conforms to the protocol, and the content of an open
+ * file stays the same.
  *
- * As the kernel does, it uses a handle only while it is open and for the inode it was opened for,
- * and closes it and forgets an inode when nothing that concerns it is unanswered. */
+ * Like the kernel, the fuzzer uses a handle only while it is open and for the inode it was opened
+ * for, and closes a handle or forgets an inode only if no request on it is unanswered. */
 #include "kernel.h"
 
 #include "tests/unit/small_gguf.h"
@@ -33,7 +33,7 @@ struct fuzz {
 	struct organ_file organ;
 };
 
-/* ## what the bytes say; when they are used up, zeros */
+/* ## decoding of the input; zeros at its end */
 
 static uint8_t byte(struct fuzz *f)
 {
@@ -63,7 +63,7 @@ static uint64_t node(struct fuzz *f)
 
 	if (kind < 224)
 		return f->nodes[kind % f->n_nodes];
-	/* Of the base, whose numbers say what they are (inode.h), or anything. */
+	/* An inode of the base, whose number encodes its kind (inode.h), or any number. */
 	if (kind < 248)
 		return (uint64_t)(kind & 15) << 40 | number(f, 1);
 	return number(f, 8);
@@ -161,7 +161,7 @@ static struct handle *handle(struct fuzz *f)
 	return f->n_handles ? &f->handles[byte(f) % f->n_handles] : NULL;
 }
 
-/* ## what answers say */
+/* ## answers */
 
 static void learn_node(struct fuzz *f, uint64_t number)
 {
@@ -189,7 +189,7 @@ static void learn_handle(struct fuzz *f, uint64_t number, uint64_t fh, uint32_t 
 						      .writes = !directory && mode != O_RDONLY };
 }
 
-/* Of a listing with attributes each entry counts as a lookup. */
+/* Each entry of a listing with attributes counts as a lookup. */
 static void learn_listing(struct fuzz *f, const struct fuzz_answer *answer)
 {
 	for (size_t at = 0; at + FUSE_NAME_OFFSET_DIRENTPLUS <= answer->size;) {
@@ -216,7 +216,7 @@ static void ask(struct fuzz *f, uint32_t opcode, uint64_t number, const void *bo
 	fuzz_kernel_ask(f->kernel, &request, answer);
 }
 
-/* Of a request below the node of that number that is answered with a node. Returns the error. */
+/* Send a request below a node whose answer is a node. Returns the error. */
 static int ask_entry(struct fuzz *f, uint32_t opcode, uint64_t number, const void *body, size_t n,
 		     const char *first, const char *second)
 {
@@ -313,7 +313,8 @@ static void create_file(struct fuzz *f)
 	free(answer.bytes);
 }
 
-/* Twice: what was opened stays what it was, and a file that is being written waits for writes. */
+/* Read twice: an opened file keeps its content, and a read of a file being written waits for
+ * writes. */
 static void read_file(struct fuzz *f, const struct handle *h)
 {
 	const struct fuse_read_in in = { .fh = h->fh,
@@ -400,7 +401,7 @@ static void release(struct fuzz *f, unsigned i)
 	    NULL);
 }
 
-/* What is open is known. */
+/* Keep inodes of open files. */
 static void forget(struct fuzz *f, unsigned i)
 {
 	const struct fuse_forget_in in = { .nlookup = f->lookups[i] };
@@ -525,7 +526,7 @@ static void step(struct fuzz *f)
 	}
 }
 
-/* The root, its directories and what is in them are known. */
+/* Look up the root, its directories and their entries. */
 static void look_around(struct fuzz *f)
 {
 	static const char *const directories[] = { "organs", "skeleton", "metadata", ".base",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_organ.c - any bytes as an organ file: refused with a place in the file, or parsed into what
- * writes the same header again. */
+/* fuzz_organ.c - any bytes as an organ file: it is refused with a place in the file, or parsed
+ * into an organ that writes the same header again. */
 #include "fuzz_help.h"
 #include "gguf/organ.h"
 

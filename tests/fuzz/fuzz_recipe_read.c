@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_recipe_read.c - any text as a recipe: refused with line and column, or read into what is
- * written so that it reads back the same. */
+/* fuzz_recipe_read.c - any text as a recipe: it is refused with line and column, or read into a
+ * recipe that reads back the same after it was printed. */
 #include "fs/recipe/recipe.h"
 #include "fuzz_help.h"
 

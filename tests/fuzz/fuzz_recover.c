@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_recover.c - a layer that mounts made, in which files are changed, cut, replaced, renamed,
- * removed, or become links, directories and FIFOs, as the bytes say: the model opens or says why it
- * does not, what it takes up can be read, and a graft that is closed then is there at the next
- * mount. Nothing outside of the layer changes. */
+/* fuzz_recover.c - a layer made by mounts, whose files the input changes, truncates, replaces,
+ * renames, removes, or turns into links, directories and FIFOs: the model opens or fails with a
+ * reason, every organ taken up can be read, and a graft that is closed afterwards is in force at
+ * the next mount. Nothing outside of the layer changes. */
 #include "fs/edit/graft.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
@@ -20,7 +20,7 @@
 #define FILES_MAX 64u
 #define FILE_NAME 96u
 
-/* What mounts make in a layer, and what they never do. */
+/* Names that mounts create in a layer, and others. */
 static const char *const names[] = {
 	"LAYER",    "blobs",	"blobs/1",  "blobs/2",	    "blobs/9",		"blobs/x",
 	"layer.db", "layer.db", "layer.db", "layer.db-wal", "layer.db-journal", "reserve",
@@ -62,7 +62,7 @@ static void list_directory(const char *layer, const char *name, struct layer_fil
 		free(entries);
 }
 
-/* One of the layer's files, or a name that there may be. */
+/* One of the layer's files, or a possible name of one. */
 static struct path file_of(struct fuzz *f)
 {
 	struct layer_files files = { .n = 0 };
@@ -206,7 +206,7 @@ static void read_all(struct model *model)
 	snapshot_release(&snapshot);
 }
 
-/* As a process does that makes the file anew. */
+/* Graft like a process that creates the file anew. */
 static bool graft_up(struct model *model, const struct organ_file *organ)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
@@ -221,7 +221,7 @@ static bool graft_up(struct model *model, const struct organ_file *organ)
 	return done;
 }
 
-/* Where a graft can be made, it is there at the next mount. */
+/* Check that a graft, if one can be made, is in force at the next mount. */
 static void check(struct fuzz *f)
 {
 	const struct model_options options = { .compress = 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_remote_answer.c - any bytes as the lines of an HTTP header: a range that is taken lies in
- * the file, what is kept ends where it should, and the lines of a redirect leave nothing behind. */
+/* fuzz_remote_answer.c - any bytes as the lines of an HTTP header: an accepted range lies in the
+ * file, kept texts end within their buffers, and the lines of a redirect have no effect. */
 #include "fs/storage/remote_answer.h"
 #include "fuzz_help.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_shards.c - files cut from any bytes, each from one "GGUF" to the next, as the shards of a
- * model, of which one is lost and comes back: refused with a reason, or joined into a model whose
- * tensors can be read, with the bytes of the file that they lie in; what is lost is noticed, and
- * what comes back makes the same model. The last bytes choose. */
+/* fuzz_shards.c - any bytes, cut into files before each "GGUF", as the shards of a model, one of
+ * which is lost and comes back: the shards are refused with a reason, or joined into a model whose
+ * tensors read as the bytes of their files. The loss is noticed, and with the shard back the model
+ * is the same as before. The last bytes choose. */
 #include "fs/base/base.h"
 #include "fs/base/shards.h"
 #include "fs/storage/backing.h"
@@ -11,8 +11,8 @@
 
 #include <sys/stat.h>
 
-/* How many of the last bytes choose: which file is opened, which is lost, and how many there are
- * said to be. */
+/* Number of last bytes that choose the opened file, the lost file, and the claimed number of
+ * shards. */
 #define CHOICES ((size_t)3)
 
 #define FILES_MAX 6u
@@ -99,7 +99,7 @@ static void check_base(const struct base *base)
 		check_texts(base->shards);
 }
 
-/* What is there when a file is lost is no more than before, and none of it is of that file. */
+/* Lose a file, and check that no shard is new and none is from that file. */
 static struct shards *lose(struct fuzz *f, struct shards *shards, const struct cut *file)
 {
 	struct shards *less;

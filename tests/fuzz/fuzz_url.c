@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_url.c - any text as the address of a model: what is shown of it grants nothing, the name in
- * it is that of a file, and a path that it names is absolute. */
+/* fuzz_url.c - any text as the address of a model: its shown form has no credentials, its name is a
+ * valid file name, and a path in it is absolute. */
 #include "fs/util/url.h"
 #include "fuzz_help.h"
 

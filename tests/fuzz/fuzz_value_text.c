@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_value_text.c - any bytes as a metadata value: its text reads back as those bytes, any part
- * of the text is that part of the whole, also at the chunks that it is made in, and what it is in
- * JSON is JSON. Bytes that are no value of their type have no text. The first byte says the type,
- * the second which part, the third of an array whether its count is right and how wide lengths
- * are. */
+ * of the text equals that part of the whole, also at the borders of chunks, and its JSON is valid.
+ * Bytes that are no value of their type have no text. The first byte chooses the type, the second
+ * the part, and the third, for arrays, whether the count is right and how wide lengths are. */
 #include "fs/metadata/json_value.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/metadata/value_text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_view.c - any list of segments, of memory, of a file, of zeros and of computed bytes, and any
- * window of it: the window is that slice of one whole read, whatever was read before, and what the
- * view says of its extents is where these bytes lie. */
+/* fuzz_view.c - any list of segments (memory, a file, zeros, computed bytes) and any window of it:
+ * the window equals that slice of one whole read, independently of earlier reads, and the view's
+ * extents give the places of these bytes. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fuzz_help.h"
@@ -64,8 +64,8 @@ static struct backing *open_file(uint8_t content[FILE_SIZE])
 	return file;
 }
 
-/* Three bytes a segment: kind, length, and where in the file. Returns how many there are; *size is
- * their sum, and expected, to free, what they hold. */
+/* Make a segment of every three bytes: kind, length, and offset in the file. Returns their number;
+ * *size is the sum of their lengths, and expected, to free, their content. */
 static size_t build(const uint8_t *data, size_t n, struct segment segments[SEGMENTS_MAX],
 		    const uint8_t *content, struct backing *file, uint8_t **expected, size_t *size)
 {
@@ -110,7 +110,7 @@ static void check_window(struct view *view, const uint8_t *expected, size_t size
 	free(bytes);
 }
 
-/* Extents follow one another to the end, and what lies in a file lies there. */
+/* Check that extents are contiguous to the end, and that the file has their bytes. */
 static void check_extents(const struct view *view, const uint8_t *expected, size_t size,
 			  const uint8_t *content)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_zstd_seekable.c - any bytes as a file of frames: refused with a place in the file, or read,
- * the same bytes each time, or not at all. Where the last byte is low, the bytes before it are one
- * frame, and get a table. */
+/* fuzz_zstd_seekable.c - any bytes as a file of frames: it is refused with a place in the file, or
+ * every read gives the same bytes or fails. If the last byte is low, the bytes before it are one
+ * frame, and get a seek table. */
 #include "fs/storage/zstd_seekable.h"
 #include "fuzz_help.h"
 #include "gguf/bytes.h"
@@ -22,7 +22,7 @@ static int file_of(const uint8_t *data, size_t size)
 	return fd;
 }
 
-/* Where it can be read at all, a part is what it is in the whole. */
+/* Check that a part that can be read equals that part of the whole. */
 static void check_reads(struct zstd_seekable *frames, uint64_t size)
 {
 	const size_t n = size < 3 * ZSTD_FRAME_BYTES ? (size_t)size : 3 * ZSTD_FRAME_BYTES;

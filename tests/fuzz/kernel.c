@@ -21,7 +21,7 @@
 
 #define ANSWER_MAX ((size_t)1 << 20)
 
-/* What was asked, by its number. */
+/* Sent requests, by their number. */
 struct asked {
 	uint32_t opcode, size; /* most bytes of an answer that has as many as there are */
 	bool answered, wanted;
@@ -36,13 +36,14 @@ struct fuzz_kernel {
 	struct log *log;
 	struct mount *fs;
 	struct fuse_session *session;
-	pthread_mutex_t lock; /* protects what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t answered;
 	unsigned missing, n;
 	struct asked asked[FUZZ_REQUESTS];
 };
 
-/* What libfuse gives to its writer is the mount. One input is run at a time. */
+/* libfuse passes no context to its writer function, so the fuzzer is global; inputs run one by
+ * one. */
 static struct fuzz_kernel *the_kernel;
 
 /* ## answers */
@@ -152,8 +153,8 @@ static void take(struct fuzz_kernel *k, const struct fuse_out_header *head, cons
 	pthread_cond_broadcast(&k->answered);
 }
 
-/* A notice has no number. One says that a directory has another time, and drops no page; another
- * one wakes processes that wait by poll(). */
+/* Check a notification, which has no request's number: one invalidates a directory's attributes and
+ * drops no page, another one wakes processes that wait in poll(). */
 static void check_notice(const struct fuse_out_header *head, const uint8_t *bytes)
 {
 	struct fuse_notify_inval_inode_out notice;
@@ -342,7 +343,7 @@ static void connect_session(struct fuzz_kernel *k)
 	require(k->session && fuse_session_custom_io(k->session, &io,
 						     open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
 	directory_notes_begin(k->fs, k->session);
-	k->n = 1; /* number 0 is what is no answer */
+	k->n = 1; /* number 0 marks a notification */
 	fuzz_kernel_ask(k, &request, &answer);
 	require(answer.error == 0);
 	free(answer.bytes);
@@ -358,7 +359,8 @@ struct fuzz_kernel *fuzz_kernel_new(void)
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->answered, NULL);
 	require(temp_setup(&k->state) == 0);
-	/* The paths of requests are looked for from there, those of inputs from where it was. */
+	/* Paths in requests are relative to the new working directory, those of inputs to this
+	 * one. */
 	k->home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	require(k->home >= 0);
 	require(chdir(((struct temp *)k->state)->dir) == 0);
