@@ -20,7 +20,7 @@ new_user() {
 	lines=$(wc -l <"$log")
 	readme_says "$1"
 	as user "cd organfs-*/ && $1"
-	# As apt 2 and apt 3 say it.
+	# The messages of apt 2 and apt 3.
 	fetched=$(tail -n "+$lines" "$log" | sed -n -e 's/^Need to get \(.*\) of archives.*/\1/p' \
 		-e 's/^ *Download size: *\([^/]*\).*/\1/p')
 	echo "$release: $1: $((SECONDS - seconds)) s, ${fetched:-nothing} fetched"

@@ -8,7 +8,7 @@ tour() {
 	awk '/^## / { exit } sub(/^ *\$ /, "")' "$top/README.md"
 }
 
-# What it tells to type to have root mount.
+# The commands of README.md for a mount by root.
 root_mounts() {
 	awk '/^## / { here = $0 == "## fstab and systemd" }
 		here && /^    (mkdir|sudo) / { sub(/  +#.*/, ""); sub(/^ +/, ""); print }' \
