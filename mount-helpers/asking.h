@@ -30,8 +30,8 @@ void asked_release(struct asked *asked);
 /* Parse the answer "PID FD NAME". Returns false if it is malformed. */
 bool asking_parse(const char *text, unsigned *pid, unsigned *fd, char name[ASKING_NAME_MAX]);
 
-/* Is the descriptor a status of that name, created by that user? Never waits, whatever file
- * it is. */
+/* Is the descriptor a status of that name, created by that user? Never waits, for any kind of
+ * file. */
 bool asking_is_status(int fd, const char *name, uid_t user);
 
 #endif

@@ -9,9 +9,9 @@
  *	keeping		leaves the grafts in the layer
  *	unmounting	umount.fuse.organfs and organfs-umount
  *
- * Of fs/ they have how mountinfo is read (mountinfo), mounts are asked (mount_child)
- * and taken away (taking_away), how files are read (io), and what can be shown (utf8). They load no
- * library beside libc. */
+ * They share with fs/ the readers of mountinfo (mountinfo) and of files (io), the questions to
+ * mounts (mount_child), the unmount as root (taking_away), and the check of UTF-8 (utf8). They load
+ * no library beside libc. */
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"
@@ -26,7 +26,7 @@ static void print_mount_usage(const char *name, FILE *out)
 	fprintf(out,
 		"usage: %s MODEL DIRECTORY [-fnsv] [-N NAMESPACE] [-o OPTIONS] [-t TYPE]\n"
 		"       %s --help | --version\n"
-		"Mounts a GGUF model for mount(8). -f mounts nothing; -v says what is run.\n"
+		"Mounts a GGUF model for mount(8). -f mounts nothing; -v prints the command.\n"
 		"Exit status: 0; 1 bad usage; 2 there is no organfs; 32 it was not mounted.\n",
 		name, name);
 }

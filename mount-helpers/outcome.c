@@ -110,18 +110,18 @@ bool outcome_progress(const char *text, char *line, size_t n)
 		if (state.done == state.total)
 			fputs(", waiting for the disk", out);
 	} else {
-		fputs("checking what was grafted", out);
+		fputs("checking the grafts", out);
 	}
 	fclose(out);
 	line[n - 1] = '\0';
 	return true;
 }
 
-static void say(FILE *out, const char *name, const char *what, const char *text)
+static void say(FILE *out, const char *name, const char *head, const char *text)
 {
 	if (name)
 		fprintf(out, "%s: ", name);
-	fputs(what, out);
+	fputs(head, out);
 	put_line(out, text, SIZE_MAX);
 	fputc('\n', out);
 }

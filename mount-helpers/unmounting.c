@@ -40,7 +40,7 @@ enum { NOT_WRITTEN = 1, STAYS_MOUNTED = 32, INTERRUPTED = 130 };
 #define PAUSE_MS_MAX 100 /* between two checks */
 
 /* Programs that are run, and their Debian packages. mount-helpers/needs reads the comments, which
- * say what fails without the program. */
+ * name the feature that fails without the program. */
 enum { FUSERMOUNT, UMOUNT };
 static const struct tool {
 	const char *name, *package;
@@ -161,7 +161,7 @@ static int take_away_as_root(const struct work *work, bool last, int out)
 	else
 		dprintf(out, "umount: %s: %s.\n", point,
 			rc == -EBUSY	? "target is busy"
-			: rc == -ESTALE ? "it is no longer what is mounted there"
+			: rc == -ESTALE ? "another mount is there now"
 					: strerror(-rc));
 	return rc ? STAYS_MOUNTED : 0;
 }

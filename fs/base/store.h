@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* store.h - what the stores of model_name.h have in common: each is a directory tree that another
- * program fills, and anyone may have written to. */
+/* store.h - the interface of the stores of model_name.h, and their common checks. A store is a
+ * directory tree that another program fills; its content is not trusted. */
 #ifndef FS_BASE_STORE_H
 #define FS_BASE_STORE_H
 
@@ -13,7 +13,7 @@ struct model_list;
 
 struct store {
 	const char *prefix; /* of its names, "ollama:" */
-	/* As model_name_find(), of what follows the prefix. */
+	/* As model_name_find(), for the text behind the prefix. */
 	int (*find)(const char *name, char **path, struct error *err);
 	/* Add all models to the list. Returns 0 or -ENOMEM. */
 	int (*list)(struct model_list *list);
@@ -24,7 +24,7 @@ extern const struct store store_ollama, store_hub, store_lm_studio;
 /* The longest manifest, reference or settings file that is read. */
 #define STORE_TEXT_MAX ((size_t)1 << 20)
 
-/* The path of what is below the directory that an environment variable names, absolute, to free.
+/* The absolute path of an entry below the directory that an environment variable names, to free.
  * "~/" is the user's directory, as for huggingface_hub. NULL: it is empty or not set, or a relative
  * path to nothing, or out of memory. */
 char *store_variable(const char *name, const char *below);
@@ -41,8 +41,8 @@ char *store_read(const char *path, size_t *size, struct error *err);
 bool store_is_plain(const char *path);
 
 /* Check the file of a model: it is regular and, with inside not NULL, within that directory, and so
- * are the shards beside it that are there, whatever links lead to them. *size becomes the bytes of
- * all of them. Returns 0, or -errno with err set: EBADMSG, or as stat(2). */
+ * are the shards beside it that are there, with all links resolved. *size becomes the bytes of all
+ * of them. Returns 0, or -errno with err set: EBADMSG, or as stat(2). */
 int store_check(const char *path, const char *inside, uint64_t *size, struct error *err);
 
 /* Call visit() for each file below a directory, as many levels deep, with its path from there, in

@@ -95,8 +95,7 @@ static int find_in(const char *models, const char *name, char **path, struct err
 	if (rc == -ENOENT || rc == -ENOTDIR)
 		rc = error_set(
 			err, ENOENT, ERROR_NO_OFFSET,
-			"LM Studio has no such file in %.120s; organfs --models lists what is "
-			"there",
+			"LM Studio has no such file in %.120s; organfs --models lists its models",
 			models);
 	if (rc == 0)
 		return 0;

@@ -191,7 +191,7 @@ static bool is_taken(size_t seen, size_t found, size_t most)
 	return found <= most || seen * most / found != (seen + 1) * most / found;
 }
 
-/* A foreign tensor is passed over after the choice, which is then the same whatever was grafted. */
+/* A foreign tensor is skipped after the choice, so that the choice does not depend on grafts. */
 static bool is_foreign(const struct lineage_model *host, uint32_t i)
 {
 	return host->foreign && host->foreign[i];

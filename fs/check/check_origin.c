@@ -25,7 +25,7 @@ struct origin_search {
 	uint8_t *bytes; /* two of CHUNK */
 };
 
-/* Is the origin of what a slot holds open? */
+/* Has the content of a slot no recorded origin? */
 static bool is_unrecorded(const struct content *content)
 {
 	size_t n;

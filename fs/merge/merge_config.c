@@ -325,7 +325,7 @@ static int check_document(const struct merge_config *result, struct merge_config
 		return refuse(err, document, "\"%.60s\" is the name of two documents",
 			      document->name);
 	if (document->chat_template)
-		return refuse(err, document, "%s is of the document that is the result",
+		return refuse(err, document, "%s belongs to the document that is the result",
 			      "\"chat_template\"");
 	return check(document, err);
 }

@@ -33,9 +33,9 @@ int merge_read_mapping(struct config_reader *reader, const struct config_key *ke
 		       void *into, unsigned *seen);
 
 /* Take the next event, which has to be a scalar that is not empty; merge_read_text() copies its
- * text for the caller to free. what names the expected thing in the error. */
-int merge_expect_word(struct config_reader *reader, const char *what);
-int merge_read_text(struct config_reader *reader, const char *what, char **text);
+ * text for the caller to free. expected names the thing in the error. */
+int merge_expect_word(struct config_reader *reader, const char *expected);
+int merge_read_text(struct config_reader *reader, const char *expected, char **text);
 
 /* merge_parameters_read.c */
 

@@ -55,19 +55,19 @@ static int check_word(struct config_reader *reader, const char *what)
 	return 0;
 }
 
-int merge_expect_word(struct config_reader *reader, const char *what)
+int merge_expect_word(struct config_reader *reader, const char *expected)
 {
 	const int rc = yaml_reader_next(&reader->yaml);
 
-	return rc == 0 ? check_word(reader, what) : rc;
+	return rc == 0 ? check_word(reader, expected) : rc;
 }
 
 /* Copy the event's text; the caller frees it. */
-static int take_text(struct config_reader *reader, const char *what, char **text)
+static int take_text(struct config_reader *reader, const char *expected, char **text)
 {
 	size_t n;
 	const char *value;
-	const int rc = check_word(reader, what);
+	const int rc = check_word(reader, expected);
 
 	if (rc < 0)
 		return rc;
@@ -79,11 +79,11 @@ static int take_text(struct config_reader *reader, const char *what, char **text
 	return 0;
 }
 
-int merge_read_text(struct config_reader *reader, const char *what, char **text)
+int merge_read_text(struct config_reader *reader, const char *expected, char **text)
 {
 	const int rc = yaml_reader_next(&reader->yaml);
 
-	return rc == 0 ? take_text(reader, what, text) : rc;
+	return rc == 0 ? take_text(reader, expected, text) : rc;
 }
 
 /* Models with adapters. */

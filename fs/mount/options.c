@@ -24,13 +24,13 @@
 
 #define THREADS_MAX 1024u
 
-/* zstd's level for organs kept in a layer: little work for most of what there is to gain. */
+/* zstd's level for organs in a layer: most of the gain for little work. */
 #define COMPRESS_DEFAULT 1
 
-/* What noassemble and assemble set; 0: neither was given. */
+/* The last one of noassemble and assemble; 0: neither was given. */
 enum { ASSEMBLE_NOT = 1, ASSEMBLE };
 
-/* What fuse_opt fills in; the last word on an option counts. */
+/* Filled in by fuse_opt; the last occurrence of an option counts. */
 struct parsed {
 	struct options options;
 	int given[COMMANDS]; /* those that are given, as booleans */
@@ -198,7 +198,7 @@ static const struct fuse_opt templates[] = {
 	FUSE_OPT_END,
 };
 
-/* Say in a line what is wrong: on stderr, or, about a default, in parsed->complaint. Returns -1. */
+/* Print a complaint: one line on stderr, or for a default in parsed->complaint. Returns -1. */
 __attribute__((format(printf, 2, 3))) static int complain(struct parsed *parsed, const char *format,
 							  ...)
 {
@@ -427,7 +427,7 @@ static int check_command(struct parsed *parsed)
 	return take_operands(parsed);
 }
 
-/* Values matter to what opens a model. */
+/* Check the options of a command that opens a model. */
 static int check(struct parsed *parsed)
 {
 	struct options *options = &parsed->options;
@@ -503,17 +503,17 @@ static int fill(struct parsed *parsed)
 	struct options *options = &parsed->options;
 
 	options->foreground |= options->debug;
-	/* A command leaves nothing behind, nor does it take up what a mount left. */
+	/* A command leaves nothing behind, and takes up no private layer of a mount. */
 	options->read_only |= options->command != COMMAND_MOUNT;
-	/* A user who keeps a layer wants the layer, unless the options say what to write. */
+	/* A user who keeps a layer wants no new model, unless output= names one. */
 	options->no_assembly = parsed->assembly ? parsed->assembly == ASSEMBLE_NOT
 						: options->layer && !options->output;
 	options->samples = parsed->samples ? parsed->samples : SAMPLES_ALL;
 	return resolve_paths(options);
 }
 
-/* One option of a file. What is wrong with it is known before the next one is looked at, so that
- * the complaint has the right line. */
+/* Take one option of a file of defaults. The option is checked before the next one, so that the
+ * complaint has its line. */
 static int take_default(struct parsed *parsed, const char *option)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -531,7 +531,7 @@ static int take_default(struct parsed *parsed, const char *option)
 	return rc;
 }
 
-/* Take the options of a file; of what is wrong there is a complaint in parsed. */
+/* Take the options of a file of defaults; after an error parsed has the complaint. */
 static void take_file(struct parsed *parsed, const char *path, bool users_own)
 {
 	char where[PATH_MAX + 16], text[320];

@@ -10,7 +10,7 @@
 /* Who may look into a mount beside the user who made it. */
 enum allow { ALLOW_OWNER, ALLOW_OTHER, ALLOW_ROOT };
 
-/* What the command line asks for. */
+/* The command of the command line. */
 enum command {
 	COMMAND_MOUNT,
 	COMMAND_HELP, /* this and the version go before any other */
@@ -47,8 +47,8 @@ struct options {
 	int fresh;	    /* a private layer that an earlier mount left is not taken up */
 	int nonempty;	    /* the mount point may be a directory that is not empty */
 	int auto_unmount;   /* the mount goes with the daemon, however that ends */
-	int no_execution;   /* not even of what is no program */
-	int confine;	    /* write in the layers and where the unmount writes, nowhere else */
+	int no_execution;   /* the mount is noexec, as its user asked */
+	int confine;	    /* write only in the layers and in the directory of the output */
 	enum allow allow;
 	bool no_assembly;
 	int any_shape, keep_blocks, list_views;
@@ -94,7 +94,7 @@ static inline const char *options_name(const struct options *options, uint32_t i
 	return options->names && options->names[i] ? options->names[i] : options->models[i];
 }
 
-/* What --help prints. */
+/* The text of --help. */
 const char *options_help(void);
 
 #endif

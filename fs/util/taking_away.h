@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* taking_away.h - unmounts, as root, a mount that may be another user's.
  *
- * That user may rename what lies above the mount point, and put a link in its place, while its
- * daemon is asked (mount_child.h): the path would lead to another mount then. So the directory
- * above is opened without following a link, and what has the name in there has to be that mount. A
- * name on which something is mounted can be neither renamed nor removed (rename(2), EBUSY). */
+ * That user may rename a directory above the mount point, and put a link in its place, while its
+ * daemon is asked (mount_child.h); the path would then lead to another mount. Therefore the parent
+ * directory is opened without following a link, and its entry has to be that mount. An entry that
+ * is a mount point can be neither renamed nor removed (rename(2), EBUSY). */
 #ifndef FS_UTIL_TAKING_AWAY_H
 #define FS_UTIL_TAKING_AWAY_H
 

@@ -8,7 +8,7 @@ export const CLASSES = {
 	skeleton: "attention and other sequence mixing",
 	organs: "feed-forward networks, experts, routers",
 	embed: "token embedding, output head, output norm", norm: "every other norm",
-	adapters: "LoRA pairs", other: "what fits nowhere else",
+	adapters: "LoRA pairs", other: "tensors of no other class",
 };
 
 // Interval between checks for changes, in milliseconds.
@@ -50,7 +50,7 @@ export class Model extends EventTarget {
 	writable = false;
 	gone = false;
 	#etags = {};
-	#reading = null;	// the AbortController of what is being read
+	#reading = null;	// the AbortController of the current read
 
 	constructor(base, name) {
 		super();

@@ -32,7 +32,7 @@ setpriv --reuid "$nobody" --regid "$group" --clear-groups \
 status=0
 wait $helper || status=$?
 equal $status 32 "$(cat "$TMP/said")"
-grep -q 'it is no longer what is mounted there' "$TMP/said" || fail "$(cat "$TMP/said")"
+grep -q 'another mount is there now' "$TMP/said" || fail "$(cat "$TMP/said")"
 mountpoint -q "$TMP/others/mnt" || fail 'another mount was taken away'
 kill -0 $liar || fail 'the mount itself is gone'
 

@@ -18,7 +18,7 @@ static void assert_line(const char *text, const char *expected)
 static void progress_is_a_line(void **state)
 {
 	(void)state;
-	assert_line("mounted 0 0 0\n", "checking what was grafted");
+	assert_line("mounted 0 0 0\n", "checking the grafts");
 	assert_line("finishing 430000000 1000000000 100\nbegin\tscribe\n",
 		    "scribe: 43 %, 430 of 1000 MB");
 	assert_line("finishing 430000000 1000000000 2000\nbegin\tother\nbegin\tscribe\n",
