@@ -9,7 +9,7 @@ static const char facts[] = "fact\tname\ta%20b\n"
 			    "fact\tarchitecture\tllama\n"
 			    "fact\tblock_count\t3\t5\n"
 			    "fact\trope.freq_base\tinf\n"
-			    "fact\tsomething.new\twhatever\tit\tis\n";
+			    "fact\tsomething.new\tanything\tit\tis\n";
 
 static char *text_of(size_t *size)
 {
