@@ -9,14 +9,14 @@
     drag: SELECTOR >> SELECTOR    from one element to another one
     key: NAME              Tab, Enter, Escape, Space, ...
     type: TEXT             as if by the keyboard
-    shell: COMMAND         what another program does meanwhile
-    script: FILE           run what is in a file
-    picture: FILE          save what is seen as PNG
-    media: light|dark      what the page is told of the user's liking
+    shell: COMMAND         run another program meanwhile
+    script: FILE           run the commands in a file
+    picture: FILE          save the visible page as PNG
+    media: light|dark      the colour scheme that the user prefers
     size: WIDTHxHEIGHT     of the window; HEIGHT may be "all", for all of the page
     EXPRESSION             print its value, awaited, as JSON on a line of its own
 
-What a page was not allowed to do or threw is printed to stderr, and makes the exit status 1.
+Exceptions of the page and its refused requests are printed to stderr; the exit status is then 1.
 CHROMIUM may name the browser; SCREENSHOT a file for the page as it is at the end.
 """
 import base64
@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 
-# Seconds until what is waited for is given up: it says that something is wrong, not that it is slow.
+# Seconds until a wait is given up: long enough that a slow machine does not reach it.
 PATIENCE = 240
 
 
@@ -132,7 +132,7 @@ class Page:
             self.mouse(kind, place, button="none" if kind == "mouseMoved" else "left", clickCount=1)
 
     def drag(self, selectors):
-        """The browser hands over what is dragged, as it does to a driver, and is told of the way."""
+        """The browser hands over the dragged data, as it does to a driver, and is told of the way."""
         source, target = selectors.split(" >> ")
         self.call("Input.setInterceptDrags", enabled=True)
         start = self.middle(source)

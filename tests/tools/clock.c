@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - the clocks of organfs-faults, by -Wl,--wrap: the time of day is what it is and as many
- * seconds more as the file $CLOCK says, the steady clocks as many more as its second number says.
+/* clock.c - the clocks of organfs-faults, by -Wl,--wrap: the time of day is the real one and
+ * as many seconds more as the file $CLOCK says, the steady clocks gain its second number.
  * The file is read each time, and who waits until a time notices a jump at once. Where nothing is
  * under way between two tries of HTTP, the steady clocks go on by the pause, and no one waits. */
 #include <curl/curl.h>

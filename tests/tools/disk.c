@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* disk.c - organfs-disk [-r RECORD] [-c CONTROL] BACK MOUNTPOINT: the directory BACK as a disk that
- * writes down what it is asked for, and fails when it is told to. It stays in the foreground.
+ * records its requests, and fails when it is told to. It stays in the foreground.
  *
  * A record is a line of fields between tabs, of which the last is the length of the bytes that
- * follow it: what changed the disk, or flushed it, in the order in which it was done. Files are
+ * follow it: one request that changed or flushed the disk; requests are in order. Files are
  * named by the number of their inode in BACK:
  *
  *	make DIR NEW S_IFMT             bytes: the name, and behind a NUL the target of a link
  *	link DIR FILE           the name
  *	unlink DIR              the name
  *	rename DIR DIR FLAGS    both names, with a NUL between
- *	write FILE AT           what was written
+ *	write FILE AT           the written bytes
  *	size FILE SIZE          nothing
  *	attr FILE MODE UID GID MTIME    nothing; MTIME as seconds.nanoseconds
  *	sync FILE               nothing; of a directory too
  *
  * CONTROL is read at every request. A line of it is "WHICH FAULT AFTER FROM TO", the last three of
  * them optional: the requests beyond the first AFTER ones, which touch bytes from FROM to TO. WHICH
- * is "read", "change" (what changes or flushes the disk), "grow" (what takes space) or "any"; FAULT
- * is EIO, ENOSPC, EROFS, half (a read gets half of what it asked for), end (a read gets nothing, as
+ * is "read", "change" (or flush the disk), "grow" (requests that take space) or "any"; FAULT
+ * is EIO, ENOSPC, EROFS, half (a read gets half of its bytes), end (a read gets nothing, as
  * at the end of the file), flip (every 512th byte that is read is another one), wait=MS, or kill:
  * the process that asks ends there, and nothing is changed any more. */
 #define FUSE_USE_VERSION 34
@@ -163,7 +163,7 @@ static bool is_of(const struct rule *rule, int kinds, off_t at, size_t n)
 	return rule->to < 0 || (at < rule->to && at + (off_t)n > rule->from);
 }
 
-/* What is to go wrong with this request: its rule, or NULL. */
+/* The rule for the fault of this request, or NULL. */
 static const struct rule *fault_of(fuse_req_t req, int kinds, off_t at, size_t n)
 {
 	struct disk *disk = disk_of(req);
@@ -328,7 +328,7 @@ static void set_attributes(fuse_req_t req, fuse_ino_t ino, struct stat *attr, in
 	fuse_reply_attr(req, &now, 0);
 }
 
-/* What was made is entered, recorded and answered. */
+/* Enter the new file in the table, record it and answer the request. */
 static void made(fuse_req_t req, fuse_ino_t parent, const char *name, const char *target, int rc)
 {
 	struct fuse_entry_param entry;
@@ -523,7 +523,7 @@ static void flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *file)
 	fuse_reply_err(req, 0);
 }
 
-/* What is under BACK is no disk of the test's: nothing waits for that one. */
+/* Do not flush BACK: the disk under it is not part of the test. */
 static void sync_file(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *file)
 {
 	(void)datasync;

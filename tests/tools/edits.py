@@ -4,7 +4,7 @@
 file names to bytes.
 
     edits.py MOUNT DONOR STATE SEED COUNT    do edits, check all of it now and then and at the end
-    edits.py MOUNT DONOR STATE --check       check that the mount shows what STATE says
+    edits.py MOUNT DONOR STATE --check       check that the mount shows the content in STATE
     edits.py MOUNT DONOR STATE --restore     undo all: every slot is filled again from .base
 
 DONOR is a model whose organs fit, in a mount of its own or in the same one. STATE is a file in which the expected content is kept, so that it
@@ -33,7 +33,7 @@ def read(path):
 
 
 def role_of(organ):
-    """What the organ's own header calls it, in whatever slot it is."""
+    """The role in the organ's own header, independent of its slot."""
     name = organ[4:4 + int.from_bytes(organ[:4], "little")].decode()
     return name.split(".")[2]
 
@@ -72,7 +72,7 @@ class Edits:
 
     def run(self, outcome, target, *command):
         """The command must succeed and have that outcome, or with None fail and change nothing."""
-        # A file that is made anew is gone in between, whatever it was.
+        # A file that is made anew is gone in between.
         between = {n: b for n, b in self.expected.items()
                    if n != target and (outcome or {}).get(n) == b}
         self.save([outcome, between] if outcome is not None else [])
@@ -110,7 +110,7 @@ class Edits:
         source = random.choice(there) if there else None
         kind = random.choice(("copy", "copy", "link", "move", "remove", "junk", "in place", "within",
                               "symlink", "undo"))
-        # A process that opens a link for writing writes to what it leads to.
+        # A process that opens a link for writing writes to the link's target.
         through = is_link(self.path(target))
         if kind == "copy":
             donor = self.donor_organ(role)
@@ -175,7 +175,7 @@ class Edits:
         self.check_model()
 
     def check_grafts(self):
-        """What differs from the base is listed, and what is listed is there, or was removed."""
+        """Each difference from the base is listed, and each listed organ exists or was removed."""
         base = organs_of(self.path(".base"))
         lines = [line.split("\t") for line in read(self.path(".grafts")).decode().splitlines()]
         kinds = {line[0]: line[1] for line in lines}

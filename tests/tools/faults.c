@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* faults.c - organfs on a disk that fails when it is told to. Linked into a program of its own with
- * -Wl,--wrap for every call below, so that only what organfs itself and SQLite ask for count:
+ * -Wl,--wrap for every call below, so that only calls of organfs itself and SQLite count:
  *
- *	ORGANFS_FAULT=CALL:K:WHAT    the K-th CALL fails; "any": of all that change the disk;
+ *	ORGANFS_FAULT=CALL:K:FAULT   the K-th CALL fails; "any": of all that change the disk;
  *				     "reads": of all that read from it
  *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
  *
- * WHAT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
+ * FAULT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
  * ends there as in a power cut; or hold:FILE, hold+:FILE: the call is made once FILE, if it exists
  * when the call arrives, is gone or another file. A failed call has not been made, but a write to a
  * full disk has written half. */
@@ -138,8 +138,8 @@ WRAP(renameat2, (int from, const char *path, int to, const char *new, unsigned f
 
 WRAP(sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
 
-/* Sharing blocks: the argument is a pointer, or fits one. What is said to the kernel of FUSE (type
- * 229) asks no disk. */
+/* Sharing blocks: the argument is a pointer, or fits one. Requests to the kernel's FUSE (type 229)
+ * reach no disk. */
 int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...)
@@ -180,7 +180,7 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t n)
 	return fails("write") ? -1 : __real_write(fd, bytes, n);
 }
 
-/* What reads from a disk. */
+/* Calls that read from a disk. */
 #define WRAP_READ(type, failed, name, parameters, arguments)                          \
 	type __real_##name parameters;                                                \
 	type __wrap_##name parameters;                                                \

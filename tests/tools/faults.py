@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults.py - a fixed sequence of edits of every kind on a mount whose disk may fail. What was
-confirmed must show, and what was refused must have changed nothing; both are looked at right after
+"""faults.py - a fixed sequence of edits of every kind on a mount whose disk may fail.
+Confirmed edits must show, and refused ones must have changed nothing; both are checked right after
 each edit.
 
     faults.py MOUNT DONOR STATE
@@ -29,7 +29,7 @@ class Faults(Edits):
         others = [{n: b for n, b in self.expected.items() if n != between}] if between else []
         self.save([outcome, *others])
         done = subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
-        # Here the daemon's death shows, if that is what the command has failed of.
+        # If the command failed because the daemon died, this look at the mount fails.
         shown = organs_of(self.mount)
         confirmed = done.returncode == 0
         if not confirmed and shown in others:
@@ -90,7 +90,7 @@ class Faults(Edits):
                      str(len(data) - 1), *options, "")
 
     def point(self, donor, target, *options):
-        """A symbolic link to the donor's file on disk, which reads as what it leads to."""
+        """A symbolic link to the donor's file on disk, which reads as its target."""
         source, target = os.path.join(self.files, f"blk_{donor}.bin"), self.organ(target)
         self.attempt({target: read(source)}, "ln", "-s", *options, source, self.path(target),
                      between=target if options and target in self.expected else None)
@@ -143,7 +143,7 @@ class Faults(Edits):
         self.point("2_ffn_up", "9_ffn_up")
         self.link("9_ffn_up", "5_ffn_up")
         self.move("9_ffn_up", "4_ffn_up")
-        # Through a link cp would write to what it leads to.
+        # Without the option cp would write to the link's target.
         self.copy("0_ffn_up", "3_ffn_up", "cp", "--remove-destination", between=True)
         assert not self.attempt({}, "cp", "/etc/hostname", self.path(self.organ("4_ffn_gate")))
 

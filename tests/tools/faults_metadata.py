@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults_metadata.py - a fixed sequence of edits of metadata on a mount whose disk may fail. What
-was confirmed must show, and what was refused must have changed nothing.
+"""faults_metadata.py - a fixed sequence of edits of metadata on a mount whose disk may fail.
+Confirmed edits must show, and refused ones must have changed nothing.
 
     faults_metadata.py MOUNT STATE [--check]
 
-STATE is a file: what the keys may hold after the edit that is going on. --check compares a mount
+STATE is a file: the values that the keys may have after the current edit. --check compares a mount
 with it. Exits 0 after the last edit, 3 where the daemon has died, and 1 where the mount shows
 something else.
 """
@@ -32,7 +32,7 @@ def shown(mount):
 
 
 def settled(mount, expected):
-    """The same; what was refused may go a moment after the close that said so."""
+    """The same; a refused value may go a moment after the close that refused it."""
     end = time.monotonic() + 5
     while True:
         try:

@@ -5,9 +5,9 @@
  *
  * FILE is made if it is not there, grows to MOST bytes at the most, and is checked whole now and
  * then. With -f it keeps its size, and no byte before FROM is changed. The seed is printed, and the
- * same one gives the same operations. What the kernel does not do on the file (shared maps, copying
- * of ranges) is left out, with a word. Exits 1 at the first difference, with the operations before
- * it. */
+ * same one gives the same operations. Operations that the kernel refuses on the file (shared maps,
+ * copying of ranges) are left out, with a word. Exits 1 at the first difference, with the
+ * operations before it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ struct fsx {
 	size_t from, most, size; /* bytes */
 	bool fixed;		 /* it keeps its size */
 	bool maps, copies;	 /* the kernel does them */
-	unsigned char *good;	 /* what the file has to hold; most bytes, zeros behind size */
+	unsigned char *good;	 /* expected content of the file; most bytes, zeros behind size */
 	unsigned char *bytes;	 /* room for as many */
 	unsigned long done;
 	char history[HISTORY][96];

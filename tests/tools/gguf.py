@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gguf.py - a second opinion on GGUF: reads and writes model files without any code of organfs.
 
-The mount tests ask this program what a tree must hold and what an assembly must look like, so it
+The mount tests take the expected tree and the expected assembled file from this program, so it
 shares nothing with the C reader: the table of types is typed in here again, and everything is done
 in the most obvious way. Needs nothing but Python 3.11. Exits 1 with one line where a check fails.
 """
@@ -43,7 +43,7 @@ PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+."
 
 
 class Wrong(Exception):
-    """A check failed; the text says what."""
+    """A check failed; the text names it."""
 
 
 def check(condition, text):
@@ -87,7 +87,7 @@ class Tensor:
 
 
 class Value:
-    """One metadata value: where its bytes lie, and what they mean."""
+    """One metadata value: the place of its bytes, and their meaning."""
 
     def __init__(self, model, type_id, start):
         self.model, self.type, self.start, self.end = model, type_id, start, None
@@ -274,7 +274,7 @@ def rewrite(base, out, version, alignment, trailing=0, order="<", data_of=None, 
             data = data_of(t) if data_of else base.data(t)
             f.write(data)
             f.write(bytes(-len(data) % alignment))
-        # Not zeros: what lies behind the data has to come back as it was.
+        # Not zeros: the bytes behind the data have to come back unchanged.
         f.write(bytes((i * 37 + 11) % 256 for i in range(trailing)))
 
 
@@ -431,7 +431,7 @@ def xxh64(data):
 
 
 def cmd_gguf_hash(a):
-    """What llama-gguf-hash --xxh64 says of a model of that name."""
+    """Output of llama-gguf-hash --xxh64 for a model of that name."""
     model = Model(a.file)
     lines = [(xxh64(model.data(t)), a.name.encode() + b":" + t.name) for t in model.tensors]
     lines.append((xxh64(b"".join(map(model.data, model.tensors))), a.name.encode()))
@@ -630,7 +630,7 @@ def cmd_hostile(a):
 
 
 def expert_scale(i, e):
-    """What expert e of block i is the dense network times: no two are the same."""
+    """Factor between expert e of block i and the dense network: no two are the same."""
     return 1 + (i + 1) * (e - 3) / 64
 
 
@@ -710,7 +710,7 @@ def expected_names(model):
     for t in model.tensors:
         own = short_name(t.name)
         name = own if len(short[own]) == 1 else percent(t.name)
-        # What stands in for a name that is empty or too long is the file system's business.
+        # The file system chooses the substitute for a name that is empty or too long.
         names[t.name] = name if name and len(name) <= 200 else None
     return names
 
@@ -911,7 +911,7 @@ def strict_json(path):
 
 
 def text_of(name):
-    """JSON text of bytes, where they are UTF-8; None where it is open what stands for them."""
+    """JSON text of bytes, where they are UTF-8; None if their substitute is not defined."""
     try:
         return None if b"\0" in name else name.decode("utf-8")
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ import gguf
 import merge_formulas
 
 BLOCKS = 3
-# Rows and columns; 0 rows: a vector. And the class, and what Hugging Face calls it.
+# Rows and columns; 0 rows: a vector. Then the class, and the name at Hugging Face.
 SHAPES = {"attn_q": (1, 1, "skeleton", "self_attn.q_proj"),
           "attn_v": (7, 3, "skeleton", "self_attn.v_proj"),
           "ffn_up": (300, 64, "organs", "mlp.up_proj"),
@@ -103,7 +103,7 @@ def at_block(value, block):
 
 
 class Settings:
-    """What holds for one tensor."""
+    """Settings that apply to one tensor."""
 
     def __init__(self, config, name, block, other):
         self.config, self.names, self.block = config, (name, other), block

@@ -3,7 +3,7 @@
 
 import re
 
-# What each token becomes. A space on both sides tells a binary operator from a pointer, an address
+# Replacements of each token. A space on both sides tells a binary operator from a pointer, an address
 # and a sign, as the sources are formatted.
 OTHERS = {
     '<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['=='],

@@ -13,7 +13,7 @@ import time
 
 
 def drain(fd, seconds):
-    """What nano draws until it has been silent for that long; None at its end."""
+    """Text that nano draws until it has been silent for that long; None at its end."""
     shown = b""
     while select.select([fd], [], [], seconds)[0]:
         try:
@@ -37,7 +37,7 @@ def main():
         os.write(fd, keys)
         if drain(fd, 0.3) is None:
             break
-    # It asks whether to save what it could not, which is answered with no.
+    # nano asks whether to save the text that it could not save; the answer is no.
     for keys in (b"\x18", b"n"):
         time.sleep(0.1)
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""replay.py - the power is cut at any moment of a session of edits, on a disk that keeps what was
-flushed and of anything else what it likes. The next mount has what was confirmed, and nothing half.
+"""replay.py - the power is cut at any moment of a session of edits, on a disk that keeps the
+flushed data and any part of the rest. The next mount shows each confirmed change, and none by half.
 
     replay.py ORGANFS DISK BASE DONOR WORK private|named [COUNT]
 
@@ -10,16 +10,16 @@ layer's directory is made as it may be on the disk then, and mounted. DONOR is a
 files that fit BASE, and style.gguf, an adapter. WORK is an empty directory. The layer is the
 mount's private one, or one that is named. COUNT states are looked at, without it all of them.
 
-What a disk has of a file or directory, each by itself, is what that was at some time between its
-last fsync() and now: now ("all"), then ("flushed") or a time in between ("some", "another").
+A disk has each file or directory, independently, in its state at some time between its last
+fsync() and now: now ("all"), then ("flushed") or a time in between ("some", "another").
 
 A disk with a journal has all directories as they were at one time since the last fsync() of
-anything: so have ext4 and XFS, where that time may be now while the files have only what was
-flushed ("renamed"), or anything since ("journal"), as data follow later. With data=ordered of ext4
-they do not: then all of the disk is as it was at that time ("ordered").
+anything: so have ext4 and XFS, where that time may be now while the files have only their
+flushed data ("renamed"), or anything since ("journal"), as data follow later. With data=ordered of
+ext4 they do not: then all of the disk is as it was at that time ("ordered").
 
-In the session the model is assembled too, into out/model.gguf of that disk: that file is what it was
-before or what it became, and the next assembly leaves nothing else there.
+In the session the model is assembled too, into out/model.gguf of that disk: that file has its old
+or its new content, and the next assembly leaves nothing else there.
 """
 import bisect
 import concurrent.futures
@@ -80,7 +80,7 @@ class Mount:
             return f.read()
 
     def shown(self):
-        """What the model is, and where that comes from, without times."""
+        """The model's hash and its grafts, without times."""
         model = hash_of(self.path("model.gguf"))
         lines = [line.split("\t") for line in self.text(".grafts").splitlines()]
         return (model, "\n".join(sorted("\t".join(f[:6] + f[7:]) for f in lines)))
@@ -100,7 +100,7 @@ class Mount:
 
     def assemble(self, target):
         with open(self.path(".assemble"), "w", encoding="utf-8") as f:
-            f.write("!" + target)  # whatever has that name
+            f.write("!" + target)  # replace an existing file
 
     def kill(self):
         self.daemon.kill()
@@ -109,7 +109,7 @@ class Mount:
 
 
 class Session:
-    """Edits, with marks in the record of when each began, and of what there was after it."""
+    """Edits, with marks in the record for the begin of each and for the state after it."""
 
     def __init__(self, arguments):
         self.organfs, disk, self.base, self.donor, self.work, self.kind = arguments
@@ -136,8 +136,8 @@ class Session:
         self.states.append(self.mount.shown())
 
     def mark(self, what, *more, targets=()):
-        """Allowed from here on: the last state, and those in more; of the assembled file what it
-        may be, or one of targets."""
+        """Allowed from here on: the last state, and those in more; for the assembled file its
+        current contents, or one of targets."""
         text = json.dumps([what, [self.states[-1], *more], [*self.targets, *targets]]).encode()
         with open(self.record, "ab", buffering=0) as f:
             f.write(b"mark\t%d\n%s" % (len(text), text))
@@ -154,8 +154,8 @@ class Session:
         return subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
 
     def do(self, *command, outcome=None):
-        """A command that succeeds in one step. What there is after it is not known before: until it
-        has ended, what was written in the record is corrected by the mark at its end."""
+        """A command that succeeds in one step. The state after it is not known before: the mark at
+        its end corrects the record."""
         self.mark("began")
         done = self.run(*command)
         assert done.returncode == 0, (command, done.stderr, self.mount.text(".log"))
@@ -186,7 +186,7 @@ class Session:
 
     def cut(self, outcome, after, *command, target=None):
         """The daemon is killed at the change of the disk after so many; then it is mounted again.
-        False: it came to its end. target: what the assembled file becomes."""
+        False: it came to its end. target: the new content of the assembled file."""
         before = self.states[-1]
         targets = [target] if target else []
         self.mark("began", outcome, targets=targets)
@@ -378,14 +378,14 @@ class Record:
                                         for at, (what, _, targets) in self.marks])
 
     def allowed_of(self, marks):
-        """Until a command has ended it may be what it will be."""
+        """Until a command has ended, its later state is allowed too."""
         allowed = [set() for _ in range(self.n + 1)]
         for i, (at, began, states) in enumerate(marks):
             end, later = self.n, set()
             if i + 1 < len(marks):
                 end, what, later = marks[i + 1]
                 later = later if what == "ended" else set()
-            # What was asked for between two operations is in neither.
+            # A mark lies between two operations, so both ends of the range are included.
             for k in range(at, end + 1):
                 allowed[k] |= states
                 if began == "began":
@@ -410,7 +410,7 @@ class Record:
 
 
 class Disk:
-    """What is on the disk after k operations."""
+    """The disk's content after k operations."""
 
     def __init__(self, record, k, variant):
         self.record, self.k, self.variant = record, k, variant
@@ -510,7 +510,7 @@ class Check:
 
 
 def states_of(record):
-    """Each state once, with all that it was at: a set of what may be shown."""
+    """Each pair of a disk content and the states allowed for it, once."""
     found = {}
     # Before the first mark nothing was said yet.
     for k in range(record.marks[0][0], record.n + 1):

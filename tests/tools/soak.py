@@ -6,9 +6,9 @@ Threads of it read, graft, remove, rename, link, undo, assemble, list, ask for x
 metadata, of all at once; with URL, the address of organ-serve, also over HTTP. Meanwhile the memory,
 descriptors and threads of the daemon, which is process PID, are sampled, and how many inodes the
 kernel holds of all FUSE filesystems, for each of which the daemon has one too; 0 where it does not
-tell: a line each, "SECOND KiB DESCRIPTORS THREADS INODES", on standard output. What was done how often is on standard error. DIR is for
-what is assembled. The exit status is 1 where a call fails with an error that what others do at the
-same time does not explain, or where a thread did nothing at all."""
+tell: a line each, "SECOND KiB DESCRIPTORS THREADS INODES", on standard output. The counts of the
+operations are on standard error. DIR is for assembled models. The exit status is 1 if a call fails
+with an error that concurrent operations do not explain, or if a thread did nothing at all."""
 import collections
 import errno
 import http.client
@@ -21,11 +21,11 @@ import time
 import urllib.parse
 
 CLASSES = ("organs", "skeleton", "norm", "embed")
-# What others do meanwhile: a slot that is empty, that is filled and emptied again, or that is a link
-# to a file of .base, which cannot be written to; a file for an empty slot that another thread, which
-# has it open too, has put in force.
+# Errors that concurrent operations cause: a slot is empty, is filled and emptied again, or is a link
+# to a file of .base, which cannot be written to; a file for an empty slot was put in force by another
+# thread, which has it open too.
 EXPECTED = {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENODATA, errno.EACCES, errno.ESTALE}
-# Of a second name for what another thread is making: the kernel's word where it cannot be.
+# The kernel's error for a second name of a file that another thread is making.
 ALSO = {"graft_link": {errno.EPERM}}
 
 
@@ -50,7 +50,7 @@ class Soak:
         with open(f"{self.mnt}/{name}", "wb", buffering=0) as file:
             file.write(content)
 
-    ## what the threads do, each again and again
+    ## operations that the threads repeat
 
     def graft(self, chance):
         name = chance.choice(self.names)

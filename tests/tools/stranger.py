@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # stranger.py MOUNTPOINT UID SECRET OWNERS - every kind of change, tried as that user in a mount in
 # which the mode bits allow nearly all: an empty line for each that is refused with EPERM, or by the
-# mode bits where these refuse it to all, and else a line that says what came of it. SECRET is an
+# mode bits where these refuse it to all, and else a line with the outcome. SECRET is an
 # organ that only the daemon's user may read, OWNERS a file that only he may write. For root.
 import errno
 import os
@@ -32,7 +32,7 @@ def control(name, words):
 
 
 def attempts():
-    """Pairs of what is tried, and the trying."""
+    """Pairs of an attempt's name and its function."""
     for name in WRITABLE:
         for flags, word in ((os.O_WRONLY, "write"), (os.O_RDWR, "read and write"),
                             (os.O_WRONLY | os.O_TRUNC, "empty"), (os.O_RDONLY | os.O_TRUNC, "cut")):
@@ -77,7 +77,7 @@ FIXED = (".base/", ".views/fractal/", " in .views/npy/", ".diff/base", ".diff/li
 
 
 def outcome(what, attempt):
-    """Empty where it is refused, else what came."""
+    """Empty if it is refused, else the outcome."""
     try:
         attempt()
     except OSError as error:

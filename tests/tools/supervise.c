@@ -63,7 +63,7 @@ static bool is_fault(int signal)
 	return false;
 }
 
-/* The file NAME of a process, "" if there is none, with blanks for what ends its words. */
+/* The file NAME of a process, "" if there is none, with blanks in place of NULs and newlines. */
 static void read_process(pid_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];

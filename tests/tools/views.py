@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """views.py - a second opinion on the files of .views, in NumPy: decoders and purifiers as they are
-defined, a few rows at a time. The first rows of a view have to be what is computed here of the same
-rows of its organ file, and then it prints the microseconds that this takes, the least of three.
+defined, a few rows at a time. The first rows of a view have to equal the values computed here from the
+same rows of its organ file, and then it prints the microseconds that this takes, the least of three.
 
     views.py npy|spectral|fractal ORGAN VIEW ROWS
     views.py memcpy BYTES       microseconds to copy so many, once they are there
@@ -59,7 +59,7 @@ def decode(kind, data):
 def rounding(kind, data):
     """The most that a value may have lost when it was made one of that type."""
     if kind == Q8_0:
-        # Half a step, and 127 times what the step itself has lost as F16.
+        # Half a step, and 127 times the step's own rounding error as F16.
         steps = half(data.reshape(-1, 34), 0) * (1 / 2 + 127 / 2048)
         return np.repeat(steps, 32, 1).reshape(len(data), -1)
     return np.spacing(np.abs(data.view("<f2"))).astype("<f4") / 2 if kind == F16 else 0.0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* common.c - what all processes work on: no process knows what the others do, but what it reads is
- * whole, and none older than what was confirmed before. */
+/* common.c - files that all processes work on: no process knows the others' operations, but each
+ * content it reads is whole, and none is older than the last one confirmed before. */
 #include "fsfuzz.h"
 
 #include <dirent.h>
@@ -144,7 +144,7 @@ void write_common(struct fuzz *fuzz)
 
 /* ## files that are made */
 
-/* All of it, and its size is what fstat() says, while the model changes. */
+/* Read the whole file while the model changes; its length has to be the size of fstat(). */
 static void read_all(struct fuzz *fuzz, const char *name, bool may_be_gone)
 {
 	struct stat attr;
@@ -211,7 +211,7 @@ void read_base(struct fuzz *fuzz)
 	n = read_whole(path, fuzz->bytes);
 	expect(fuzz, n, 0, "read");
 	if (n != (long)slot->base.size || memcmp(fuzz->bytes, slot->base.bytes, (size_t)n) != 0)
-		wrong(fuzz, "%s is not what the base has", name);
+		wrong(fuzz, "%s differs from the base", name);
 	expect(fuzz, open(path, O_WRONLY), EACCES, "write to the base");
 }
 
@@ -225,7 +225,7 @@ void refuse_common(struct fuzz *fuzz)
 
 	path_of(fuzz, "x", other);
 	path_of(fuzz, name, path);
-	say(fuzz, "what cannot be done in the root, to %s", name);
+	say(fuzz, "refused operations in the root, on %s", name);
 	expect(fuzz, open(other, O_WRONLY | O_CREAT, 0600), EPERM, "create");
 	expect(fuzz, mkdir(other, 0700), EPERM, "mkdir");
 	expect(fuzz, symlink("x", other), EPERM, "symlink");
@@ -247,7 +247,7 @@ DIR *open_directory(struct fuzz *fuzz, const char *name)
 	return directory;
 }
 
-/* Through the whole tree, as find does it: what is listed and not another process's is there. */
+/* Walk the tree as find does: each listed name that is not another process's exists. */
 void walk(struct fuzz *fuzz)
 {
 	static const char *const places[] = { "",	  "organs",	   "skeleton",

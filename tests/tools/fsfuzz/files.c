@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - what is done to an open file: each call, and what it has to give. */
+/* files.c - operations on an open file: each call and its expected result. */
 #include "fsfuzz.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ static ssize_t read_by(struct fuzz *fuzz, const struct handle *handle, size_t n,
 		       bool *part)
 {
 	struct iovec parts[2] = { { fuzz->bytes, n / 3 }, { fuzz->bytes + n / 3, n - n / 3 } };
-	/* Pages show a writer without a name what readers see. */
+	/* The page cache (splice, maps) shows a nameless writer the readers' content. */
 	const unsigned way = (unsigned)below(fuzz, 6) % (handle->nameless ? 3 : 6);
 	ssize_t got = 0, sum = 0;
 
@@ -172,7 +172,7 @@ void unmap(struct handle *handle)
 	handle->map = NULL;
 }
 
-/* A map for reading stays, is moved and made larger or smaller, and is what was opened. */
+/* A map for reading stays, is moved and resized, and shows the content at open. */
 void map_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << READER);
@@ -380,7 +380,7 @@ void write_organ(struct fuzz *fuzz)
 		say_more(fuzz, ", which is longer");
 }
 
-/* Through a shared map that is gone again, inside of what is there. */
+/* Write through a temporary shared map, within the file's size. */
 void write_map(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << STAGE | 1u << SCRATCH);
@@ -482,7 +482,7 @@ void lock_handle(struct fuzz *fuzz)
 		wrong(fuzz, "fcntl: %s", strerror(errno));
 }
 
-/* Within the mount. A whole organ into what is emptied is taken as it is. */
+/* Within the mount. A whole organ copied into an emptied file is taken as it is. */
 void copy_range(struct fuzz *fuzz)
 {
 	struct handle *from = any_handle(fuzz, ANY_KIND), *to = any_handle(fuzz, WRITTEN);
@@ -518,7 +518,7 @@ void copy_range(struct fuzz *fuzz)
 	wrote(to, from->file->bytes + at, (size_t)rc, (size_t)there);
 }
 
-/* What an open file cannot do. */
+/* Operations that an open file refuses. */
 void refuse_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, ANY_KIND);
@@ -541,7 +541,7 @@ void refuse_handle(struct fuzz *fuzz)
 	expect(fuzz, openat(handle->fd, "x", O_RDONLY), ENOTDIR, "openat");
 }
 
-/* ## what files become of whose names change */
+/* ## files whose names change */
 
 void displace(struct fuzz *fuzz, const struct slot *slot)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fsfuzz.h - random system calls on a mount, against a model of what must be.
+/* fsfuzz.h - random system calls on a mount, checked against a model of its state.
  *
  * Each process has slots, keys and private names of its own, of which it knows every byte, and
- * slots that it shares with the others, of which it knows what may be there. What all of them know
- * lies in one file in memory (struct shared): it outlives the daemon, so that after a kill the next
- * mount can be compared with what close() had confirmed. */
+ * slots that it shares with the others, of which it knows the possible contents. The common
+ * knowledge lies in one file in memory (struct shared), which outlives the daemon: after a kill the
+ * next mount is compared with the changes that close() had confirmed. */
 #ifndef TESTS_TOOLS_FSFUZZ_H
 #define TESTS_TOOLS_FSFUZZ_H
 
@@ -47,7 +47,7 @@ struct slot {
 	bool added;	       /* no slot of the base */
 	uint32_t header, size; /* of an organ that fits: bytes of its header and in all */
 	uint32_t like; /* the slot that shape and header are of; itself unless it was added */
-	/* What is there, and what will be if the operation at work succeeds. All changes that a
+	/* The content now, and the content if the current operation succeeds. All changes that a
 	 * process has begun are one. */
 	bool changing;
 	struct content base, now, next;
@@ -71,7 +71,7 @@ struct shared {
 	struct slot slot[SLOTS_MAX];
 };
 
-/* What an open file, or a private one, has to hold. */
+/* The expected content of an open or private file. */
 struct file {
 	unsigned refs;
 	size_t size;
@@ -91,7 +91,7 @@ struct handle {
 	int fd, flags;
 	bool nameless;
 	bool busy;	   /* not closed since it was opened or written to */
-	size_t most;	   /* what is open without its name cannot grow while others read it */
+	size_t most;	   /* a nameless file cannot grow while others read it */
 	struct slot *slot; /* NULL of a SCRATCH */
 	struct file *file;
 	uint8_t *map; /* NULL: none */
@@ -107,7 +107,7 @@ struct fuzz {
 	uint64_t random;
 	unsigned weight[OPERATIONS_MAX], weights; /* of the operations, and their sum */
 	bool handles_work;			  /* open_by_handle_at() is allowed here */
-	bool maps_of_direct;			  /* the kernel maps what is open for direct I/O */
+	bool maps_of_direct;			  /* the kernel maps files open for direct I/O */
 	struct slot *own[SLOTS_MAX];
 	unsigned n_own;
 	struct handle handle[HANDLES_MAX];
@@ -129,7 +129,7 @@ struct shared *state_open(const char *file);
 bool state_begin(struct shared *shared, const char *base, unsigned processes);
 /* The last operations of a process. */
 void state_tell(const struct process *process);
-/* Compare all that is there with what is known, which then is what is there. False, with words. */
+/* Compare the mount with the known state and take over its state. False, with words. */
 bool state_check(struct shared *shared, const char *mnt);
 
 uint64_t next_random(struct fuzz *fuzz);
@@ -156,8 +156,8 @@ bool is_body(const uint8_t *bytes, size_t n);
 /* The whole file; its size, or -1 with errno. More than MOST is an error too. */
 long read_whole(const char *path, uint8_t bytes[MOST]);
 
-/* Is that what close() of the slot's file takes? What has another name or role in its header, it
- * may take or not. */
+/* Does close() of the slot's file accept these bytes? FITS_MAYBE: the header has another name or
+ * role, which close() may accept or refuse. */
 enum fit { FITS_NOT, FITS, FITS_MAYBE };
 enum fit fits(const struct fuzz *fuzz, const struct slot *slot, const uint8_t *bytes, size_t n);
 void begin_change(struct slot *slot, const uint8_t *bytes, size_t n); /* NULL: removed */
@@ -166,7 +166,7 @@ void end_changes(struct fuzz *fuzz, bool in_force);
 unsigned slot_number(const struct fuzz *fuzz, const struct slot *slot);
 struct slot *any_slot(struct fuzz *fuzz, bool key);
 
-/* ## files.c: what is done to an open file. */
+/* ## files.c: operations on an open file. */
 
 struct handle *free_handle(struct fuzz *fuzz);		      /* NULL: there is none */
 struct handle *any_handle(struct fuzz *fuzz, unsigned kinds); /* a mask of 1 << kind; or NULL */
@@ -227,7 +227,7 @@ void graft_scratch(struct fuzz *fuzz);
 void set_aside(struct fuzz *fuzz);
 void drop_scratches(struct fuzz *fuzz);
 
-/* ## common.c: what all processes work on. */
+/* ## common.c: files that all processes work on. */
 
 void read_generated(struct fuzz *fuzz);
 void read_common(struct fuzz *fuzz);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - fsfuzz: random system calls of several processes on a mount, each checked against a
- * model of what must be (fsfuzz.h).
+ * model of the mount's state (fsfuzz.h).
  *
  *	fsfuzz [OPTIONS] MNT BASE     until --seconds are over, or something is found
- *	fsfuzz --check --state FILE MNT BASE     is there what has to be?
+ *	fsfuzz --check --state FILE MNT BASE     compare the mount with FILE
  *
  * BASE is a directory with the organ files that the model has, CLASS/NAME.bin. --state keeps in a
- * file what is known of the mount, for the next run after its daemon was killed, or another mount
- * of the same layer. The same --seed and --processes give each process the same choices; what the
- * others do meanwhile is another matter, so --only N runs process N alone, and --operations M ends
- * after so many; --trace tells each on stderr.
+ * file the known state of the mount, for the next run after its daemon was killed, or another mount
+ * of the same layer. The same --seed and --processes give each process the same choices, but not
+ * the same interleaving, so --only N runs process N alone, and --operations M ends after so many;
+ * --trace tells each on stderr.
  *
  * Exit status: 0; 1 with the find and the operations before it; 3 where the daemon is gone. */
 #include "fsfuzz.h"
@@ -61,9 +61,9 @@ static const struct operation operations[] = {
 
 _Static_assert(N_OPERATIONS <= OPERATIONS_MAX, "room for their weights");
 
-/* Every other process does of some operations eight times as many, and of others an eighth: what
- * seldom comes together otherwise does. (Groce and others, "Swarm testing", ISSTA 2012, leave
- * operations out.) */
+/* Every other process does some operations eight times as often and others an eighth as often, so
+ * that rare combinations occur. (Groce and others, "Swarm testing", ISSTA 2012, leave operations
+ * out.) */
 static void choose_weights(struct fuzz *fuzz, bool plain)
 {
 	for (size_t i = 0; i < N_OPERATIONS; i++) {
@@ -128,7 +128,7 @@ static void begin(struct fuzz *fuzz, const struct settings *settings, struct sha
 	fuzz->handles_work = geteuid() == 0;
 	begin_scratches(fuzz);
 	drop_scratches(fuzz);
-	/* Shared maps of what is open for direct I/O, the kernel allows where libfuse asks. */
+	/* The kernel allows shared maps of files open for direct I/O if libfuse asks for them. */
 	path_of(fuzz, ".theta", path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -200,7 +200,7 @@ static void end_all(struct shared *shared)
 	}
 }
 
-/* What has come of the processes; the first find ends all others. */
+/* Wait for the processes; the first find ends all others. Returns the worst exit status. */
 static int watch(const struct settings *settings, struct shared *shared, unsigned running)
 {
 	int worst = FINE;

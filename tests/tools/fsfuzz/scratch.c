@@ -206,8 +206,8 @@ static bool has_two_names(const struct fuzz *fuzz, const struct file *file)
 	return n > 1;
 }
 
-/* Onto a slot: a graft. By a second name, as ln makes it, where it is empty. What is open and has
- * another name still is left alone. */
+/* Move a private file onto a slot: a graft. If the slot is empty, link() may do it, as ln does.
+ * Open files that still have another name are left alone. */
 void graft_scratch(struct fuzz *fuzz)
 {
 	struct scratch *scratch = &fuzz->scratch[below(fuzz, 4)];

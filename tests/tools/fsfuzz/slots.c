@@ -107,7 +107,7 @@ static struct file *file_being_made(struct fuzz *fuzz, const struct slot *slot)
 
 static void share_file(struct fuzz *fuzz, struct slot *slot, struct file *file, int fd, int flags)
 {
-	expect(fuzz, fd, 0, "open of what is being made");
+	expect(fuzz, fd, 0, "open of a file that is being made");
 	file->refs++;
 	add_handle(fuzz, MAKER, fd, flags, slot, file);
 }
@@ -222,7 +222,7 @@ static bool others_busy(const struct fuzz *fuzz, const struct handle *handle)
 	return false;
 }
 
-/* Until the name is there with that size, or gone: what only the release does, comes soon. */
+/* Wait until the name has that size, or is gone: the release may follow close() a little later. */
 static void wait_until(struct fuzz *fuzz, const char *name, long size)
 {
 	const uint64_t end = milliseconds() + 20000;
@@ -548,7 +548,7 @@ static bool has_nameless(const struct fuzz *fuzz, const struct slot *slot)
 	return false;
 }
 
-/* What succeeds and changes nothing. */
+/* Calls that succeed and change nothing. */
 void touch_slot(struct fuzz *fuzz)
 {
 	const struct timespec times[2] = { { 1, 1 }, { (time_t)below(fuzz, 2000000000), 5 } };
@@ -607,7 +607,7 @@ void refuse_slot(struct fuzz *fuzz)
 	path_of(fuzz, other->path, second);
 	snprintf(class, sizeof(class), "%s", path);
 	*strrchr(class, '/') = '\0';
-	say(fuzz, "what cannot be done to %s", slot->path);
+	say(fuzz, "refused operations on %s", slot->path);
 	expect(fuzz, open(class, O_RDWR | O_TMPFILE, 0600), EOPNOTSUPP, "O_TMPFILE");
 	expect(fuzz, open(class, O_RDWR), EISDIR, "open of a directory");
 	if (slot->now.exists) {
@@ -628,7 +628,7 @@ static void new_organ(struct fuzz *fuzz, const struct slot *slot, uint8_t bytes[
 	make_body(bytes + slot->header, slot->size - slot->header, next_random(fuzz) | 1);
 }
 
-/* A map outlives its descriptor: what is written through it counts when it goes. */
+/* A map outlives its descriptor: bytes written through the map count when it is unmapped. */
 void outlive_close(struct fuzz *fuzz)
 {
 	struct slot *slot = any_slot(fuzz, false);
@@ -664,12 +664,12 @@ void outlive_close(struct fuzz *fuzz)
 		if (n == (long)slot->size && memcmp(fuzz->bytes, organ, slot->size) == 0)
 			break;
 		if (milliseconds() > end)
-			wrong(fuzz, "what was written through the map is lost");
+			wrong(fuzz, "bytes written through the map are lost");
 	}
 	end_changes(fuzz, true);
 }
 
-/* A process that is killed has its files closed: what is whole counts. */
+/* The kernel closes the files of a killed process: a whole organ counts. */
 void kill_writer(struct fuzz *fuzz)
 {
 	struct slot *slot = any_slot(fuzz, false);
@@ -700,15 +700,15 @@ void kill_writer(struct fuzz *fuzz)
 	expect(fuzz, waitpid(pid, &status, 0), 0, "waitpid");
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		wrong(fuzz, "the writer ends with 0x%x", (unsigned)status);
-	/* What the close that came with the kill said, nobody knows: the daemon may be gone too. */
+	/* Nobody sees the result of the close that came with the kill: the daemon may be gone too. */
 	if (read_whole(path, fuzz->bytes) != (long)due->size ||
 	    memcmp(fuzz->bytes, due->bytes, due->size) != 0)
-		wrong(fuzz, "%s is not what it has to be", slot->path);
+		wrong(fuzz, "%s has an unexpected content", slot->path);
 	end_changes(fuzz, whole);
 }
 
-/* The close of a child that wrote last puts in force what is complete. The child's exit would not
- * tell that the daemon was gone by then. */
+/* If a child wrote last, its close puts a complete file in force. The child's exit would not tell
+ * that the daemon was gone by then. */
 void write_in_child(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << STAGE);

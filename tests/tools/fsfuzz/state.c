@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* state.c - what is known of a mount, and the comparison of a mount with it. */
+/* state.c - the known state of a mount, and the comparison of a mount with it. */
 #include "fsfuzz.h"
 
 #include <dirent.h>
@@ -265,7 +265,7 @@ enum fit fits(const struct fuzz *fuzz, const struct slot *slot, const uint8_t *b
 
 	if (slot->key)
 		return FITS;
-	/* What was added may be anything that has the name. */
+	/* An added slot accepts any organ that has the name. */
 	named = slot_named(fuzz, bytes, n);
 	if (slot->added && named && n == named->size &&
 	    memcmp(bytes, named->base.bytes, named->header) == 0)
@@ -299,7 +299,7 @@ void begin_change(struct slot *slot, const uint8_t *bytes, size_t n)
 {
 	uint8_t text[MOST];
 
-	/* A key shows what was written and one newline at the end of it. */
+	/* A key shows the written text with one newline at its end. */
 	if (bytes && slot->key) {
 		memcpy(text, bytes, n);
 		n -= n && text[n - 1] == '\n';
@@ -358,9 +358,9 @@ static bool check_own(struct slot *slot, const uint8_t *bytes, long n, int *chan
 	const bool old = same(&slot->now, bytes, n);
 
 	if (!old && !new) {
-		printf("%s: %ld bytes, %s, which is neither what was confirmed (%d, %u bytes)%s\n",
+		printf("%s: %ld bytes, %s, neither the confirmed content (%d, %u bytes)%s\n",
 		       slot->path, n, what_it_is(slot, bytes, n), slot->now.exists, slot->now.size,
-		       slot->changing ? " nor what was begun" : "");
+		       slot->changing ? " nor the begun one" : "");
 		return false;
 	}
 	*changed += slot->changing && !old;
