@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # debian-tests.sh ARCHIVE - the tests of ARCHIVE, in the system of tests/debian, which sources it:
-# those of what depends most on the release, or all of them for the part "all". Prints a line for
-# the release: what has passed, what was skipped and why.
+# those of functions that depend most on the release, or all of them for the part "all". Prints a
+# line for the release: the tests passed, those skipped and why.
 
-# mount(8), umount(8), HTTP, extended attributes, and what libfuse and the kernel offer where they
-# have it. These tests need the packages that install-deps calls "check".
+# mount(8), umount(8), HTTP, extended attributes, and optional features of libfuse and
+# the kernel. These tests need the packages that install-deps calls "check".
 tests='mount/ passthrough/read serve/files serve/copy serve/limits serve/shared tree/xattrs
 	check/remount edit/two-mounts unmount/user manuals/demo'
 failed=
@@ -14,7 +14,7 @@ part_of() {
 	try "$@" || failed="${failed:+$failed, }$2"
 }
 
-# A command of README.md, and what the new user waits for: how long, and how much is fetched.
+# Run a command of README.md; print how long the new user waits and how much is fetched.
 new_user() {
 	local seconds=$SECONDS lines fetched
 	lines=$(wc -l <"$log")

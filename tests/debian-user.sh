@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# debian-user.sh ARCHIVE PACKAGE... - what a new user does, in the system of tests/debian, which
+# debian-user.sh ARCHIVE PACKAGE... - the steps of a new user, in the system of tests/debian, which
 # sources it. From the archive of the source the commands of README.md, as they stand there, lead to
 # a graft and back; then each Debian PACKAGE is installed and purged. Nothing is left of either.
 

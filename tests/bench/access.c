@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* access.c - what the table of `make bench` times, without an interpreter in between:
+/* access.c - the accesses that `make bench` times, without an interpreter in between:
  *
  *	access read FILE...      the files one after another, 1 MiB at a time
  *	access four FILE         the same by four threads, each a quarter
@@ -38,7 +38,7 @@ static int open_file(const char *path, off_t *size)
 	return fd;
 }
 
-/* Returns the bytes between two places, which is what there has to be. */
+/* Read the bytes between two offsets, all of which have to exist. Returns their number. */
 static uint64_t read_between(int fd, off_t from, off_t to)
 {
 	char *bytes = malloc(PIECE);
@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 	uint64_t bytes = 0;
 
 	if (argc <= first)
-		errx(2, "access WHAT FILE...");
+		errx(2, "access KIND FILE...");
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = first; i < argc; i++)
 		bytes += act(argv[1], argv[2], argv[i]);

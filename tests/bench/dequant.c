@@ -34,7 +34,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* What is timed: dequant_blocks(), or something that takes the same. */
+/* The timed function: dequant_blocks(), or one with the same parameters. */
 typedef void decode_function(uint32_t type, const void *bytes, uint64_t n, float *out);
 
 static void copy_values(uint32_t type, const void *bytes, uint64_t n, float *out)

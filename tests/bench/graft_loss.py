@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""graft_loss.py ORGANFS LLAMA-PERPLEXITY BASE DONOR TEXT...: does θ say what a graft does?
+"""graft_loss.py ORGANFS LLAMA-PERPLEXITY BASE DONOR TEXT...: does θ predict the effect of a graft?
 
 Every tensor of DONOR by itself, and every class of them, is grafted into BASE in a mount, and
 llama-perplexity reads model.gguf there with each TEXT. A line for each graft, between tabs: the

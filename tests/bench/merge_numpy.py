@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""merge_numpy.py - what merge.c makes, in NumPy, as mergekit's formulas have it: float32 of a base
+"""merge_numpy.py - merges of merge.c, in NumPy, as mergekit's formulas have it: float32 of a base
 and two models in F16, which are merged and become F16 again.
 
     merge_numpy.py make COLUMNS ROWS BASE MODEL MODEL       random weights, as files

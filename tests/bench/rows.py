@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""rows.py - what `make bench` measures, a function for each group of rows.
+"""rows.py - the measurements of `make bench`, a function for each group of rows.
 
 A group gets the bench, and gives samples to bench.add(row, unit, way, value). What it does in a
 round, it does by one way after another, so that the mood of the machine meets them all. The row

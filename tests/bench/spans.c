@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spans.c - read the bytes that θ of every tensor of a model is computed from, and do nothing with
- * them: what no way of computing θ from this file can be faster than. */
+ * them: a lower bound for the time of computing θ from this file. */
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "measure/sample.h"

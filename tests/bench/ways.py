@@ -97,7 +97,7 @@ class Way:
             self.process = None
 
     def status(self, key):
-        """A number of /proc/PID/status of the daemon: kB, or 0 for what has none."""
+        """A number of /proc/PID/status of the daemon: kB, or 0 if it has none."""
         if self.process is None:
             return 0
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as lines:
@@ -181,7 +181,7 @@ class Bindfs(Way):
 
 
 class Rclone(Way):
-    """Of what is on a web server alone."""
+    """For files on a web server alone."""
     name = "rclone"
 
     def missing(self):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* zmeasure.c - what measuring one sampled tensor costs, how much of that is sorting, what qsort
- * would cost instead, and what the exact pass over all values costs. Best of several runs. */
+/* zmeasure.c - time of measuring one sampled tensor, the share of sorting in it, and the time of
+ * qsort() instead and of the exact pass over all values. Best of several runs. */
 #include "measure/radix.h"
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
@@ -61,7 +61,7 @@ static void run_stream(struct bench *b)
 	zstream_end(b->stream, &b->result);
 }
 
-/* Without what the exact pass costs on top of its values. */
+/* The exact pass over a long tensor, without its fixed cost. */
 static void run_long_stream(struct bench *b)
 {
 	zstream_begin(b->stream);

@@ -25,7 +25,7 @@
 struct fuzz {
 	void *state;
 	struct opened o;
-	char **before; /* what each slot shows without the adapter */
+	char **before; /* content of each slot without the adapter */
 	uint32_t n;
 	const uint8_t *choices;
 };

@@ -97,7 +97,7 @@ static void add_path(struct corpus *c, const char *path)
 		free(entries);
 }
 
-/* Run what is in c->current, from a block of exactly its size. */
+/* Run the input in c->current, from a block of exactly its size. */
 static void run_current(struct corpus *c)
 {
 	uint8_t *exact = malloc(c->current->size);
@@ -146,7 +146,7 @@ static void put_number(struct corpus *c)
 		c->current->bytes[at + i] = (uint8_t)value;
 }
 
-/* Replace what follows a byte by what follows a byte of another input. */
+/* Replace the bytes behind some offset by the tail of another input. */
 static void splice(struct corpus *c)
 {
 	const struct input *other = c->inputs[draw(c, c->n)];
@@ -235,7 +235,7 @@ static int fuzz(struct corpus *c, unsigned seconds)
 	return 0;
 }
 
-/* The child is gone. Keep what it died of. */
+/* The child is gone. Keep the input that it died of. */
 static int report(const struct corpus *c, const char *name, int status)
 {
 	char path[256];

@@ -132,7 +132,7 @@ class Page:
             self.mouse(kind, place, button="none" if kind == "mouseMoved" else "left", clickCount=1)
 
     def drag(self, selectors):
-        """The browser hands over the dragged data, as it does to a driver, and is told of the way."""
+        """The browser hands over the dragged data, as to a driver, and is told of the way."""
         source, target = selectors.split(" >> ")
         self.call("Input.setInterceptDrags", enabled=True)
         start = self.middle(source)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # liar.py MOUNTPOINT UID GID ANSWER [once] - a mount that calls itself one of organfs and that user's: an
 # empty directory, of which the attribute user.organfs.daemon says ANSWER, and nothing ever where
-# that is empty. With once, the first look-up of a name finds nothing, and the next one gets no answer;
-# "silent" is printed then. For root. Says "ready" when it is mounted, and ends with the mount.
+# that is empty. With once, a name's first look-up finds nothing, the next gets no answer, and
+# "silent" is printed. For root. Says "ready" when it is mounted, and ends with the mount.
 import ctypes
 import errno
 import os

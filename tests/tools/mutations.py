@@ -3,8 +3,8 @@
 
 import re
 
-# Replacements of each token. A space on both sides tells a binary operator from a pointer, an address
-# and a sign, as the sources are formatted.
+# Replacements of each token. A space on both sides tells a binary operator from a pointer, an
+# address and a sign, as the sources are formatted.
 OTHERS = {
     '<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['=='],
     '&&': ['||'], '||': ['&&'], '+': ['-'], '-': ['+'], '*': ['/'], '/': ['*'], '%': ['/'],

@@ -21,8 +21,8 @@ import time
 import urllib.parse
 
 CLASSES = ("organs", "skeleton", "norm", "embed")
-# Errors that concurrent operations cause: a slot is empty, is filled and emptied again, or is a link
-# to a file of .base, which cannot be written to; a file for an empty slot was put in force by another
+# Errors that concurrent operations cause: a slot is empty, is filled and emptied, or is a link to a
+# file of .base, which cannot be written to; a file for an empty slot was put in force by another
 # thread, which has it open too.
 EXPECTED = {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENODATA, errno.EACCES, errno.ESTALE}
 # The kernel's error for a second name of a file that another thread is making.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """views.py - a second opinion on the files of .views, in NumPy: decoders and purifiers as they are
-defined, a few rows at a time. The first rows of a view have to equal the values computed here from the
-same rows of its organ file, and then it prints the microseconds that this takes, the least of three.
+defined, a few rows at a time. The first rows of a view have to equal the values computed here from
+the same rows of its organ file; then it prints the microseconds of this, the least of three.
 
     views.py npy|spectral|fractal ORGAN VIEW ROWS
     views.py memcpy BYTES       microseconds to copy so many, once they are there

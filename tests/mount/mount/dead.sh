@@ -55,7 +55,7 @@ kill -CONT "$pid"
 mountpoint -q "$MNT" || fail 'the mount is gone'
 umount "$MNT"
 
-# A user who moves what lies above the mount while its daemon is asked, and puts a link in its
+# A user who moves a directory above the mount while its daemon is asked, and puts a link in its
 # place, has no other mount detached.
 mkdir -p others/mnt "$TMP/home/above"
 chown "$ORDINARY:$ORDINARY" "$TMP/home/above"

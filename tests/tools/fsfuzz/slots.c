@@ -700,7 +700,7 @@ void kill_writer(struct fuzz *fuzz)
 	expect(fuzz, waitpid(pid, &status, 0), 0, "waitpid");
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		wrong(fuzz, "the writer ends with 0x%x", (unsigned)status);
-	/* Nobody sees the result of the close that came with the kill: the daemon may be gone too. */
+	/* Nobody sees the result of the close at the kill: the daemon may be gone too. */
 	if (read_whole(path, fuzz->bytes) != (long)due->size ||
 	    memcmp(fuzz->bytes, due->bytes, due->size) != 0)
 		wrong(fuzz, "%s has an unexpected content", slot->path);
