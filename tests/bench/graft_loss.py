@@ -5,7 +5,7 @@
 Every tensor of DONOR by itself, and every class of them, is grafted into BASE in a mount, and
 llama-perplexity reads model.gguf there with each TEXT. A line for each graft, between tabs: the
 class and the tensor, its values, θ in BASE and in DONOR, and the perplexity of each text. Then, for
-the matrices, Spearman's rank correlation of what the donor's θ, and how far the two are apart, have
+the matrices, Spearman's rank correlation of the donor's θ, and of the distance of the two θ,
 with the fall of the logarithm of each perplexity: of all, and of those of each number of values."""
 import contextlib
 import itertools

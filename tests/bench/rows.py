@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """rows.py - the measurements of `make bench`, a function for each group of rows.
 
-A group gets the bench, and gives samples to bench.add(row, unit, way, value). What it does in a
-round, it does by one way after another, so that the mood of the machine meets them all. The row
-says in brackets what "native" is where that is not the same on the file itself.
+A group gets the bench, and gives samples to bench.add(row, unit, way, value). In each
+round it measures one way after another, so that disturbances of the machine meet them all. The row
+names in brackets the "native" operation if that is not the same one on the file itself.
 """
 import glob
 import json
@@ -77,7 +77,7 @@ def reads(bench):
 
 
 def cold(bench):
-    """The base is not in memory, and then: what of it is, twice or once."""
+    """The base is not in memory at first; then: is it there twice or once?"""
     large = bench.large()
     for way in bench.rounds():
         base = way.image(large) if way.name == "squashfuse_ll" else f"{large}/model.gguf"

@@ -2,7 +2,7 @@
 """ways.py - the ways to a file whose speeds are compared, each a column of the table of `make
 bench`: the file itself, organfs in three forms, and filesystems of others that do something alike.
 
-A way shows a directory of the same names as the native one. What is mounted ends with its way.
+A way shows a directory of the same names as the native one. The end of a way unmounts it.
 """
 import os
 import shutil
@@ -18,7 +18,7 @@ def mounted(directory):
 
 
 class Way:
-    """What is native: nothing is mounted."""
+    """The native files: nothing is mounted."""
     name = "native"
     user = None          # by number, who mounts and reads; None is who runs this
     writable = True
@@ -44,7 +44,7 @@ class Way:
                               stdout=subprocess.PIPE, **self.identity()).stdout
 
     def identity(self):
-        """What a subprocess is to be run with."""
+        """Environment, user and groups for a subprocess."""
         identity = {"env": self.environment()}
         if self.user is not None:
             identity.update(user=self.user, group=self.user, extra_groups=[])
@@ -129,7 +129,7 @@ class Organfs(Way):
 
 
 class OrganfsDaemon(Organfs):
-    """What is read where the kernel does not read by itself."""
+    """Reads through the daemon, without passthrough of the kernel."""
     name = "its daemon"
     options = "passthrough=no,snapshot=no"
 

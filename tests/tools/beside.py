@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""beside.py - calls that meet: what close(), rename() and unlink() have said at the same time has
-to be true together.
+"""beside.py - concurrent calls: the results of close(), rename() and unlink() that meet have to be
+consistent.
 
     beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
     beside.py removed MOUNT DONOR         a slot is removed that its creator has open
@@ -42,7 +42,7 @@ def outcome(call, *arguments):
 
 
 def together(first, second, delay):
-    """What both return, the second after so many seconds."""
+    """Results of both calls, the second made after so many seconds."""
     said = []
     thread = threading.Thread(target=lambda: said.append(outcome(*first)))
     thread.start()
@@ -70,7 +70,7 @@ def aside(mount, donor, rounds):
             said = together((os.close, fd), (os.rename, slot, private), i % 12 / 2000)
             check(said == (0, 0), f"close() and rename() of {slot} said {said}")
             check(two in (there(slot), there(private)),
-                  f"round {i}: what was written to {slot} and closed is nowhere")
+                  f"round {i}: the content written to {slot} and closed is lost")
             os.unlink(private)
             write(slot, one)
 
@@ -180,7 +180,7 @@ def makers(mount, donor, data):
 
 
 def taken(slot, private, other, maker, delay):
-    """What was made goes, as it is closed."""
+    """The new file is removed or moved, as it is closed."""
     for call, to in ((os.unlink, None), (os.rename, private), (os.rename, other)):
         fd, data, source = maker(slot)
         said = together((os.close, fd), (call, slot, *([to] if to else [])), delay)
@@ -194,14 +194,14 @@ def taken(slot, private, other, maker, delay):
 
 
 def replaced(slot, private, other, data, delay):
-    """What is made is replaced, as it is closed; what is refused leaves no name."""
+    """The new file is replaced, as it is closed; a refused file leaves no name."""
     for source in (private, other):
         write(source, data)
         fd = make(slot, changed(data, 1))
         said = together((os.close, fd), (os.rename, source, slot), delay)
         check(said == (0, 0), f"close() and rename() of {source} said {said}")
         time.sleep(0.003)
-        check(read(slot) == data, f"{source} was renamed to the slot, which is what was before")
+        check(read(slot) == data, f"{source} was renamed to the slot, which is unchanged")
         check(not os.path.exists(source), f"{source} is there though it was moved")
         # A removal by this process would be undone with the refusal below.
         subprocess.run(["rm", slot], check=True)
@@ -222,7 +222,7 @@ def made(mount, donor, rounds):
             taken(slot, private, other, maker, i % 12 / 4000)
         replaced(slot, private, other, data, i % 12 / 4000)
     fd = make(slot, data)
-    check(outcome(os.link, slot, private), "what is being made gets a second name")
+    check(outcome(os.link, slot, private), "a file that is being made gets a second name")
     os.close(fd)
 
 

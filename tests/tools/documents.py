@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Run every command that documents show, as their reader would type it, and compare what comes.
+"""Run every command that documents show, as their reader would type it, and compare the output.
 
     documents.py EXCEPTIONS DOCUMENT...
 
 A document is Markdown, in which code stands in indented blocks, or mdoc, in which it stands between
 .Bd -literal and .Ed or after .Dl. In a block with lines that begin with "$ " these are commands and
-what follows them is their output, "..." being any lines; in a block without, all lines are
+the other lines are their output, "..." being any lines; in a block without, all lines are
 commands. So are the cells of a Markdown column that is headed "command". A command has to succeed,
-or to print what is shown.
+or to print the shown output.
 
 Every section, by its heading, has a new home directory with scribe.gguf and clerk.gguf in it, which
 is called /home/user where its name is shown, and a network without another host, so it has
-to be root who runs this. What a reader does not see says the rest, in comments (<!-- --> or .\\")
+to be root who runs this. Comments, which a reader does not see, say the rest (<!-- --> or .\\")
 on lines of their own before a block:
 
-    before: COMMAND     what has to be done first
+    before: COMMAND     a command to run first
     numbers vary        any number stands for any other, in the output of the next block
     not run: REASON     the next block holds no commands
 
 EXCEPTIONS is a file with a line for each command that cannot be run: the document, how the command
 begins, in one line, and the reason, with tabs between them. One that is not there is a mistake. The
 environment has the programs in PATH, the models in MODELS, and is in a directory to work in. Prints
-what is wrong; the exit status is 1 then."""
+each error; the exit status is 1 then."""
 import dataclasses
 import os
 import re
@@ -300,7 +300,7 @@ def result_of(work, number):
 
 
 def run_section(commands, title):
-    """How many commands were not as they should be; what is wrong is printed."""
+    """Number of commands with an unexpected result; each is printed."""
     home, work = os.path.realpath("home"), os.path.realpath("work")
     os.mkdir(home)
     os.mkdir(work)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""merged.py - what a mount shows of a merge, beside the method's formula in NumPy.
+"""merged.py - compare a merge in a mount with the method's formula in NumPy.
 
     merged.py MOUNT DIRECTORY METHOD
 
-of some tensors of the model that is mounted at MOUNT, merged by METHOD with the settings of
-mount/merge/methods.sh. DIRECTORY/base and DIRECTORY/donor have what mounts of the two models showed
-of the same tensors in .views/npy."""
+Compares some tensors of the model mounted at MOUNT, merged by METHOD with the settings of
+mount/merge/methods.sh. DIRECTORY/base and DIRECTORY/donor have the files .views/npy
+of the same tensors from mounts of the two models."""
 
 import sys
 

@@ -3,11 +3,11 @@
 """ranges.py DIR PORTFILE LOG: an HTTP server on 127.0.0.1 for tests of remote models.
 
 It writes its port to PORTFILE and a line "METHOD PATH RANGE STATUS BYTES" for each request to LOG.
-What the path begins with chooses its manners; FILE is in DIR:
+The first part of the path chooses the server's behaviour; FILE is in DIR:
 
 /good/FILE      ranges, ETag, Last-Modified       /dated/FILE    no ETag
 /none/FILE      knows no ranges                   /nameless/FILE neither ETag nor Last-Modified
-/cut/FILE       breaks off in the middle of what is more than 8 KiB, unless DIR/whole is there
+/cut/FILE       breaks off in the middle of answers above 8 KiB, unless DIR/whole is there
 /slow/FILE      16 KiB a tenth of a second        /hang/FILE     never answers once DIR/hang is there
 /busy/FILE      every second answer is a 503      /gone/FILE     503 once DIR/gone is there
 /shifted/FILE   answers with other bytes than those asked for, and says so, behind the first block
@@ -81,7 +81,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.uses[number] <= 5
 
     def refused(self, manner, rest):
-        """What is no file: redirects and errors."""
+        """Answers without a file: redirects and errors."""
         if manner == "moved":
             self.refuse(302, Location=f"/good/{rest}")
         elif manner == "bent":

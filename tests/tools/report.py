@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """report.py - a second opinion on .report.json: it is valid JSON of the size that was said before,
-and says what the other files of the mount say, and what is computed here of the values.
+and agrees with the other files of the mount and with the figures computed here from the values.
 
     report.py check MOUNT           of a model, against .theta, CLASS/.theta, .grafts, attributes
     report.py models MOUNT          of several, against .theta of their root and each of them
     report.py values MODEL JSON TYPE...
                                     the figures, against the values of those types in a GGUF
-    report.py same JSON TABLES      what --report --json prints, against a mount's
+    report.py same JSON TABLES      the output of --report --json, against a mount's
 """
 import math
 import os
@@ -265,7 +265,7 @@ def cmd_values(base, path, *kinds):
 # ---- tables -------------------------------------------------------------------------------------
 
 def without(value, told):
-    """What a table tells of it; where it tells nothing there has to be null."""
+    """The value without the keys in UNTOLD; in a report of tables (told) these have to be null."""
     if isinstance(value, dict):
         for key in UNTOLD:
             check(not (told and value.get(key) is not None), f"{key} is {value.get(key)}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What each file operation does in a mount, as the table in organfs.5 says it, in its order.
+"""Check each file operation in a mount against the table in organfs.5, in its order.
 
     semantics.py MOUNT DONOR DIRECTORY
 
 MOUNT is of scribe, with noassemble; DONOR a read-only mount of clerk; DIRECTORY one on a disk that
-can be written to. Prints what is otherwise; the exit status is 1 then. At the end there are grafts
+can be written to. Prints each difference; the exit status is 1 then. At the end there are grafts
 of every kind, each by an operation that has just succeeded."""
 import ctypes
 import errno
@@ -32,7 +32,7 @@ def content(path):
 
 
 def outcome(act):
-    """What it returns, or the name of its error."""
+    """The result of the call, or the name of its error."""
     try:
         return act()
     except OSError as error:

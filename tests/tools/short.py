@@ -3,7 +3,7 @@
 """short mutants BASE DIR N SEED | check DIR MNT: models whose tensors lie where they should not.
 
 mutants writes N copies of a model into DIR with other offsets, types and lengths. check compares a
-mount of DIR with what this program, which shares no code with organfs, finds in each file: a tensor
+mount of DIR with the findings of this program, which shares no code with organfs: a tensor
 is short if the next one begins, or the file ends, before the bytes that its type needs. The short
 ones are said to be, and neither taken nor given; every other tensor has its own bytes, and so has
 it after a graft of another one."""
