@@ -27,7 +27,7 @@ struct model_list {
 int model_list_add(struct model_list *list, const char *name, const char *path, uint64_t size,
 		   const struct error *err);
 
-/* Sort by name. Of several with one name, the one that was added first stays. */
+/* Sort by name, and keep the first added one of several models with one name. */
 void model_list_sort(struct model_list *list);
 
 void model_list_release(struct model_list *list);

@@ -116,7 +116,7 @@ static int check_file(const char *path, const char *inside, uint64_t *size, stru
 	return rc;
 }
 
-/* The other shards. Those that are missing, and the links of those, are left to base_open(). */
+/* Check the other shards. A missing shard and a dangling link are left to base_open(). */
 static int check_shards(const char *path, const char *name, const char *inside, uint64_t *size,
 			struct error *err)
 {

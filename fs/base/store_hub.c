@@ -26,7 +26,7 @@
 #define COMMIT_LENGTH 40
 #define REPO_MAX      96u
 
-/* Of directories below the cache that are looked into: three, and those of the repository. */
+/* Levels of directories that are read below the cache: three, and the repository's own. */
 #define LEVELS 10
 
 /* OWNER/REPO/FILE@REVISION, cut. */
@@ -37,7 +37,7 @@ struct hub_name {
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
 
-/* Of an owner or a repository, neither of which has "--", which stands for the '/' in the cache. */
+/* Is the text the name of an owner or a repository? Neither contains "--", the cache's '/'. */
 static bool is_repo_part(const char *text)
 {
 	const size_t n = strlen(text);

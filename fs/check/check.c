@@ -68,8 +68,8 @@ static struct row *add_row(struct check *check, const char *name, const struct c
 	return &check->rows[check->n++];
 }
 
-/* Add the checks of the model. Those that need its metadata are computed when read if the metadata
- * differs from the base's. */
+/* Add the checks of the model. If the metadata differs from the base's, a check that needs metadata
+ * is computed when read. */
 static int add_host(struct check *check)
 {
 	static const struct {

@@ -40,7 +40,8 @@
 
 #define DIGEST_NAME "xxh128"
 
-/* Of the mount's root: set, the unmount assembles nothing, as with the option of that name. */
+/* Attribute of the mount's root. While it is set, an unmount assembles nothing, as with the option
+ * of that name. */
 #define NO_ASSEMBLY "noassemble"
 
 /* Answer with a value of n bytes, its length if size is 0, or the error -n. */

@@ -127,7 +127,7 @@ struct model {
 	struct lineage lineage; /* set before the first request */
 	/* Held while one expert of a slot is read, changed and written back. */
 	pthread_mutex_t experts_lock;
-	/* Those of the first model serve all models in its place. Held while the kernel is told. */
+	/* Held while the kernel is told of times; later models share the first one's lock. */
 	pthread_mutex_t sent_lock;
 	struct sent_times sent[MODEL_DIRECTORIES];
 	struct journal journal;

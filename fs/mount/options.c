@@ -119,7 +119,7 @@ static const struct usage usages[COMMANDS] = {
 	[COMMAND_UNPACK] = { "--unpack needs one MODEL and the DIR to write", 2, 2, OTHER_LAST },
 };
 
-/* Of the two words of an option like shape= the one that sets the flag comes first. */
+/* In a pair of words, as for shape=, the word that sets the flag comes first. */
 static const struct fuse_opt templates[] = {
 	COMMAND("-h", COMMAND_HELP),
 	COMMAND("--help", COMMAND_HELP),

@@ -35,7 +35,7 @@ enum command {
 struct options {
 	enum command command;
 	bool opens_models; /* models names models; else --report's tables or --why's path */
-	/* Of these int is bool, as libfuse fills them in. */
+	/* An int is a flag, which libfuse sets to 0 or 1. */
 	int foreground, read_only;
 	int debug;	    /* every request on stderr, in the foreground */
 	char *report_model; /* --report of that model; NULL: of all */
@@ -60,7 +60,7 @@ struct options {
 	char **models;	    /* as given */
 	char *mountpoint;   /* as given; --npy's TENSOR, the FILE or DIR to write; or NULL */
 	uint32_t n_models;
-	/* Of models that are named as in a store that name, and models has the path; else NULL. */
+	/* For each model in a store its name there, while models has its path; else NULL. */
 	char **names;
 	char *output;  /* absolute; NULL: beside the base */
 	char *layer;   /* absolute; NULL: a private one */
