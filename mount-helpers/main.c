@@ -4,14 +4,14 @@
  *
  *	arguments	the command lines
  *	mounting	mount.organfs
- *	asking		finds the status of a daemon, which is not trusted
+ *	daemon_status	finds the status of a daemon, which is not trusted
  *	outcome		prints the status for people
- *	keeping		leaves the grafts in the layer
+ *	noassemble	leaves the grafts in the layer
  *	unmounting	umount.fuse.organfs and organfs-umount
  *
  * They share with fs/ the readers of mountinfo (mountinfo) and of files (io), the questions to
- * mounts (mount_child), the unmount as root (taking_away), and the check of UTF-8 (utf8). They load
- * no library beside libc. */
+ * mounts (mount_child), the unmount as root (root_unmount), and the check of UTF-8 (utf8). They
+ * load no library beside libc. */
 #include "mount-helpers/arguments.h"
 #include "mount-helpers/mounting.h"
 #include "mount-helpers/unmounting.h"

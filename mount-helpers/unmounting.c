@@ -3,11 +3,11 @@
 #include "fs/util/io.h"
 #include "fs/util/mountinfo.h"
 #include "fs/util/paths.h"
+#include "fs/util/root_unmount.h"
 #include "mount-helpers/arguments.h"
-#include "mount-helpers/asking.h"
-#include "mount-helpers/keeping.h"
+#include "mount-helpers/daemon_status.h"
+#include "mount-helpers/noassemble.h"
 #include "mount-helpers/outcome.h"
-#include "fs/util/taking_away.h"
 #include "mount-helpers/unmounting.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ struct work {
 	const char *name;
 	const struct unmount_arguments *arguments;
 	struct mountinfo mount;
-	struct asked daemon;
+	struct daemon_status daemon;
 	bool at_terminal;
 	int width;	     /* of the drawn line */
 	double begin, moved; /* start of the waiting; last progress of the daemon */
@@ -152,7 +152,7 @@ static int take_away_as_root(const struct work *work, bool last, int out)
 	const char *flags = work->arguments->flags, *point = work->mount.point;
 	const int how =
 		(work->arguments->lazy ? MNT_DETACH : 0) | (strchr(flags, 'f') ? MNT_FORCE : 0);
-	const int rc = taking_away(&work->mount, how, last && strchr(flags, 'r') != NULL);
+	const int rc = root_unmount(&work->mount, how, last && strchr(flags, 'r') != NULL);
 
 	if (rc == 0)
 		run_umount(work, point, true, out);
@@ -240,8 +240,8 @@ static int catch_signals(sigset_t *signals)
 	return fd;
 }
 
-/* Without inotify (asking.h), look for the device's entry in sysfs; a newer mount may have reused
- * the device number. */
+/* Without inotify (daemon_status.h), look for the device's entry in sysfs; a newer mount may have
+ * reused the device number. */
 static bool is_superblock_gone(const struct work *work)
 {
 	struct pollfd poll_for = { .fd = work->daemon.events, .events = POLLIN };
@@ -379,17 +379,17 @@ static int unmount_found(struct work *work)
 		    work->mount.point, work->mount.point);
 		return STAYS_MOUNTED;
 	}
-	keeps = work->arguments->keep ? keeping_begin(&work->mount) : 0;
+	keeps = work->arguments->keep ? noassemble_set(&work->mount) : 0;
 	if (keeps < 0) {
 		say(work, "%s: --keep: its daemon does not take that: %s; it stays mounted",
 		    work->mount.point, strerror(-keeps));
 		return STAYS_MOUNTED;
 	}
 	if (!lazy)
-		asking_ask(&work->mount, &work->daemon);
+		daemon_status_open(&work->mount, &work->daemon);
 	if (!is_taken_away(work)) {
 		if (keeps)
-			keeping_end(&work->mount);
+			noassemble_clear(&work->mount);
 		return STAYS_MOUNTED;
 	}
 	if (work->daemon.status >= 0)
@@ -425,7 +425,7 @@ static int unmount(const char *name, const struct unmount_arguments *arguments, 
 		say(&work, "%s: not an organfs mount", path ? path : point);
 		status = STAYS_MOUNTED;
 	}
-	asked_release(&work.daemon);
+	daemon_status_close(&work.daemon);
 	mountinfo_release(&work.mount);
 	free(path);
 	return status;

@@ -3,8 +3,8 @@
  * written the model. umount(8) runs the first name, which has the type of the mount
  * (fs/mount/utab.h); `umount -i` and `fusermount3 -u` do not, and return at once.
  *
- * The daemon's status is opened before the unmount (asking.h). The daemon holds a lock on it until
- * it ends, so waiting for the daemon is waiting for that lock.
+ * The daemon's status is opened before the unmount (daemon_status.h). The daemon holds a lock on it
+ * until it ends, so waiting for the daemon is waiting for that lock.
  *
  * The daemon ends with the superblock, and the superblock with its last mount. Besides the mount
  * that is removed there may be copies that go with it, if a directory above is mounted twice and

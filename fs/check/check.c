@@ -253,7 +253,7 @@ static int examine(const struct check *check, struct row *rows, const struct hal
 	const struct model *model = check->groups->model;
 	struct view *view = NULL;
 	struct source source;
-	struct gguf *made = check_groups_header(check->groups, &view, &source);
+	struct gguf *made = check_groups_read_header(check->groups, &view, &source);
 	const struct gguf *header = made ? made : model->gguf;
 	struct traits host;
 	int rc;

@@ -220,8 +220,8 @@ void check_groups_free(struct check_groups *groups)
 	free(groups);
 }
 
-struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
-				 struct source *source)
+struct gguf *check_groups_read_header(const struct check_groups *groups, struct view **view,
+				      struct source *source)
 {
 	const struct snapshot snapshot = { .n = groups->n_slots,
 					   .grafts = groups->grafts + groups->removed +

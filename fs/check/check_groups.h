@@ -39,7 +39,7 @@ struct check_group {
 struct check_groups {
 	struct model *model;	  /* borrowed */
 	struct content **content; /* content of each slot, with a reference; NULL: the base's */
-	bool *foreign; /* for each slot: the base's own tensor is another model's too */
+	bool *foreign;		  /* for each slot: the base's own tensor is another model's too */
 	uint32_t n_slots;
 	struct merge_state *merge;    /* merge beneath the grafts, with a reference; NULL: none */
 	struct metadata_edits *edits; /* metadata edits, with a reference; NULL: none */
@@ -59,8 +59,8 @@ void check_groups_free(struct check_groups *groups); /* NULL is fine */
 
 /* Parsed header of the model as it would be assembled, with the current metadata, to release.
  * source reads its bytes while *view exists, which is to be released too. NULL: it has none. */
-struct gguf *check_groups_header(const struct check_groups *groups, struct view **view,
-				 struct source *source);
+struct gguf *check_groups_read_header(const struct check_groups *groups, struct view **view,
+				      struct source *source);
 
 /* Tensor of the base that the slot is for, below its n_tensors. If another model's tensor lies in
  * the place of the base's, the tensor is as header.gguf lists it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check_host.h - checks of the model itself, independent of donors. header is its current GGUF
- * header (check_groups_header()). */
+ * header (check_groups_read_header()). */
 #ifndef FS_CHECK_CHECK_HOST_H
 #define FS_CHECK_CHECK_HOST_H
 

@@ -135,7 +135,7 @@ static int attribute(struct origin_search *origin, const struct base *donors, si
 		     uint32_t slot, bool is_changed)
 {
 	struct model *model = origin->model;
-	struct content *own = slots_own(model->slots, slot);
+	struct content *own = slots_get_own(model->slots, slot);
 	const bool is_open = is_unrecorded(own);
 	struct organ_location at = { .file = NULL };
 	const struct gguf_tensor *theirs = NULL;

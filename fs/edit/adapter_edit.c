@@ -428,7 +428,7 @@ void adapter_edit_learn_alpha(struct model *model, const char *name)
 	if (!adapters_apply(model) ||
 	    !model_find_slot(model, CLASS_ADAPTERS, name, strlen(name), &slot))
 		return;
-	content = slots_own(model->slots, slot);
+	content = slots_get_own(model->slots, slot);
 	alpha = content && !content_is_whiteout(content) ? donors_alpha(content->donor) : 0.0f;
 	content_unref(content);
 	if (alpha == 0.0f)

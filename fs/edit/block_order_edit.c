@@ -113,7 +113,7 @@ static int check_grafts(struct ordering *ordering)
 		if (!block_name(place) || block_at(&ordering->now, place->block) ==
 						  block_at(&ordering->wanted, place->block))
 			continue;
-		own = slots_own(model->slots, i);
+		own = slots_get_own(model->slots, i);
 		grafted = slots_is_changed(model->slots, i, own) ||
 			  slots_type(model->slots, i).is_set;
 		content_unref(own);

@@ -45,7 +45,7 @@ static int locate(struct stack *stack, struct error *err)
 {
 	stack->moved_on = false;
 	content_unref(stack->content);
-	stack->content = slots_own(stack->model->slots, stack->tensor);
+	stack->content = slots_get_own(stack->model->slots, stack->tensor);
 	if (content_is_whiteout(stack->content))
 		return no_such(err);
 	stack->located = organ_file_locate(stack->model, stack->tensor, stack->content);

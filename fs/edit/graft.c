@@ -109,7 +109,7 @@ static int find_added(struct filling *filling)
 /* A slot that was added and removed again is checked as a new one. */
 static int check_again(struct filling *filling)
 {
-	struct content *content = slots_own(filling->model->slots, filling->tensor);
+	struct content *content = slots_get_own(filling->model->slots, filling->tensor);
 	const bool gone = content_is_whiteout(content);
 
 	content_unref(content);
@@ -300,9 +300,9 @@ bool filling_has_moved_on(struct filling *filling)
 {
 	struct content *content;
 
-	if (!filling->is_over)
+	if (!filling->replaces_only)
 		return false;
-	content = slots_own(filling->model->slots, filling->tensor);
+	content = slots_get_own(filling->model->slots, filling->tensor);
 	filling->moved_on = content != filling->was;
 	content_unref(content);
 	return filling->moved_on;
@@ -351,7 +351,7 @@ static const char *state_text(const struct filling *filling)
 	if (filling->put_back)
 		return "; its removal just before is undone, and the slot has its former content "
 		       "again";
-	own = slots_own(filling->model->slots, filling->tensor);
+	own = slots_get_own(filling->model->slots, filling->tensor);
 	removed = content_is_whiteout(own);
 	content_unref(own);
 	if (!removed)
@@ -378,7 +378,7 @@ void filling_log_role(const struct filling *filling)
 {
 	struct model *model = filling->model;
 	const struct organ_place *place = &model->places[filling->tensor];
-	struct content *content = slots_own(model->slots, filling->tensor);
+	struct content *content = slots_get_own(model->slots, filling->tensor);
 	char path[ORGAN_PATH_MAX];
 
 	if (content_role(content, place->tensor, place->tensor_length) > ROLE_UNNAMED)
@@ -421,8 +421,8 @@ int filling_at(struct filling *filling, struct model *model, const struct graft_
 	*filling = (struct filling){ .model = model,
 				     .klass = place->klass,
 				     .name = place->name,
-				     .any_shape = model->any_shape || place->as_said,
-				     .as_said = place->as_said,
+				     .any_shape = model->any_shape || place->from_recipe,
+				     .from_recipe = place->from_recipe,
 				     .is_named = place->tensor != NULL };
 	filling_find(filling);
 	if (!place->tensor || !filling->is_new ||
@@ -466,7 +466,7 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 		filling->organ = (struct organ){ 0 };
 		filling_find(filling);
 		base = model_time(model);
-		filling->may_be_base = !filling->as_said &&
+		filling->may_be_base = !filling->from_recipe &&
 				       !filling_has_other_time(filling, &base) &&
 				       !is_merged(filling);
 		filling_find_donor(filling, stage, donor);
@@ -514,7 +514,7 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 	int rc = filling_at(&filling, model,
 			    &(struct graft_place){ .klass = place->klass, .name = place->name });
 
-	filling.any_shape = filling.is_over = true;
+	filling.any_shape = filling.replaces_only = true;
 	filling.was = was;
 	if (rc == 0)
 		rc = fill(&filling, donor, stage);
@@ -523,7 +523,7 @@ int graft_fill_over(struct model *model, uint32_t tensor, const struct content *
 }
 
 /* process: the caller of unlink(2), or 0. moved_on: NULL, or the slot's content must equal was, as
- * for graft_set_aside(). */
+ * for graft_remove_if(). */
 static int empty_slot(struct model *model, uint32_t tensor, pid_t process,
 		      const struct content *was, bool *moved_on)
 {
@@ -532,7 +532,7 @@ static int empty_slot(struct model *model, uint32_t tensor, pid_t process,
 	int rc;
 
 	journal_begin(model);
-	content = slots_own(model->slots, tensor);
+	content = slots_get_own(model->slots, tensor);
 	if (moved_on)
 		*moved_on = content != was && !content_is_whiteout(content);
 	rc = content_is_whiteout(content) ? -ENOENT
@@ -567,7 +567,7 @@ int graft_unlink(struct model *model, uint32_t tensor, pid_t process)
 	return empty_slot(model, tensor, process, NULL, NULL);
 }
 
-int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
+int graft_remove_if(struct model *model, uint32_t tensor, const struct content *was, bool *moved_on)
 {
 	return empty_slot(model, tensor, 0, was, moved_on);
 }

@@ -40,7 +40,7 @@ struct graft_place {
 	size_t tensor_length;
 	/* Set by a recipe: the organ may have any shape (a stack may lack an expert), and is a
 	 * graft even if it equals the base's. */
-	bool as_said;
+	bool from_recipe;
 };
 
 /* Check by its header that an organ, whose name is borrowed, may fill the slot. Returns 0, or
@@ -70,7 +70,7 @@ int graft_unlink(struct model *model, uint32_t tensor, pid_t process);
 
 /* Like graft_remove(), but only while the slot's content equals was (NULL: the base's). Otherwise
  * sets *moved_on, removes nothing and returns -ESTALE. */
-int graft_set_aside(struct model *model, uint32_t tensor, const struct content *was,
+int graft_remove_if(struct model *model, uint32_t tensor, const struct content *was,
 		    bool *moved_on);
 
 /* Share the content of slot tensor of from with slot CLASS/NAME of model, which may be the same

@@ -24,13 +24,13 @@ struct filling {
 	bool any_shape;
 	bool confirmed; /* by an earlier mount: half a pair is kept even if its target is missing */
 	bool is_new;	/* the slot does not exist yet */
-	bool as_said;	/* as in struct graft_place */
-	bool is_named;	/* the tensor's name is known, even if the slot is empty */
+	bool from_recipe;	      /* as in struct graft_place */
+	bool is_named;		      /* the tensor's name is known, even if the slot is empty */
 	const struct timespec *mtime; /* time set for the file; NULL: none */
 	bool may_be_base;	      /* an organ equal to the base's ends the graft */
 	bool is_base;		      /* the staged bytes are those of the base */
 	uint32_t tensor;	      /* number of the slot, unless is_new */
-	bool is_over;		      /* replace was alone, NULL for the base's */
+	bool replaces_only;	      /* replace was alone, NULL for the base's */
 	const struct content *was;
 	bool moved_on;			 /* the slot has another content by now */
 	bool put_back;			 /* the file was refused and the removal before it undone */

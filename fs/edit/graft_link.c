@@ -243,7 +243,7 @@ static bool is_current(const struct origin *from)
 
 	if (!from->content || from->content->kind != CONTENT_COPY)
 		return true;
-	now = slots_own(from->model->slots, from->slot);
+	now = slots_get_own(from->model->slots, from->slot);
 	current = now == from->content;
 	content_unref(now);
 	return current;
@@ -280,7 +280,7 @@ static bool is_onto_itself(const struct filling *filling, const struct origin *f
 
 	if (!is_at(filling, from) || !from->content)
 		return false;
-	own = slots_own(from->model->slots, from->slot);
+	own = slots_get_own(from->model->slots, from->slot);
 	shown = slots_get(from->model->slots, from->slot);
 	same = own == from->content || shown == from->content;
 	content_unref(own);
@@ -380,7 +380,7 @@ int graft_move(struct model *model, uint32_t tensor, enum organ_class klass, con
 	int rc = 0;
 
 	journal_begin(model);
-	from.content = slots_own(model->slots, tensor);
+	from.content = slots_get_own(model->slots, tensor);
 	filling_find(&filling);
 	if (content_is_whiteout(from.content))
 		rc = -ENOENT;

@@ -36,7 +36,7 @@ static int put_back_beneath(const struct filling *refused, const struct removal 
 				   .klass = refused->klass,
 				   .name = refused->name,
 				   .tensor = removal->slot,
-				   .is_over = true,
+				   .replaces_only = true,
 				   .was = removal->nothing };
 	int rc;
 

@@ -149,7 +149,7 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot)
 
 bool journal_needs_whiteout(struct model *model, uint32_t slot)
 {
-	struct content *beneath = slots_beneath(model->slots, slot);
+	struct content *beneath = slots_get_beneath(model->slots, slot);
 	const bool merged = beneath && !content_is_whiteout(beneath);
 
 	content_unref(beneath);

@@ -127,8 +127,8 @@ static void forget_removals(struct model *model)
 		const struct layer_undone undone = { LAYER_TYPED_SLOT, place->klass, place->name,
 						     false };
 		const struct slot_type none = { .is_set = false };
-		struct content *own = slots_own(model->slots, i);
-		struct content *beneath = slots_beneath(model->slots, i);
+		struct content *own = slots_get_own(model->slots, i);
+		struct content *beneath = slots_get_beneath(model->slots, i);
 
 		if (content_is_whiteout(beneath) && content_is_whiteout(own) &&
 		    (content_is_graft(own) || slots_type(model->slots, i).is_set)) {

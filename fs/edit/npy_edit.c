@@ -241,7 +241,7 @@ static int put(struct conversion *c, struct model *model, uint32_t tensor,
 
 int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
 {
-	struct content *content = slots_own(model->slots, tensor);
+	struct content *content = slots_get_own(model->slots, tensor);
 	struct conversion c = { 0 };
 	char path[ORGAN_PATH_MAX], text[320];
 	bool said = false;

@@ -20,7 +20,7 @@ struct stage {
 	struct layer *layer;
 	bool is_brief;
 	atomic_uint opens;
-	atomic_bool over;
+	atomic_bool ended;
 	_Atomic(struct removal *) removal;
 	atomic_uint busy;	   /* writers that have not closed since their last write */
 	pthread_mutex_t show_lock; /* protects shown and trace; held for moments */
@@ -66,7 +66,7 @@ struct stage *stage_new(struct layer *layer, struct view *content)
 	if (!stage)
 		return NULL;
 	atomic_init(&stage->opens, 0);
-	atomic_init(&stage->over, false);
+	atomic_init(&stage->ended, false);
 	atomic_init(&stage->removal, NULL);
 	atomic_init(&stage->busy, 0);
 	pthread_mutex_init(&stage->show_lock, NULL);
@@ -192,14 +192,14 @@ unsigned stage_opens(struct stage *stage)
 	return atomic_load(&stage->opens);
 }
 
-void stage_set_over(struct stage *stage)
+void stage_set_ended(struct stage *stage)
 {
-	atomic_store(&stage->over, true);
+	atomic_store(&stage->ended, true);
 }
 
-bool stage_is_over(const struct stage *stage)
+bool stage_has_ended(const struct stage *stage)
 {
-	return atomic_load(&stage->over);
+	return atomic_load(&stage->ended);
 }
 
 void stage_begin(struct stage *stage)

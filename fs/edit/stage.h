@@ -44,8 +44,8 @@ unsigned stage_opens(struct stage *stage);
 
 /* Mark a stage whose bytes are committed, or whose last name is gone (scratch_files.h): callers
  * refuse writes. */
-void stage_set_over(struct stage *stage);
-bool stage_is_over(const struct stage *stage);
+void stage_set_ended(struct stage *stage);
+bool stage_has_ended(const struct stage *stage);
 
 /* Attributes of a stage; readable without waiting for the disk. */
 struct stage_shown {

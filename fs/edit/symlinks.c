@@ -504,7 +504,7 @@ static void renew(struct symlink_entry *link)
 		log_add(model->log, "%s/%s.bin: %s", class_name(link->klass),
 			model->places[link->slot].name, content->broken);
 	journal_begin(model);
-	now = slots_own(model->slots, link->slot);
+	now = slots_get_own(model->slots, link->slot);
 	if (now == link->content) {
 		keep_seen(link, content);
 		slots_set(model->slots, link->slot, content_ref(content));

@@ -75,8 +75,7 @@ int type_edit_check(const struct organ *organ, uint32_t type,
 static bool is_plain(const struct model *model, uint32_t slot, const struct content *own)
 {
 	struct content *shown = slots_get(model->slots, slot);
-	const bool merged =
-		shown && shown->kind == CONTENT_MERGED && !content_is_retyped(shown);
+	const bool merged = shown && shown->kind == CONTENT_MERGED && !content_is_retyped(shown);
 
 	content_unref(shown);
 	return !merged && !(model->keep_types && content_is_graft(own));
@@ -89,7 +88,7 @@ static int add(struct choosing *choosing, const struct type_choice *choice)
 	const uint32_t i = choice->slot;
 	const struct organ_place *place = &model->places[i];
 	const struct slot_type before = slots_type(model->slots, i);
-	struct content *own = slots_own(model->slots, i);
+	struct content *own = slots_get_own(model->slots, i);
 	struct slot_type type = { choice->type != TYPE_EDIT_OWN, choice->type, choosing->now };
 	const struct organ organ = content_is_whiteout(own) ? (struct organ){ .name = NULL }
 							    : model_organ_in_place(model, i, own);

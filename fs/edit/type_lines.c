@@ -70,7 +70,7 @@ static bool is_named(const struct pattern *pattern, const struct organ_place *pl
 static int decide(struct reading *reading, const struct pattern *pattern, uint32_t i)
 {
 	const struct organ_place *place = &reading->model->places[i];
-	struct content *own = slots_own(reading->model->slots, i);
+	struct content *own = slots_get_own(reading->model->slots, i);
 	struct organ organ = { .ne = { 0 } };
 	int rc = 0;
 

@@ -84,7 +84,7 @@ static void add_slot(struct undoing *undoing, uint32_t i)
 {
 	const struct model *model = undoing->model;
 	const struct organ_place *place = &model->places[i];
-	struct content *own = slots_own(model->slots, i);
+	struct content *own = slots_get_own(model->slots, i);
 
 	if (slots_is_changed(model->slots, i, own) || slots_type(model->slots, i).is_set)
 		add(undoing, LAYER_TYPED_SLOT, place->klass, place->name);

@@ -25,7 +25,8 @@ struct view *grafts_list_view(struct model *model, const struct snapshot *snapsh
 
 /* .undo: one line "# WORD\tWHAT" for each change that can be undone, with "\tFILE" for the source
  * of an organ or link. Every line begins with "# ", so that the text undoes nothing if it is
- * written to .undo itself, as a copy of a whole tree does (undo_words.h). NULL: out of memory. */
+ * written to .undo itself, as a copy of a whole tree does (written_words.h). NULL: out of
+ * memory. */
 struct view *grafts_list_undo(struct model *model, const struct snapshot *snapshot);
 
 #endif

@@ -110,7 +110,7 @@ const struct fuse_lowlevel_ops organfs_ops = {
  * written are not asked for again right after a lookup; the kernel tracks its own writes. */
 #define A_TICK 0.001
 
-/* Whether each graft changes the mtime of the directory (directory_notes.h). */
+/* Whether each graft changes the mtime of the directory (directory_notices.h). */
 static bool is_of_grafts(const struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->grafts && tree_can_graft(&fs->tree, inode->model);
@@ -184,7 +184,7 @@ struct fuse_entry_param ops_entry(const struct mount *fs, const struct inode *in
 	if (family->generation)
 		entry.generation = family->generation(inode);
 	entry.attr_timeout = ops_attributes(fs, inode, &entry.attr);
-	/* The kernel takes these attributes even after a notice (directory_notes.c). */
+	/* The kernel takes these attributes even after a notice (directory_notices.c). */
 	if (is_of_grafts(fs, inode))
 		entry.attr_timeout = A_TICK;
 	entry.entry_timeout = entry_timeout(fs, inode);

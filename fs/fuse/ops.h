@@ -2,7 +2,7 @@
 /* ops.h - declarations shared by the FUSE operations. Each operation finds its inode, acts and
  * replies once. The contracts are those of fuse_lowlevel.h. Besides replies the kernel is sent
  * only: files that it may read by itself (passthrough.h), changed times of directories
- * (directory_notes.h), and changes of .grafts and .log (ops_poll.c). No page is invalidated:
+ * (directory_notices.h), and changes of .grafts and .log (ops_poll.c). No page is invalidated:
  * contents never change. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H

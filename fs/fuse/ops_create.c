@@ -124,7 +124,7 @@ static struct inode *create_in(struct mount *fs, const struct inode *directory, 
 			hand_removal(directory, name, inode, thread);
 		return inode;
 	}
-	if (family_of(inode)->nothing ||
+	if (family_of(inode)->discarded ||
 	    (!(flags & O_EXCL) && family_of(inode)->write == WRITE_DROPPED))
 		return inode;
 	/* Another process created it first, or it is hidden from this one (fresh_directories.h). */
@@ -197,7 +197,8 @@ static int remove_name(struct mount *fs, const struct inode *inode, fuse_ino_t p
 {
 	if (family_of(inode)->scratch)
 		return scratch_files_remove(fs->scratches, parent, name) ? 0 : -ENOENT;
-	return family_of(inode)->nothing ? 0 : scratch_files_add(fs->scratches, parent, name, NULL);
+	return family_of(inode)->discarded ? 0
+					   : scratch_files_add(fs->scratches, parent, name, NULL);
 }
 
 /* Whether the removal waits, for the disk or for a close(). */

@@ -14,7 +14,7 @@
 #include "fs/tree/generated.h"
 #include "fs/tree/open_files.h"
 #include "fs/tree/scratch_files.h"
-#include "fs/tree/undo_words.h"
+#include "fs/tree/written_words.h"
 #include "fs/tree/write_opens.h"
 #include "fs/util/log.h"
 
@@ -115,7 +115,8 @@ static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct
 	struct mount *fs = mount_of(req);
 	const struct family *family = family_of(inode);
 	const bool obeyed = writes && family->write == WRITE_OBEYED;
-	struct undo_words *words = obeyed ? undo_words_new(family->most, family->lines) : NULL;
+	struct written_words *words =
+		obeyed ? written_words_new(family->most, family->lines) : NULL;
 	struct open_file *handle = NULL;
 
 	if (words || !obeyed)
@@ -123,7 +124,7 @@ static struct open_file *open_handle(fuse_req_t req, struct inode *inode, struct
 	if (handle)
 		handle->words = words;
 	else
-		undo_words_free(words);
+		written_words_free(words);
 	return handle;
 }
 
@@ -157,10 +158,10 @@ static struct open_file *handle_of(fuse_req_t req, struct inode *inode, struct v
 }
 
 /* Whether a close or rename has put the file's content in force or dropped it (scratch_files.h). */
-static bool is_over(struct mount *fs, const struct inode *inode)
+static bool has_ended(struct mount *fs, const struct inode *inode)
 {
 	return family_of(inode)->scratch && inode->stage &&
-	       scratch_files_is_over(fs->scratches, inode);
+	       scratch_files_has_ended(fs->scratches, inode);
 }
 
 int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
@@ -193,7 +194,7 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		return -ENOMEM;
 	}
 	/* ops_close() releases the handle's reference, but the caller keeps one. */
-	if (is_over(fs, handle->inode)) {
+	if (has_ended(fs, handle->inode)) {
 		inodes_get(fs->inodes, inode->ino);
 		ops_close(fs, handle);
 		return -ESTALE;

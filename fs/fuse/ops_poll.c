@@ -34,13 +34,13 @@ void op_poll(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 {
 	struct mount *fs = mount_of(req);
 	struct open_file *file = open_file_of(fi);
-	const bool tells = family_of(file->inode)->tells;
+	const bool polled = family_of(file->inode)->polled;
 
 	(void)ino;
 	/* Register before has_changed(), so that a later change sends a notice. */
-	if (handle && tells)
+	if (handle && polled)
 		pollers_add(&fs->pollers, &file->poller, handle);
 	else if (handle)
 		fuse_pollhandle_destroy(handle);
-	fuse_reply_poll(req, tells && has_changed(fs, file->inode) ? ALWAYS | POLLPRI : ALWAYS);
+	fuse_reply_poll(req, polled && has_changed(fs, file->inode) ? ALWAYS | POLLPRI : ALWAYS);
 }

@@ -96,7 +96,7 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
 	/* The file gets the slot's own content, without the effect of adapters. */
 	struct inode own = { .index = slot->index,
 			     .model = slot->model,
-			     .content = slots_own(slot->model->slots, slot->index) };
+			     .content = slots_get_own(slot->model->slots, slot->index) };
 	struct scratch_file *aside = NULL;
 	struct inode *inode = NULL;
 	int rc = -ENOENT;
@@ -105,7 +105,7 @@ static int try_slot_aside(struct mount *fs, const struct inode *slot, const stru
 		inode = tree_keep_as_scratch(&fs->tree, &names->to, NULL, &own, &rc);
 	if (inode) {
 		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
-		rc = aside ? graft_set_aside(own.model, own.index, own.content, moved_on) : -ENOMEM;
+		rc = aside ? graft_remove_if(own.model, own.index, own.content, moved_on) : -ENOMEM;
 	}
 	rc = end_aside(fs, inode, aside, rc);
 	content_unref(own.content);
@@ -162,7 +162,7 @@ static int check(struct mount *fs, const struct inode *inode, const struct renam
 
 	if (tree_is_metadata(names->from) || tree_is_metadata(to->ino))
 		return names->from == to->ino ? 0 : -EXDEV;
-	if (family->copied)
+	if (family->exdev)
 		return -EXDEV;
 	if (!family->scratch && (!family->slot || tree_is_adapter_name(to->ino, names->new_name)))
 		return -EPERM;

@@ -22,7 +22,7 @@
 #include "fs/tree/open_files.h"
 #include "fs/tree/scratch_files.h"
 #include "fs/tree/tree.h"
-#include "fs/tree/undo_words.h"
+#include "fs/tree/written_words.h"
 #include "fs/util/credentials.h"
 #include "fs/util/fifo_lock.h"
 #include "fs/util/in_flight.h"
@@ -150,7 +150,7 @@ bool ops_can_write(struct mount *fs, const struct inode *inode)
 {
 	char name[TITLE_MAX];
 
-	if (!inode->stage || !stage_is_over(inode->stage))
+	if (!inode->stage || !stage_has_ended(inode->stage))
 		return true;
 	family_of(inode)->title(&fs->tree, inode, name);
 	log_add(inode->model->log,
@@ -205,13 +205,13 @@ static int judge(const struct inode *inode, const char *bytes, size_t size)
 static void write_words(fuse_req_t req, struct open_file *handle, const char *bytes, size_t size,
 			uint64_t offset)
 {
-	const bool at_line = undo_words_at_line(handle->words);
-	int rc = undo_words_write(handle->words, bytes, size, offset);
+	const bool at_line = written_words_at_line(handle->words);
+	int rc = written_words_write(handle->words, bytes, size, offset);
 
 	if (rc == 0 && at_line) {
 		rc = judge(handle->inode, bytes, size);
 		if (rc < 0)
-			undo_words_end(handle->words, -ECANCELED);
+			written_words_end(handle->words, -ECANCELED);
 	} else if (rc < 0 && rc != -ECANCELED) {
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
 			generated_name(handle->inode->index),
@@ -261,7 +261,7 @@ static ssize_t obey(struct async_request *async)
 	stop_flags_add(fs->stop_reads, &async->stop_read, &async->stop);
 	rc = family_of(inode)->obey(&fs->tree, inode, &words);
 	if (rc == 0 && !family_of(inode)->lines)
-		undo_words_end(handle->words, -ESTALE);
+		written_words_end(handle->words, -ESTALE);
 	stop_flags_remove(fs->stop_reads, &async->stop_read);
 	donor_unref(source);
 	write_source_unref(trace);
@@ -330,7 +330,7 @@ static ssize_t commit(struct async_request *async)
 	if (stage_written(inode->stage) || (family->is_emptied && family->is_emptied(inode))) {
 		rc = family->commit(&fs->tree, inode);
 		if (rc == 0)
-			stage_set_over(inode->stage);
+			stage_set_ended(inode->stage);
 	}
 	name_locks_release(fs->names, &lock);
 	return rc;
@@ -360,7 +360,7 @@ static void end_file(struct mount *fs, const struct inode *inode)
 	struct file_name name = { .name = text };
 
 	if (scratch_files_name(fs->scratches, inode, &name.directory, text) &&
-	    (stage_is_over(inode->stage) || is_done(inode, name.directory, text)))
+	    (stage_has_ended(inode->stage) || is_done(inode, name.directory, text)))
 		scratch_files_end(fs->scratches, inode, &name);
 }
 
@@ -410,7 +410,7 @@ static bool obey_async(fuse_req_t req, struct open_file *handle, bool released,
 		       void (*reply)(struct async_request *async, ssize_t result))
 {
 	size_t n;
-	char *text = handle->words ? undo_words_take(handle->words, released, &n) : NULL;
+	char *text = handle->words ? written_words_take(handle->words, released, &n) : NULL;
 	struct async_request *async;
 
 	if (!text)

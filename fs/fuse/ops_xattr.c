@@ -300,7 +300,7 @@ static void set_key_type(fuse_req_t req, struct inode *inode, const char *value,
 		log_add(inode->model->log, METADATA_DIRECTORY ": \"%.*s\" is no type of metadata",
 			(int)(n < 60 ? n : 60), value);
 		rc = -EINVAL;
-	} else if (inode->stage && stage_is_over(inode->stage)) {
+	} else if (inode->stage && stage_has_ended(inode->stage)) {
 		rc = -ESTALE;
 	} else if (inode->stage) {
 		stage_set_type(inode->stage, STAGE_WANTED, type);

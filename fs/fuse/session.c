@@ -6,7 +6,7 @@
 #include "fs/base/shards.h"
 #include "fs/edit/symlinks.h"
 #include "fs/files/assembly.h"
-#include "fs/fuse/directory_notes.h"
+#include "fs/fuse/directory_notices.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/fuse/session_loop.h"
@@ -233,7 +233,7 @@ static int start(struct mount_session *mount)
 	mount->unmounter.point = mount->point;
 	mount->unmounter.automatic = mount->options->auto_unmount;
 	passthrough_prepare(mount->fs, mount->session);
-	directory_notes_begin(mount->fs, mount->session);
+	directory_notices_begin(mount->fs, mount->session);
 	return 0;
 }
 
@@ -348,7 +348,7 @@ static int serve(struct mount_session *mount)
 	}
 	/* libfuse closes the connection first and forgets its descriptor last. A job that answered,
 	 * or sent a notice, between the two would write to the file that has the number by then. */
-	directory_notes_end(mount->fs);
+	directory_notices_end(mount->fs);
 	pthread_rwlock_wrlock(&mount->fs->answering);
 	read_modes_end(mount->fs->read_modes);
 	if (unmounter_unmount(&mount->unmounter) < 0)

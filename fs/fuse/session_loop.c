@@ -194,7 +194,7 @@ static bool pass_on(struct loop *loop)
 
 /* Queue a request for the next free thread. Call with the lock held. False: its bytes are not in
  * memory (splice), or out of memory. */
-static bool put_by(struct loop *loop, const struct fuse_buf *request)
+static bool defer_request(struct loop *loop, const struct fuse_buf *request)
 {
 	struct waiting_request *waiting =
 		request->flags & FUSE_BUF_IS_FD ? NULL : malloc(sizeof(*waiting) + request->size);
@@ -212,7 +212,7 @@ static bool put_by(struct loop *loop, const struct fuse_buf *request)
 }
 
 /* Answer the first request in the queue. Call with the lock held. */
-static void take_up(struct loop *loop)
+static void run_deferred(struct loop *loop)
 {
 	struct waiting_request *waiting = loop->first;
 
@@ -231,21 +231,21 @@ static void take_up(struct loop *loop)
 static void answer_alone(struct loop *loop, const struct fuse_buf *request)
 {
 	const uint32_t kind = kind_of(request);
-	bool is_put_by = false;
+	bool is_deferred = false;
 
 	if (loop->most > 1 && kind != READ && kind != STATFS) {
 		pthread_mutex_lock(&loop->lock);
-		is_put_by = loop->started > 1 && put_by(loop, request);
+		is_deferred = loop->started > 1 && defer_request(loop, request);
 		pthread_mutex_unlock(&loop->lock);
 	}
-	if (is_put_by)
+	if (is_deferred)
 		return;
 	answer_without_waiting(loop, request);
 }
 
 /* Out of memory for this thread's buffer. Let a thread that has a buffer wait, as the first one
  * does, and come back after a moment. */
-static void stand_back(struct loop *loop)
+static void yield_lead(struct loop *loop)
 {
 	const struct timespec moment = { .tv_nsec = 10000000 };
 
@@ -266,7 +266,7 @@ static bool next_request(struct loop *loop, struct fuse_buf *request)
 		if (n == -EINTR && !fuse_session_exited(loop->session))
 			continue;
 		if (n == -ENOMEM && !fuse_session_exited(loop->session)) {
-			stand_back(loop);
+			yield_lead(loop);
 			return false;
 		}
 		if (n <= 0) {
@@ -307,7 +307,7 @@ static void *work(void *argument)
 	pthread_mutex_lock(&loop->lock);
 	while (!loop->over) {
 		if (loop->waiting && loop->first) {
-			take_up(loop);
+			run_deferred(loop);
 			continue;
 		}
 		if (loop->waiting) {

@@ -146,7 +146,7 @@ struct layer *layer_open_private(const char *state, const struct layer_options *
 		layer_recover_private(layer);
 	if (layer->dir < 0 || layer_take_up(layer, err) == 0)
 		return layer;
-	layer->keeps = true;
+	layer->is_unreadable = true;
 	layer_close(layer);
 	return NULL;
 }
@@ -418,7 +418,7 @@ void layer_close(struct layer *layer)
 {
 	if (!layer)
 		return;
-	if (layer->dir >= 0 && layer->state && !layer->keeps && is_empty(layer))
+	if (layer->dir >= 0 && layer->state && !layer->is_unreadable && is_empty(layer))
 		layer_delete(layer);
 	layer_queue_destroy(&layer->queue);
 	if (layer->dir >= 0)

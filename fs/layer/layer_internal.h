@@ -27,7 +27,7 @@ struct layer {
 	int blobs;		       /* the directory blobs; -1: not open */
 	bool exists;		       /* the database and its tables exist */
 	bool is_checked;	       /* the database has passed integrity_check */
-	bool keeps;		       /* keep the directory, which cannot be read */
+	bool is_unreadable;	       /* keep the directory, which cannot be read */
 	uint64_t next_blob;
 	struct timespec times[LAYER_DIRECTORIES]; /* of the mount's directories */
 	unsigned timed;				  /* bit i: times[i] is valid */

@@ -158,7 +158,7 @@ static struct organ organ_of(const struct figures *figures, size_t i)
 	return model_organ_in_place(figures->model, subject->tensor, subject->content);
 }
 
-struct figures *figures_weigh(struct figures *figures)
+struct figures *figures_add_weights(struct figures *figures)
 {
 	if (!figures)
 		return NULL;
@@ -177,8 +177,8 @@ static void weigh(const struct figures *figures, size_t i)
 	const struct organ organ = organ_of(figures, i);
 	struct figure *figure = &figures->figures[i];
 
-	if (figure->weighed && importance_matrix_mean(figures->importance, &organ,
-						      &figure->importance, NULL) < 0)
+	if (figure->weighed &&
+	    importance_matrix_mean(figures->importance, &organ, &figure->importance, NULL) < 0)
 		figure->importance = NAN;
 }
 

@@ -77,7 +77,7 @@ struct figures *figures_of_base(struct model *model);
 
 /* Include the mean weights of the importance matrix in force when measuring, which reads the whole
  * matrix file. Returns figures, which may be NULL. */
-struct figures *figures_weigh(struct figures *figures);
+struct figures *figures_add_weights(struct figures *figures);
 
 /* Measure all tensors; z of each then points into values, which has n elements. Returns 0, or as
  * memo_prepare(). */

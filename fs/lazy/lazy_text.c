@@ -191,7 +191,7 @@ struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t
 	return cells;
 }
 
-bool lazy_text_weigh(struct lazy_text *cells, struct model *model)
+bool lazy_text_add_weights(struct lazy_text *cells, struct model *model)
 {
 	cells->model = model;
 	cells->importance = adapters_importance(model);
@@ -235,9 +235,8 @@ void lazy_text_add(struct lazy_text *cells, const struct subject *subject,
 	int width;
 
 	/* Cells of the same print function have the same width. */
-	width = last && last->print == print
-			? (int)last->width
-			: print(text, sizeof(text), NULL) + last_column(cells);
+	width = last && last->print == print ? (int)last->width
+					     : print(text, sizeof(text), NULL) + last_column(cells);
 	if (width <= 0 || width >= LAZY_TEXT_CELL_MAX)
 		cells->failed = true;
 	else

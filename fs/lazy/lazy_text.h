@@ -35,7 +35,7 @@ struct lazy_text *lazy_text_new_of_losses(struct tensor_losses *losses, uint32_t
  * newline: the organ's mean weight in the importance matrix in force, by "%.9g" right-aligned,
  * "nan" for none or an unreadable one. The model is borrowed and outlives the text. False: no
  * matrix is in force, and there is no column. */
-bool lazy_text_weigh(struct lazy_text *cells, struct model *model);
+bool lazy_text_add_weights(struct lazy_text *cells, struct model *model);
 
 /* The stream for the text between cells. Borrowed. */
 FILE *lazy_text_stream(struct lazy_text *cells);

@@ -102,7 +102,7 @@ static void run_job(void *argument)
 
 	/* No other thread reads the value before its state is MEMO_DONE. */
 	if (!atomic_load(&once->unwanted))
-		rc = memo->ops->find(memo->model, memo->how, &job->subject, once);
+		rc = memo->ops->compute(memo->model, memo->how, &job->subject, once);
 	pthread_mutex_lock(&memo->lock);
 	once->state = rc == -EINTR ? MEMO_NONE : MEMO_DONE;
 	if (rc != -EINTR) {

@@ -30,8 +30,8 @@ struct memo_ops {
 	struct memo_state *(*place)(struct content *content, uint64_t how);
 	/* Compute the value and store it behind *once. Returns 0; -EINTR soon after once->unwanted
 	 * becomes true; -ENOTSUP: no value; or another -errno. */
-	int (*find)(struct model *model, uint64_t how, const struct subject *subject,
-		    struct memo_state *once);
+	int (*compute)(struct model *model, uint64_t how, const struct subject *subject,
+		       struct memo_state *once);
 	/* Version of everything else on which the value depends: a value of an older version is
 	 * computed again. NULL: it depends on the content alone. */
 	uint32_t (*version)(const struct model *model);

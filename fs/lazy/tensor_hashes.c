@@ -111,8 +111,8 @@ static int hash_file(struct model *model, const struct subject *subject, const a
 	return rc;
 }
 
-static int find(struct model *model, uint64_t kind, const struct subject *subject,
-		struct memo_state *once)
+static int compute(struct model *model, uint64_t kind, const struct subject *subject,
+		   struct memo_state *once)
 {
 	XXH128_hash_t *result = &((struct hash_result *)once)->hash;
 
@@ -124,7 +124,7 @@ struct tensor_hashes *tensor_hashes_new(struct model *model, struct pool *pool)
 {
 	static const struct memo_ops ops = { .size = sizeof(struct hash_result),
 					     .place = place,
-					     .find = find };
+					     .compute = compute };
 	struct tensor_hashes *hashes = calloc(1, sizeof(*hashes));
 
 	for (enum hash_kind kind = 0; hashes && kind < HASH_KINDS; kind++) {

@@ -19,8 +19,8 @@ static struct memo_state *place(struct content *content, uint64_t number)
 	return &atomic_load(&content->losses)[number].once;
 }
 
-static int find(struct model *model, uint64_t number, const struct subject *subject,
-		struct memo_state *once)
+static int compute(struct model *model, uint64_t number, const struct subject *subject,
+		   struct memo_state *once)
 {
 	struct organ_location at = organ_file_locate(model, subject->tensor, subject->content);
 	struct importance_matrix *importance = adapters_importance(model);
@@ -38,7 +38,7 @@ static int find(struct model *model, uint64_t number, const struct subject *subj
 
 struct tensor_losses *tensor_losses_new(struct model *model, struct pool *pool)
 {
-	static const struct memo_ops ops = { sizeof(struct loss_result), place, find,
+	static const struct memo_ops ops = { sizeof(struct loss_result), place, compute,
 					     adapters_importance_changes };
 	struct tensor_losses *losses = calloc(1, sizeof(*losses));
 	bool all;

@@ -47,7 +47,7 @@ struct memo *tensor_measures_new(struct model *model, uint64_t samples, struct p
 {
 	static const struct memo_ops ops = { .size = sizeof(struct measure_result),
 					     .place = place,
-					     .find = measure };
+					     .compute = measure };
 
 	return memo_new(&ops, model, samples, pool);
 }

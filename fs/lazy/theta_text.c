@@ -199,7 +199,7 @@ struct view *theta_table(struct model *model, struct memo *measures,
 	}
 	if (!order)
 		lazy_text_fail(cells);
-	fputs(lazy_text_weigh(cells, model) ? THETA_HEADER_WEIGHED : THETA_HEADER,
+	fputs(lazy_text_add_weights(cells, model) ? THETA_HEADER_WEIGHED : THETA_HEADER,
 	      lazy_text_stream(cells));
 	for (uint32_t k = 0; order && k < snapshot->n; k++) {
 		const uint32_t i = order[k];

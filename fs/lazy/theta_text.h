@@ -16,7 +16,7 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_DESCRIBED "min\tmax\tmean\tdeviation\tzeros"
 #define THETA_COLUMNS \
 	"theta\tsignal\tentropy\tkurtosis\tspacing\tmagnitude\tstatus\t" THETA_DESCRIBED
-#define THETA_HEADER "file\ttype\telements\t" THETA_COLUMNS "\n"
+#define THETA_HEADER	     "file\ttype\telements\t" THETA_COLUMNS "\n"
 #define THETA_HEADER_WEIGHED "file\ttype\telements\t" THETA_COLUMNS "\timportance\n"
 
 /* The columns of theta_exact. Older tables end before those of THETA_DESCRIBED. */
@@ -36,7 +36,7 @@ struct view *theta_file(struct memo *measures, const struct subject *subject);
 #define THETA_FILE_SIZE 6
 
 /* .theta of a class: a header and a line for each tensor, in file order, with a last column if an
- * importance matrix is in force (lazy_text_weigh()). NULL: out of memory. */
+ * importance matrix is in force (lazy_text_add_weights()). NULL: out of memory. */
 struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 

@@ -17,7 +17,7 @@
 /* The organ in a slot, under the slot's tensor name: the organ's own name may be another. */
 static struct organ organ_at(struct model *model, uint32_t slot)
 {
-	struct content *content = slots_own(model->slots, slot);
+	struct content *content = slots_get_own(model->slots, slot);
 	const struct content *held = content_is_whiteout(content) ? NULL : content;
 	struct organ organ = { .name = NULL };
 

@@ -116,7 +116,7 @@ struct content *adapters_half(struct model *model, const char *tensor, size_t le
 {
 	uint32_t slot;
 	struct content *content = find_half(model, tensor, length, half, &slot)
-					  ? slots_own(model->slots, slot)
+					  ? slots_get_own(model->slots, slot)
 					  : NULL;
 
 	if (!content_is_whiteout(content))
@@ -220,7 +220,7 @@ static struct content *half_content(const struct adapter_plan *planning, enum pa
 	if (!find_half(planning->model, organ->name, organ->name_length, half, &slot))
 		return NULL;
 	if (!about || about->slot != slot)
-		content = slots_own(planning->model->slots, slot);
+		content = slots_get_own(planning->model->slots, slot);
 	else if (about->content)
 		content = content_ref(about->content);
 	if (content && !content_is_whiteout(content) && !content->broken &&
@@ -411,7 +411,7 @@ bool adapters_slot_changed(void *context, uint32_t slot, struct content *content
 	if (!adapters_target(model, model->places[slot].tensor, model->places[slot].tensor_length,
 			     &showing->slot))
 		return false;
-	own = slots_own(model->slots, showing->slot);
+	own = slots_get_own(model->slots, showing->slot);
 	showing->content = plan(model, showing->slot, own, &about, &same);
 	content_unref(own);
 	return !same;
@@ -434,7 +434,7 @@ void adapters_refresh(struct model *model)
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		struct content *own = slots_own(model->slots, i);
+		struct content *own = slots_get_own(model->slots, i);
 		struct content *now = slots_get(model->slots, i);
 		bool same;
 		struct content *next = plan(model, i, own, NULL, &same);
@@ -456,7 +456,7 @@ void adapters_count(struct model *model, uint32_t *pairs, uint32_t *halves, uint
 	*bytes = 0;
 	for (uint32_t k = 0; model_class_slot(model, CLASS_ADAPTERS, k, &slot); k++) {
 		const struct organ_place *place = &model->places[slot];
-		struct content *content = slots_own(model->slots, slot), *other = NULL;
+		struct content *content = slots_get_own(model->slots, slot), *other = NULL;
 		size_t length;
 		const enum pair_half half = pair_half(place->tensor, place->tensor_length, &length);
 

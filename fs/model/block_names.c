@@ -35,7 +35,7 @@ int64_t block_next(struct model *model, uint32_t from)
 		if (!block_name(place) || (uint32_t)place->block < from ||
 		    (next >= 0 && place->block >= next))
 			continue;
-		content = slots_own(model->slots, i);
+		content = slots_get_own(model->slots, i);
 		if (!content_is_whiteout(content))
 			next = place->block;
 		content_unref(content);

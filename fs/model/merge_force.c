@@ -548,7 +548,7 @@ int merge_force_weigh(struct model *model)
 	int rc = puts ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; puts && i < n; i++) {
-		struct content *was = slots_beneath(model->slots, i), *content = NULL;
+		struct content *was = slots_get_beneath(model->slots, i), *content = NULL;
 		const bool is_due = is_outweighed(was, importance);
 
 		if (is_due)

@@ -303,7 +303,7 @@ struct content *slots_get(struct slots *slots, uint32_t i)
 	return content;
 }
 
-struct content *slots_own(struct slots *slots, uint32_t i)
+struct content *slots_get_own(struct slots *slots, uint32_t i)
 {
 	struct content *content;
 
@@ -313,7 +313,7 @@ struct content *slots_own(struct slots *slots, uint32_t i)
 	return content;
 }
 
-struct content *slots_beneath(struct slots *slots, uint32_t i)
+struct content *slots_get_beneath(struct slots *slots, uint32_t i)
 {
 	struct content *content;
 
@@ -374,7 +374,7 @@ void slots_set(struct slots *slots, uint32_t i, struct content *content)
 	bool follows;
 
 	if (!content)
-		content = slots_beneath(slots, i);
+		content = slots_get_beneath(slots, i);
 	follows = slots->follower && slots->follower(slots->context, i, content, &showing);
 	pthread_mutex_lock(&slots->lock);
 	merged = exchange(slots, slots->merged, i, NULL);
@@ -409,7 +409,7 @@ void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n)
 
 bool slots_has_beneath(struct slots *slots, uint32_t i)
 {
-	struct content *beneath = slots_beneath(slots, i);
+	struct content *beneath = slots_get_beneath(slots, i);
 
 	content_unref(beneath);
 	return beneath;

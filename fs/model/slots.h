@@ -217,7 +217,7 @@ void slots_free(struct slots *slots);
 struct content *slots_get(struct slots *slots, uint32_t i);
 
 /* Own content of slot i, without adapters, to release; NULL: the base's. */
-struct content *slots_own(struct slots *slots, uint32_t i);
+struct content *slots_get_own(struct slots *slots, uint32_t i);
 
 /* Put content, which becomes the slots', into slot i. NULL restores the content beneath. */
 void slots_set(struct slots *slots, uint32_t i, struct content *content);
@@ -246,7 +246,7 @@ struct slot_content {
 void slots_set_all(struct slots *slots, struct slot_content *puts, size_t n);
 
 /* Content beneath slot i, to release; NULL: the base's. */
-struct content *slots_beneath(struct slots *slots, uint32_t i);
+struct content *slots_get_beneath(struct slots *slots, uint32_t i);
 
 bool slots_has_beneath(struct slots *slots, uint32_t i); /* not the base's */
 

@@ -4,7 +4,7 @@
 #include "fs/mount/utab.h"
 #include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
-#include "fs/util/taking_away.h"
+#include "fs/util/root_unmount.h"
 #include "gguf/error.h"
 
 #include <dirent.h>
@@ -72,7 +72,7 @@ bool mountpoint_detach(const struct mountinfo *mount)
 	pid_t pid;
 
 	if (geteuid() == 0)
-		return taking_away(mount, MNT_DETACH, false) == 0;
+		return root_unmount(mount, MNT_DETACH, false) == 0;
 	if (posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ) != 0)
 		return false;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -18,7 +18,7 @@ int mountpoint_check(const char *point, bool nonempty, struct error *err);
  * counts as alive. Returns whether a mount was detached. */
 bool mountpoint_remove_dead(const char *point);
 
-/* Detach that mount: as root by taking_away(), else by fusermount3, which detaches a mount of this
+/* Detach that mount: as root by root_unmount(), else by fusermount3, which detaches a mount of this
  * user that is uppermost at its path by now. Returns whether that succeeded. */
 bool mountpoint_detach(const struct mountinfo *mount);
 

@@ -52,7 +52,7 @@ static char *text_of(void *context, const struct snapshot *snapshot, size_t *siz
 	char *copy = NULL;
 
 	*size = 0;
-	if (!recipe_is_due(lineage->model, snapshot))
+	if (!recipe_is_needed(lineage->model, snapshot))
 		return strdup("");
 	pthread_mutex_lock(&lineage->lock);
 	if (catch_up(lineage, snapshot) == 0 && (copy = strdup(lineage->text)))

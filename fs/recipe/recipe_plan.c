@@ -63,7 +63,7 @@ static int plan_place(struct recipe_replay *replay, const struct recipe_graft *g
 	snprintf(plan->name, sizeof(plan->name), "%s", name);
 	plan->place.name = plan->name;
 	/* A copy is identified by its hash, not by the shape of the slot. */
-	plan->place.as_said = graft->how == RECIPE_COPY;
+	plan->place.from_recipe = graft->how == RECIPE_COPY;
 	plan->place.tensor = graft->tensor.bytes;
 	plan->place.tensor_length = graft->tensor.length;
 	plan->how = graft->how;

@@ -131,7 +131,7 @@ static int compare(struct recipe_replay *replay)
 
 	if (rc < 0)
 		return rc;
-	if (recipe_is_due(replay->model, &snapshot)) {
+	if (recipe_is_needed(replay->model, &snapshot)) {
 		rc = recipe_of_model(replay->model, &snapshot, replay->request->ancestry,
 				     replay->request->places.stop, &now, &replay->err);
 		if (rc == 0)

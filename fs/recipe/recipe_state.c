@@ -78,7 +78,7 @@ static int hash_copy(const struct maker *maker, uint32_t i, struct content *own,
 	struct model *model = maker->model;
 	const struct organ_place *place = &model->places[i];
 	const bool recorded = layer_organ_hash(model->layer, place->klass, place->name, text);
-	struct content *now = slots_own(model->slots, i);
+	struct content *now = slots_get_own(model->slots, i);
 	const bool same = now == own;
 	struct view *view;
 	int rc = -ENOMEM;
@@ -526,7 +526,7 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 	return text;
 }
 
-bool recipe_is_due(const struct model *model, const struct snapshot *snapshot)
+bool recipe_is_needed(const struct model *model, const struct snapshot *snapshot)
 {
 	for (uint32_t i = 0; i < snapshot->n; i++)
 		if (changed(model, snapshot, i) || snapshot->types[i].is_set)

@@ -26,6 +26,6 @@ char *recipe_text_of_model(struct model *model, const struct snapshot *snapshot,
 			   struct error *err);
 
 /* Does the model differ from its base? */
-bool recipe_is_due(const struct model *model, const struct snapshot *snapshot);
+bool recipe_is_needed(const struct model *model, const struct snapshot *snapshot);
 
 #endif

@@ -209,7 +209,7 @@ void remote_cache_keep(struct remote_cache *cache, uint64_t file, uint64_t block
 enum remote_cache_state remote_cache_get(struct remote_cache *cache, uint64_t file, uint64_t number,
 					 size_t *n, struct remote_block **found)
 {
-	enum remote_cache_state state = REMOTE_ABSENT;
+	enum remote_cache_state state = REMOTE_MISSING;
 	struct remote_block *block;
 	size_t entered = 0;
 
@@ -221,12 +221,12 @@ enum remote_cache_state remote_cache_get(struct remote_cache *cache, uint64_t fi
 			entered++;
 		*n = entered;
 	} else if (block->state == THERE) {
-		state = REMOTE_THERE;
+		state = REMOTE_PRESENT;
 		block->holders++;
 		take_out(block);
 		put_first(block->kept ? &cache->pinned : &cache->recent, block);
 	} else {
-		state = REMOTE_FETCHED;
+		state = REMOTE_FETCHING;
 	}
 	*found = block;
 	pthread_mutex_unlock(&cache->lock);
@@ -236,13 +236,13 @@ enum remote_cache_state remote_cache_get(struct remote_cache *cache, uint64_t fi
 enum remote_cache_state remote_cache_peek(struct remote_cache *cache, uint64_t file,
 					  uint64_t number)
 {
-	enum remote_cache_state state = REMOTE_ABSENT;
+	enum remote_cache_state state = REMOTE_MISSING;
 	const struct remote_block *block;
 
 	pthread_mutex_lock(&cache->lock);
 	block = find(cache, file, number);
 	if (block)
-		state = block->state == THERE ? REMOTE_THERE : REMOTE_FETCHED;
+		state = block->state == THERE ? REMOTE_PRESENT : REMOTE_FETCHING;
 	pthread_mutex_unlock(&cache->lock);
 	return state;
 }

@@ -41,9 +41,9 @@ void remote_cache_keep(struct remote_cache *cache, uint64_t file, uint64_t block
 
 /* Result of remote_cache_get(). */
 enum remote_cache_state {
-	REMOTE_THERE,	/* present; release with remote_cache_put() */
-	REMOTE_ABSENT,	/* fetch *n blocks, then remote_cache_fill() or remote_cache_fail() */
-	REMOTE_FETCHED, /* another thread fetches it: remote_cache_wait() */
+	REMOTE_PRESENT,	 /* present; release with remote_cache_put() */
+	REMOTE_MISSING,	 /* fetch *n blocks, then remote_cache_fill() or remote_cache_fail() */
+	REMOTE_FETCHING, /* another thread fetches it: remote_cache_wait() */
 };
 
 /* Look up a block of a file. If it is absent, this thread has to fetch it and the blocks after it

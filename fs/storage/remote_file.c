@@ -99,7 +99,7 @@ static void cache_head(struct remote_file *file, const uint8_t *head, size_t n)
 	struct remote_block *block;
 	size_t one = 1;
 
-	if (remote_cache_get(file->cache, file->number, 0, &one, &block) == REMOTE_ABSENT && one)
+	if (remote_cache_get(file->cache, file->number, 0, &one, &block) == REMOTE_MISSING && one)
 		remote_cache_fill(file->cache, file->number, 0, 1, head, n);
 }
 
@@ -262,18 +262,18 @@ static int get_block(struct remote_file *file, uint64_t number, size_t wanted,
 
 		if (remote_http_is_stopped(file->http, stop))
 			return -EINTR;
-		if (remote_cache_peek(file->cache, file->number, number) == REMOTE_ABSENT)
+		if (remote_cache_peek(file->cache, file->number, number) == REMOTE_MISSING)
 			n = window(file, number, wanted);
 		switch (remote_cache_get(file->cache, file->number, number, &n, block)) {
-		case REMOTE_THERE:
+		case REMOTE_PRESENT:
 			return 0;
-		case REMOTE_FETCHED:
+		case REMOTE_FETCHING:
 			rc = remote_cache_wait(file->cache, file->number, number);
 			if (rc < 0)
 				error_set(err, -rc, ERROR_NO_OFFSET,
 					  "another reader's request for these bytes failed");
 			break;
-		case REMOTE_ABSENT:
+		case REMOTE_MISSING:
 			rc = n ? fetch(file, number, n, stop, err) : error_errno(err, ENOMEM);
 			break;
 		}
@@ -389,7 +389,7 @@ static bool is_cached(struct remote_file *file, const struct remote_piece *piece
 	bool cached = true;
 
 	for (uint64_t i = piece->offset / REMOTE_BLOCK; cached && i <= last; i++)
-		cached = remote_cache_peek(file->cache, file->number, i) == REMOTE_THERE;
+		cached = remote_cache_peek(file->cache, file->number, i) == REMOTE_PRESENT;
 	return cached;
 }
 

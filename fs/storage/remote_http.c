@@ -92,7 +92,7 @@ static CURLcode set_url(struct remote_transfer *transfer)
 	CURLcode code;
 
 	pthread_mutex_lock(&http->lock);
-	transfer->direct = http->direct && !transfer->astray;
+	transfer->direct = http->direct && !transfer->direct_failed;
 	url = transfer->direct ? http->direct : http->url;
 	code = remote_transfer_aim(transfer, url, http->own ? hub_token(url) : NULL);
 	pthread_mutex_unlock(&http->lock);
@@ -212,7 +212,7 @@ static CURLcode assign(struct call *call, struct remote_transfer *transfer)
 	transfer->range = &call->ranges[call->begun++];
 	transfer->got = 0;
 	transfer->tries = 0;
-	transfer->astray = false;
+	transfer->direct_failed = false;
 	transfer->progress = clock_ms();
 	return start(call, transfer);
 }
@@ -276,7 +276,7 @@ static int settle(struct call *call, struct remote_transfer *transfer, CURLcode 
 	 * meanwhile. */
 	if (transfer->direct && transfer->outcome != REMOTE_NO_MEMORY) {
 		forget_direct(call->http);
-		transfer->astray = true;
+		transfer->direct_failed = true;
 		transfer->next = 0;
 		return 0;
 	}

@@ -42,7 +42,7 @@ struct remote_transfer {
 	bool running;			  /* curl processes the request */
 	bool begun;			  /* the answer's header is valid, so its bytes count */
 	bool direct;			  /* uses http->direct */
-	bool astray;			  /* http->direct has failed: do not use it again */
+	bool direct_failed;		  /* http->direct has failed: do not use it again */
 	struct remote_answer answer;
 	enum remote_outcome outcome;
 	unsigned tries;

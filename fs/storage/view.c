@@ -12,7 +12,7 @@ struct view {
 	atomic_uint refs;
 	void *owned;
 	struct view_generator *generator; /* NULL: no computed segments */
-	struct view *instead;		  /* see view_set_fallback(); NULL: none */
+	struct view *fallback;		  /* see view_set_fallback(); NULL: none */
 	struct view *other;		  /* owner of memory in this view's segments; NULL: none */
 	uint64_t size;
 	size_t n;
@@ -95,9 +95,9 @@ struct view *view_of_stream(FILE *out, char **text, const size_t *size)
 	return NULL;
 }
 
-void view_set_fallback(struct view *view, struct view *instead)
+void view_set_fallback(struct view *view, struct view *fallback)
 {
-	view->instead = instead;
+	view->fallback = fallback;
 }
 
 void view_keep_alive(struct view *view, struct view *other)
@@ -119,7 +119,7 @@ void view_unref(struct view *view)
 		if (view->pieces[i].segment.kind == SEGMENT_EXTENT)
 			backing_unref(view->pieces[i].segment.backing);
 	release_parts(view->owned, view->generator);
-	view_unref(view->instead);
+	view_unref(view->fallback);
 	view_unref(view->other);
 	free(view);
 }
@@ -371,8 +371,8 @@ ssize_t view_read_with(struct view *view, unsigned flags, void *bytes, size_t n,
 			rc = read_piece(view, flags, piece, (char *)bytes + done, part, skip, stop);
 		done += part;
 	}
-	if (rc == -EIO && view->instead)
-		return view_read_with(view->instead, flags, bytes, n, offset, stop);
+	if (rc == -EIO && view->fallback)
+		return view_read_with(view->fallback, flags, bytes, n, offset, stop);
 	return rc < 0 ? rc : (ssize_t)n;
 }
 

@@ -64,9 +64,9 @@ struct view *view_of_text(char *text, size_t size);
 /* view_of_text() for a stream of open_memstream(text, size), which is closed. */
 struct view *view_of_stream(FILE *out, char **text, const size_t *size);
 
-/* Read from `instead`, which has the same bytes and which the view owns, if a file under the view
+/* Read from fallback, which has the same bytes and which the view owns, if a file under the view
  * fails with -EIO. Call before other threads know the view. */
-void view_set_fallback(struct view *view, struct view *instead);
+void view_set_fallback(struct view *view, struct view *fallback);
 
 /* Copy the segments of the length bytes at offset, which must exist, to segments, unless that is
  * NULL. Returns their number. The segments are valid as long as the view. */

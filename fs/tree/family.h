@@ -75,12 +75,12 @@ struct family {
 	bool slot;	  /* file of a slot */
 	bool in_block;	  /* the name may have a second one in blocks/N */
 	bool scratch;	  /* scratch file (scratch_files.h), never in a root */
-	bool copied;	  /* rename fails with EXDEV, so that mv copies */
-	bool nothing;	  /* can be created and removed without effect */
+	bool exdev;	  /* rename fails with EXDEV, so that mv copies */
+	bool discarded;	  /* can be created and removed without effect */
 	bool traced;	  /* WRITE_OBEYED: source and cwd are traced */
 	bool lines;	  /* WRITE_OBEYED: complete lines count; '#' begins a comment */
 	bool computed;	  /* bytes are computed at each read */
-	bool tells;	  /* WRITE_DROPPED, generated: poll(2) waits for a change */
+	bool polled;	  /* WRITE_DROPPED, generated: poll(2) waits for a change */
 	bool is_copy;	  /* model.gguf: the organs' bytes once more; counts one block */
 	/* st_ino is number(), so that an editor finds the same file after a write */
 	bool shows_slot;

@@ -208,7 +208,7 @@ static struct inode *block_lookup(const struct tree *tree, const struct inode *d
 	if (klass)
 		inode = tree_find(tree, klass, place.name, rc);
 	inodes_put(tree->inodes, klass);
-	if (!inode || !family_of(inode)->nothing || !is_made(tree, directory->ino, NEW))
+	if (!inode || !family_of(inode)->discarded || !is_made(tree, directory->ino, NEW))
 		return inode;
 	inodes_put(tree->inodes, inode);
 	*rc = -ENOENT;

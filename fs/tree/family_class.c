@@ -229,7 +229,7 @@ static bool is_empty(const struct tree *tree, struct model *model, enum organ_cl
 	bool nothing = true;
 
 	for (uint32_t k = 0; nothing && model_class_slot(model, klass, k, &tensor); k++) {
-		struct content *content = slots_own(model->slots, tensor);
+		struct content *content = slots_get_own(model->slots, tensor);
 
 		nothing = content_is_whiteout(content);
 		content_unref(content);

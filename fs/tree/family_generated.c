@@ -16,7 +16,7 @@
 #include "fs/tree/family.h"
 #include "fs/tree/generated.h"
 #include "fs/tree/tree.h"
-#include "fs/tree/undo_words.h"
+#include "fs/tree/written_words.h"
 #include "fs/util/log.h"
 #include "fs/util/paths.h"
 
@@ -103,13 +103,13 @@ const struct family family_log = {
 	.mode = S_IFREG | 0666,
 	.name = NAME_NEVER,
 	.write = WRITE_DROPPED,
-	.tells = true,
+	.polled = true,
 };
 
 const struct family family_grafts = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
-	.tells = true,
+	.polled = true,
 };
 
 const struct family family_assemble = {
@@ -152,7 +152,7 @@ const struct family family_undo = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_OBEYED,
 	.lines = true,
-	.most = UNDO_WORDS_MAX,
+	.most = WRITTEN_WORDS_MAX,
 	.judge = undo_judge_lines,
 	.obey = undo_obey,
 };
@@ -173,7 +173,7 @@ const struct family family_types_list = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_OBEYED,
 	.lines = true,
-	.most = UNDO_WORDS_MAX,
+	.most = WRITTEN_WORDS_MAX,
 	.judge = types_judge_lines,
 	.obey = types_obey,
 };
@@ -301,5 +301,5 @@ struct inode *tree_make_sink(const struct tree *tree, struct model *model)
 const struct family family_sink = {
 	.mode = S_IFREG | 0666,
 	.write = WRITE_DROPPED,
-	.nothing = true,
+	.discarded = true,
 };

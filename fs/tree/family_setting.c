@@ -63,14 +63,14 @@ static void setting_title(const struct tree *tree, const struct inode *inode, ch
 
 const struct family family_adapter = {
 	.mode = S_IFLNK | 0777,
-	.copied = true,
+	.exdev = true,
 	.remove = adapter_remove,
 };
 
 const struct family family_setting = {
 	.title = setting_title,
 	.mode = S_IFREG | 0666,
-	.copied = true,
+	.exdev = true,
 	.shows_slot = true,
 	.is_fixed = setting_is_fixed,
 	.number = setting_number,

@@ -124,7 +124,8 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return model->whole ? model_view_header(model, snapshot, true, err)
 				    : view_new(NULL, 0, NULL);
 	case GENERATED_PICTURE:
-		return report_of(files, figures_weigh(figures_new(model, snapshot)), picture_print);
+		return report_of(files, figures_add_weights(figures_new(model, snapshot)),
+				 picture_print);
 	case GENERATED_BASE_PICTURE:
 		return report_of(files, figures_of_base(model), picture_print);
 	case GENERATED_REPORT:

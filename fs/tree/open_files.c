@@ -6,7 +6,7 @@
 #include "fs/storage/view.h"
 #include "fs/tree/inodes.h"
 #include "fs/tree/read_modes.h"
-#include "fs/tree/undo_words.h"
+#include "fs/tree/written_words.h"
 #include "fs/util/process.h"
 
 #include <pthread.h>
@@ -266,7 +266,7 @@ void open_files_close(struct open_files *handles, struct open_file *handle)
 	inodes_put(handles->inodes, handle->inode);
 	page_trail_unref(handle->trail);
 	view_unref(handle->view);
-	undo_words_free(handle->words);
+	written_words_free(handle->words);
 	pthread_mutex_destroy(&handle->writer.lock);
 	free(handle);
 }

@@ -58,10 +58,10 @@ struct open_file {
 	/* user of the process that opened the file. The daemon acts with these rights: a privileged
 	 * program can be made to write to an inherited descriptor. */
 	uid_t uid;
-	gid_t gid;		  /* group of that process */
-	bool maps;		  /* may have writable shared maps */
-	struct read_mode *mode;	  /* of the inode, left at the release; NULL: the daemon reads */
-	struct undo_words *words; /* of a writer of a file with WRITE_OBEYED; else NULL */
+	gid_t gid;		     /* group of that process */
+	bool maps;		     /* may have writable shared maps */
+	struct read_mode *mode;	     /* of the inode, left at the release; NULL: the daemon reads */
+	struct written_words *words; /* of a writer of a file with WRITE_OBEYED; else NULL */
 	struct poller poller;
 	struct last_writer writer;
 	atomic_bool emptied; /* truncated and closed (in_flight.h): the release may be on its way */

@@ -65,7 +65,7 @@ void scratch_files_free(struct scratch_files *scratches)
 /* Is the file in force, so that its name is the slot's or key's? The caller holds the lock. */
 static bool is_in_force(const struct scratch_file *scratch)
 {
-	return scratch->inode && scratch->inode->stage && stage_is_over(scratch->inode->stage);
+	return scratch->inode && scratch->inode->stage && stage_has_ended(scratch->inode->stage);
 }
 
 /* The caller holds the lock. */
@@ -246,7 +246,7 @@ static unsigned count_names(const struct scratch_files *scratches, const struct 
 }
 
 /* Has a process the file open? The caller holds the lock. A thread that opens the file opens the
- * stage first and then asks scratch_files_is_over(): either it is counted here, or it finds the
+ * stage first and then asks scratch_files_has_ended(): either it is counted here, or it finds the
  * file over. */
 static bool is_open(const struct scratch_files *scratches, const struct inode *inode)
 {
@@ -283,7 +283,7 @@ void scratch_files_place(struct scratch_files *scratches, const struct inode *in
 		others = take_all(scratches, to->directory, to->name);
 	}
 	if (scratch && inode->stage && count_names(scratches, inode) == 0) {
-		stage_set_over(inode->stage);
+		stage_set_ended(inode->stage);
 		if (stage_opens(inode->stage) > 1) {
 			set_name(scratch, to->directory, to->name);
 			scratch->next = scratches->first;
@@ -296,12 +296,12 @@ void scratch_files_place(struct scratch_files *scratches, const struct inode *in
 	release(scratches, others);
 }
 
-bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode)
+bool scratch_files_has_ended(struct scratch_files *scratches, const struct inode *inode)
 {
 	bool over;
 
 	pthread_mutex_lock(&scratches->lock);
-	over = stage_is_over(inode->stage);
+	over = stage_has_ended(inode->stage);
 	pthread_mutex_unlock(&scratches->lock);
 	return over;
 }
@@ -317,7 +317,7 @@ void scratch_files_end(struct scratch_files *scratches, const struct inode *inod
 	if (*link && !is_open(scratches, inode)) {
 		scratch = take(link);
 		if (count_names(scratches, inode) == 0)
-			stage_set_over(inode->stage);
+			stage_set_ended(inode->stage);
 	}
 	pthread_mutex_unlock(&scratches->lock);
 	release(scratches, scratch);

@@ -5,8 +5,8 @@
  *
  * A file whose content has filled the slot or key of its name is in force. No lookup or listing
  * finds it any more; a process that opens it by an earlier lookup is told to look the name up
- * again; and stage_is_over() is true, so that writes through open descriptors fail. Only pages of a
- * shared map still reach the stage; the release commits them under the name, unless the slot was
+ * again; and stage_has_ended() is true, so that writes through open descriptors fail. Only pages of
+ * a shared map still reach the stage; the release commits them under the name, unless the slot was
  * set aside, moved or removed. */
 #ifndef FS_TREE_SCRATCH_FILES_H
 #define FS_TREE_SCRATCH_FILES_H
@@ -75,7 +75,7 @@ void scratch_files_end(struct scratch_files *scratches, const struct inode *inod
 
 /* Is the file in force, or was its last name removed by scratch_files_end()? The file must have a
  * stage. A thread that opens the file opens the stage before it asks. */
-bool scratch_files_is_over(struct scratch_files *scratches, const struct inode *inode);
+bool scratch_files_has_ended(struct scratch_files *scratches, const struct inode *inode);
 
 /* Current name of an inode, also in force; the first of several. False: none. */
 bool scratch_files_name(struct scratch_files *scratches, const struct inode *inode,

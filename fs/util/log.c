@@ -22,12 +22,12 @@ struct log {
 	pthread_mutex_t lock; /* protects the members below */
 	char *lines[KEPT];    /* a ring; NULL: not used yet */
 	uint64_t count;
-	uint64_t resumed; /* number of the first message held back */
+	uint64_t first_held; /* number of the first message held back */
 	bool to_stderr, to_syslog, paused;
 	void (*added)(void *context); /* the listener; or NULL */
 	void *context;
-	struct log *whole; /* the parent, or NULL, */
-	const char *name;  /* and this log's name in it */
+	struct log *parent; /* or NULL */
+	const char *name;   /* in the parent */
 };
 
 struct log *log_new(bool to_stderr)
@@ -44,12 +44,12 @@ struct log *log_new(bool to_stderr)
 	return log;
 }
 
-struct log *log_new_child(struct log *whole, const char *name)
+struct log *log_new_child(struct log *parent, const char *name)
 {
 	struct log *log = log_new(false);
 
 	if (log) {
-		log->whole = whole;
+		log->parent = parent;
 		log->name = name;
 	}
 	return log;
@@ -113,12 +113,12 @@ void log_vadd(struct log *log, bool reports, const char *format, va_list args)
 	if (!line)
 		return;
 	pthread_mutex_lock(&log->lock);
-	if (log->whole)
-		(reports ? log_report : log_add)(log->whole, "%s/%.*s", log->name,
+	if (log->parent)
+		(reports ? log_report : log_add)(log->parent, "%s/%.*s", log->name,
 						 (int)strcspn(message, "\n"), message);
 	else if ((log->to_stderr || reports) && !log->paused)
 		fprintf(stderr, "organfs: %s", message);
-	if (!log->whole && log->to_syslog)
+	if (!log->parent && log->to_syslog)
 		syslog(LOG_DAEMON | LOG_NOTICE, "%s", message);
 	free(log->lines[log->count % KEPT]);
 	log->lines[log->count % KEPT] = line;
@@ -150,17 +150,17 @@ void log_pause(struct log *log)
 {
 	pthread_mutex_lock(&log->lock);
 	log->paused = true;
-	log->resumed = log->count;
+	log->first_held = log->count;
 	pthread_mutex_unlock(&log->lock);
 }
 
 void log_resume(struct log *log)
 {
 	pthread_mutex_lock(&log->lock);
-	if (log->count - log->resumed > KEPT)
-		log->resumed = log->count - KEPT;
-	for (; log->to_stderr && log->resumed < log->count; log->resumed++)
-		fprintf(stderr, "organfs: %s", log->lines[log->resumed % KEPT] + STAMP);
+	if (log->count - log->first_held > KEPT)
+		log->first_held = log->count - KEPT;
+	for (; log->to_stderr && log->first_held < log->count; log->first_held++)
+		fprintf(stderr, "organfs: %s", log->lines[log->first_held % KEPT] + STAMP);
 	log->paused = false;
 	pthread_mutex_unlock(&log->lock);
 }

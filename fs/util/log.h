@@ -14,9 +14,9 @@ struct log; /* any thread may use it */
 /* to_stderr: send messages to stderr, otherwise to syslog. NULL: out of memory. */
 struct log *log_new(bool to_stderr);
 
-/* A log that also sends messages to `whole`, after "NAME/". Both are borrowed. NULL: out of
+/* A log that also sends messages to `parent`, after "NAME/". Both are borrowed. NULL: out of
  * memory. */
-struct log *log_new_child(struct log *whole, const char *name);
+struct log *log_new_child(struct log *parent, const char *name);
 
 void log_free(struct log *log);
 

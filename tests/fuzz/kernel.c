@@ -2,7 +2,7 @@
 /* kernel.c - see kernel.h. Structures and sizes of answers are those of linux/fuse.h. */
 #include "kernel.h"
 
-#include "fs/fuse/directory_notes.h"
+#include "fs/fuse/directory_notices.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/passthrough.h"
 #include "fs/mount/mount.h"
@@ -342,7 +342,7 @@ static void connect_session(struct fuzz_kernel *k)
 	fuse_opt_free_args(&args);
 	require(k->session && fuse_session_custom_io(k->session, &io,
 						     open("/dev/null", O_RDWR | O_CLOEXEC)) == 0);
-	directory_notes_begin(k->fs, k->session);
+	directory_notices_begin(k->fs, k->session);
 	k->n = 1; /* number 0 marks a notification */
 	fuzz_kernel_ask(k, &request, &answer);
 	require(answer.error == 0);
@@ -373,7 +373,7 @@ void fuzz_kernel_free(struct fuzz_kernel *k)
 {
 	fuzz_kernel_wait(k);
 	/* A job whose request was interrupted may run on. */
-	directory_notes_end(k->fs);
+	directory_notices_end(k->fs);
 	fuse_session_destroy(k->session);
 	mount_free(k->fs);
 	models_close(&k->models);

@@ -171,7 +171,7 @@ static void copy_as_from(const struct scene *scene, struct donor *donor,
 {
 	struct model *model = scene->o.model;
 	struct stage *stage = stage_over(model, UP);
-	struct content *was = slots_own(model->slots, UP);
+	struct content *was = slots_get_own(model->slots, UP);
 	bool moved_on;
 	size_t size;
 	char *bytes = read_organ(scene->donor.model, UP, &size);

@@ -36,7 +36,7 @@ static unsigned found_in(struct model *model)
 	unsigned found = 0;
 
 	for (uint32_t i = 0; i < slots_count(model->slots); i++) {
-		struct content *content = slots_own(model->slots, i);
+		struct content *content = slots_get_own(model->slots, i);
 
 		if (content && content->found)
 			found |= 1u << i;
@@ -57,7 +57,7 @@ static void equal_tensors_are_grafts_without_a_record(void **state)
 	assert_int_equal(found_in(model), 0);
 	assert_int_equal(check_origin_find(model, &scene.donor, 1, NULL), 0);
 	assert_int_equal(found_in(model), all);
-	content = slots_own(model->slots, SMALL_UP);
+	content = slots_get_own(model->slots, SMALL_UP);
 	assert_string_equal(donor_path(content->donor), in_temp(state, "donor.gguf").text);
 	assert_string_equal(donor_tensor(content->donor, &n), "blk.0.ffn_up.weight");
 	content_unref(content);
@@ -88,7 +88,7 @@ static void changed_slot_without_donor_is_of_unknown_origin(void **state)
 	unchanged[SMALL_UP] = false;
 	assert_int_equal(check_origin_find(model, NULL, 0, unchanged), 0);
 	assert_int_equal(found_in(model), 1u << SMALL_UP);
-	content = slots_own(model->slots, SMALL_UP);
+	content = slots_get_own(model->slots, SMALL_UP);
 	assert_null(content->donor);
 	content_unref(content);
 	end(&scene);

@@ -80,7 +80,7 @@ static void a_donor_that_is_no_regular_file_is_not_opened(void **state)
 	struct content *content;
 
 	assert_int_equal(graft_remove(o.model, SMALL_UP), 0);
-	content = slots_own(o.model->slots, SMALL_UP);
+	content = slots_get_own(o.model->slots, SMALL_UP);
 	content_set_donor(content, donor_from_record(fifo.text, "print", "t", 1));
 	assert_warning(&o, "impossible: complete: ");
 	assert_unopened(opens);

@@ -203,7 +203,7 @@ static struct content *fill_stack(struct opened *o, uint32_t seed)
 	assert_int_equal(graft_fill(o->model, STACK, stage), 0);
 	stage_free(stage);
 	free(file.bytes);
-	return slots_own(o->model->slots, STACK);
+	return slots_get_own(o->model->slots, STACK);
 }
 
 struct putting {

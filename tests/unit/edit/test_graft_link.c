@@ -89,18 +89,18 @@ static void set_aside_fails_if_slot_has_changed(void **state)
 	bool moved_on;
 
 	assert_int_equal(fill(o.model, SMALL_UP, up.bytes, up.size), 0);
-	was = slots_own(o.model->slots, SMALL_UP);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, NULL, &moved_on), -ESTALE);
+	was = slots_get_own(o.model->slots, SMALL_UP);
+	assert_int_equal(graft_remove_if(o.model, SMALL_UP, NULL, &moved_on), -ESTALE);
 	assert_int_equal(fill(o.model, SMALL_UP, other.bytes, other.size), 0);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), -ESTALE);
+	assert_int_equal(graft_remove_if(o.model, SMALL_UP, was, &moved_on), -ESTALE);
 	assert_true(moved_on);
 	assert_organ(o.model, SMALL_UP, &other);
 	assert_false(log_says(o.log, "cannot remove"));
 	content_unref(was);
-	was = slots_own(o.model->slots, SMALL_UP);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), 0);
-	assert_int_equal(graft_set_aside(o.model, SMALL_UP, was, &moved_on), -ENOENT);
-	assert_int_equal(graft_set_aside(o.model, SMALL_GATE, NULL, &moved_on), 0);
+	was = slots_get_own(o.model->slots, SMALL_UP);
+	assert_int_equal(graft_remove_if(o.model, SMALL_UP, was, &moved_on), 0);
+	assert_int_equal(graft_remove_if(o.model, SMALL_UP, was, &moved_on), -ENOENT);
+	assert_int_equal(graft_remove_if(o.model, SMALL_GATE, NULL, &moved_on), 0);
 	mount_again(state, &o);
 	assert_kind(o.model, SMALL_UP, CONTENT_WHITEOUT);
 	content_unref(was);
@@ -187,7 +187,7 @@ static void slot_can_take_back_its_earlier_content(void **state)
 	struct stage *stage = stage_new(o.model->layer, empty);
 
 	assert_int_equal(link_gate(o.model, "blk_0_ffn_up"), 0);
-	origin.content = slots_own(o.model->slots, SMALL_UP);
+	origin.content = slots_get_own(o.model->slots, SMALL_UP);
 	view = organ_file_view(o.model, SMALL_UP, origin.content);
 	assert_true(stage_adopt(stage, view, &origin));
 	assert_int_equal(fill_up(o.model, 51), 0);

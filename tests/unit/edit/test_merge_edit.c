@@ -90,7 +90,7 @@ static int merge(void **state, struct scene *scene, const char *text)
 
 static const char *how(struct model *model, uint32_t slot)
 {
-	struct content *own = slots_own(model->slots, slot);
+	struct content *own = slots_get_own(model->slots, slot);
 	const char *name = own ? content_kind_name(own) : "base";
 
 	content_unref(own);

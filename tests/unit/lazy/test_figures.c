@@ -205,7 +205,7 @@ static void mean_weight_is_read_with_the_measures_where_it_is_shown(void **state
 	assert_false(figures->figures[SMALL_UP].weighed);
 	assert_int_equal(figures_measure(figures, measures, values, NULL), 0);
 	assert_true(isnan(figures->figures[SMALL_UP].importance));
-	assert_ptr_equal(figures_weigh(figures), figures);
+	assert_ptr_equal(figures_add_weights(figures), figures);
 	assert_true(figures->figures[SMALL_UP].weighed);
 	assert_false(figures->figures[SMALL_GATE].weighed);
 	assert_int_equal(figures_measure(figures, measures, values, NULL), 0);

@@ -19,8 +19,8 @@ struct finding {
 };
 
 /* how is the finder. */
-static int find(struct model *model, uint64_t how, const struct subject *subject,
-		struct memo_state *once)
+static int compute(struct model *model, uint64_t how, const struct subject *subject,
+		   struct memo_state *once)
 {
 	struct finder *finder = (struct finder *)(uintptr_t)how;
 
@@ -37,7 +37,7 @@ static int find(struct model *model, uint64_t how, const struct subject *subject
 
 static struct memo *memo_of(struct model *model, struct finder *finder)
 {
-	static const struct memo_ops ops = { .size = sizeof(struct finding), .find = find };
+	static const struct memo_ops ops = { .size = sizeof(struct finding), .compute = compute };
 	struct memo *memo = memo_new(&ops, model, (uintptr_t)finder, NULL);
 
 	assert_non_null(memo);
@@ -170,7 +170,7 @@ static void *get_zero(void *memo)
 static void value_of_another_version_is_found_out_anew(void **state)
 {
 	static const struct memo_ops ops = { .size = sizeof(struct finding),
-					     .find = find,
+					     .compute = compute,
 					     .version = version };
 	struct opened o = open_small(state, "base.gguf");
 	atomic_bool begun = false;

@@ -425,7 +425,7 @@ static void listener_shows_a_content_without_a_graft(void **state)
 	assert_int_equal(slots_generation(slots), 1);
 	assert_int_equal(now_in(slots, 0), 5);
 	assert_int_equal(now_in(slots, 1), 105);
-	assert_null(slots_own(slots, 1));
+	assert_null(slots_get_own(slots, 1));
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 2);
 	assert_null(content_own(snapshot.content[1]));
@@ -434,7 +434,7 @@ static void listener_shows_a_content_without_a_graft(void **state)
 	/* New content of the slot ends the shown one. */
 	slots_set(slots, 1, make_content(state, 6));
 	assert_int_equal(now_in(slots, 1), 6);
-	content = slots_own(slots, 1);
+	content = slots_get_own(slots, 1);
 	assert_int_equal(content->ino, 6);
 	content_unref(content);
 	slots_set_shown(slots, NULL, 0);
@@ -525,7 +525,7 @@ static void content_beneath_is_held_without_a_graft(void **state)
 	put_beneath(slots, 1, make_blend(state, 21));
 	assert_int_equal(slots_generation(slots), 1);
 	assert_int_equal(now_in(slots, 1), 21);
-	own = slots_own(slots, 1);
+	own = slots_get_own(slots, 1);
 	assert_false(content_is_graft(own));
 	assert_string_equal(content_kind_name(own), "blend");
 	assert_null(own->donor);
@@ -534,7 +534,7 @@ static void content_beneath_is_held_without_a_graft(void **state)
 	assert_int_equal(snapshot.grafts, 1);
 	snapshot_release(&snapshot);
 	slots_set(slots, 1, make_content(state, 11));
-	own = slots_own(slots, 1);
+	own = slots_get_own(slots, 1);
 	assert_true(content_is_graft(own));
 	content_unref(own);
 	slots_set(slots, 1, NULL);
@@ -575,7 +575,7 @@ static void a_slot_of_a_merge_that_ended_holds_nothing(void **state)
 	put_beneath(slots, i, make_blend(state, 21));
 	assert_int_equal(now_in(slots, i), 21);
 	put_beneath(slots, i, content_new_blend_whiteout());
-	own = slots_own(slots, i);
+	own = slots_get_own(slots, i);
 	assert_true(content_is_whiteout(own));
 	content_unref(own);
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
@@ -585,7 +585,7 @@ static void a_slot_of_a_merge_that_ended_holds_nothing(void **state)
 	slots_set(slots, i, content_new_whiteout());
 	put_beneath(slots, i, make_blend(state, 22));
 	assert_int_equal(now_in(slots, i), 22);
-	own = slots_beneath(slots, i);
+	own = slots_get_beneath(slots, i);
 	assert_int_equal(own->ino, 22);
 	content_unref(own);
 	slots_free(slots);

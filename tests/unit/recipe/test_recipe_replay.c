@@ -33,7 +33,7 @@ static bool is_changed(struct model *model)
 	bool is;
 
 	assert_int_equal(model_snapshot(model, &snapshot), 0);
-	is = recipe_is_due(model, &snapshot);
+	is = recipe_is_needed(model, &snapshot);
 	snapshot_release(&snapshot);
 	return is;
 }

@@ -22,14 +22,14 @@ static void put_in(struct remote_cache *cache, uint64_t file, uint64_t i)
 	size_t n = 1;
 
 	memset(bytes, (int)i, sizeof(bytes));
-	assert_int_equal(remote_cache_get(cache, file, i, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_get(cache, file, i, &n, &block), REMOTE_MISSING);
 	assert_int_equal(n, 1);
 	remote_cache_fill(cache, file, i, 1, bytes, REMOTE_BLOCK);
 }
 
 static bool has(struct remote_cache *cache, uint64_t file, uint64_t i)
 {
-	return remote_cache_peek(cache, file, i) == REMOTE_THERE;
+	return remote_cache_peek(cache, file, i) == REMOTE_PRESENT;
 }
 
 static void a_block_is_there_once_it_was_fetched(void **state)
@@ -39,9 +39,9 @@ static void a_block_is_there_once_it_was_fetched(void **state)
 	size_t n = 1;
 
 	(void)state;
-	assert_int_equal(remote_cache_peek(cache, 0, 5), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_peek(cache, 0, 5), REMOTE_MISSING);
 	put_in(cache, 0, 5);
-	assert_int_equal(remote_cache_get(cache, 0, 5, &n, &block), REMOTE_THERE);
+	assert_int_equal(remote_cache_get(cache, 0, 5, &n, &block), REMOTE_PRESENT);
 	assert_int_equal(remote_block_bytes(block)[REMOTE_BLOCK - 1], 5);
 	remote_cache_put(cache, block);
 	assert_false(has(cache, 1, 5));
@@ -57,9 +57,9 @@ static void fetch_range_ends_before_a_present_block(void **state)
 
 	(void)state;
 	put_in(cache, 0, 3);
-	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_MISSING);
 	assert_int_equal(n, 3);
-	assert_int_equal(remote_cache_peek(cache, 0, 2), REMOTE_FETCHED);
+	assert_int_equal(remote_cache_peek(cache, 0, 2), REMOTE_FETCHING);
 	remote_cache_fill(cache, 0, 0, 3, bytes, 10);
 	assert_true(has(cache, 0, 2));
 	assert_int_equal(remote_cache_bytes(cache), 3 * REMOTE_BLOCK + 10);
@@ -77,9 +77,9 @@ static void there_are_never_more_than_fit_and_the_oldest_goes(void **state)
 	for (size_t i = 0; i < most; i++)
 		put_in(cache, 0, i);
 	assert_int_equal(remote_cache_bytes(cache), REMOTE_CACHE_BYTES);
-	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_THERE);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_PRESENT);
 	remote_cache_put(cache, block);
-	assert_int_equal(remote_cache_get(cache, 0, 1, &n, &held), REMOTE_THERE);
+	assert_int_equal(remote_cache_get(cache, 0, 1, &n, &held), REMOTE_PRESENT);
 	for (size_t i = 0; i < most - 1; i++)
 		put_in(cache, 1, i);
 	assert_int_equal(remote_cache_bytes(cache), REMOTE_CACHE_BYTES);
@@ -150,7 +150,7 @@ static void assert_waiters(int rc, int expected)
 	size_t n = 1;
 
 	atomic_store(&waiting, 0);
-	assert_int_equal(remote_cache_get(cache, 0, 7, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_get(cache, 0, 7, &n, &block), REMOTE_MISSING);
 	for (int i = 0; i < 2; i++)
 		task_begin(&tasks[i], wait_for, &waiters[i]);
 	while (atomic_load(&waiting) < 2)
@@ -160,7 +160,7 @@ static void assert_waiters(int rc, int expected)
 		task_end(&tasks[i]);
 		assert_int_equal(waiters[i].rc, expected);
 	}
-	assert_int_equal(remote_cache_peek(cache, 0, 7), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_peek(cache, 0, 7), REMOTE_MISSING);
 	remote_cache_unref(cache);
 }
 
@@ -204,16 +204,16 @@ static void without_memory_nothing_is_there(void **state)
 	assert_null(remote_cache_new());
 	cache = cache_setup();
 	allocation_fails(3);
-	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_MISSING);
 	assert_int_equal(n, 2);
 	assert_true(allocation_failed());
 	remote_cache_fail(cache, 0, 0, 2, -ENOMEM);
 	n = 1;
-	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_get(cache, 0, 0, &n, &block), REMOTE_MISSING);
 	allocation_fails(1);
 	assert_int_equal(remote_cache_fill(cache, 0, 0, 1, bytes, REMOTE_BLOCK), -ENOMEM);
 	assert_true(allocation_failed());
-	assert_int_equal(remote_cache_peek(cache, 0, 0), REMOTE_ABSENT);
+	assert_int_equal(remote_cache_peek(cache, 0, 0), REMOTE_MISSING);
 	assert_int_equal(remote_cache_bytes(cache), 0);
 	remote_cache_unref(cache);
 }

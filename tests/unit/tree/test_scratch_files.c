@@ -324,7 +324,7 @@ static bool close_file(struct scene *scene, struct inode *inode)
 
 	stage_close(inode->stage);
 	open = scratch_files_is_open(scene->scratches, inode);
-	if (!open && stage_is_over(inode->stage) &&
+	if (!open && stage_has_ended(inode->stage) &&
 	    scratch_files_name(scene->scratches, inode, &name.directory, text))
 		scratch_files_end(scene->scratches, inode, &name);
 	inodes_put(scene->inodes, inode);
@@ -340,9 +340,9 @@ static void no_lookup_finds_a_file_in_force_which_knows_its_name(void **state)
 
 	add_file(&scene, HERE, "slot");
 	inode = open_file(&scene, "slot");
-	assert_false(scratch_files_is_over(scene.scratches, inode));
+	assert_false(scratch_files_has_ended(scene.scratches, inode));
 	place(&scene, inode, "slot", "slot");
-	assert_true(scratch_files_is_over(scene.scratches, inode));
+	assert_true(scratch_files_has_ended(scene.scratches, inode));
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
@@ -394,7 +394,7 @@ static void a_file_that_no_process_has_open_ends_when_it_is_in_force(void **stat
 	assert_true(file_at(&scene, HERE, "a") == ino);
 	place(&scene, inode, "a", "slot");
 	assert_string_equal(name_of(&scene, inode, name), "");
-	assert_true(scratch_files_is_over(scene.scratches, inode));
+	assert_true(scratch_files_has_ended(scene.scratches, inode));
 	inodes_put(scene.inodes, other);
 	inodes_put(scene.inodes, inode);
 	assert_gone(&scene, ino);
@@ -415,7 +415,7 @@ static void another_file_loses_the_name_that_is_filled_or_removed(void **state)
 	place(&scene, first, "temporary", "slot");
 	assert_string_equal(name_of(&scene, first, name), "slot");
 	assert_string_equal(name_of(&scene, second, name), "");
-	assert_false(scratch_files_is_over(scene.scratches, second));
+	assert_false(scratch_files_has_ended(scene.scratches, second));
 	assert_int_equal(kind_of(&scene, HERE, "temporary"), SCRATCH_NONE);
 	add_file(&scene, HERE, "slot");
 	third = open_file(&scene, "slot");
@@ -444,7 +444,7 @@ static void a_file_with_another_name_is_not_in_force(void **state)
 	assert_int_equal(scratch_files_add(scene.scratches, HERE, "b", inode), 0);
 	place(&scene, inode, "slot", "slot");
 	assert_string_equal(name_of(&scene, inode, name), "b");
-	assert_false(scratch_files_is_over(scene.scratches, inode));
+	assert_false(scratch_files_has_ended(scene.scratches, inode));
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	assert_int_equal(kind_of(&scene, HERE, "b"), SCRATCH_FILE);
 	assert_true(close_file(&scene, inode));
@@ -465,11 +465,11 @@ static void a_name_is_removed_of_that_file_alone(void **state)
 	/* Nor one that another process has opened meanwhile. */
 	scratch_files_end(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_FILE);
-	assert_false(scratch_files_is_over(scene.scratches, inode));
+	assert_false(scratch_files_has_ended(scene.scratches, inode));
 	stage_close(inode->stage);
 	scratch_files_end(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_NONE);
-	assert_true(scratch_files_is_over(scene.scratches, inode));
+	assert_true(scratch_files_has_ended(scene.scratches, inode));
 	inodes_put(scene.inodes, inode);
 	inodes_put(scene.inodes, other);
 	close_scene(&scene);

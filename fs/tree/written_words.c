@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* undo_words.c - see undo_words.h. */
-#include "fs/tree/undo_words.h"
+/* written_words.c - see written_words.h. */
+#include "fs/tree/written_words.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct undo_words {
+struct written_words {
 	size_t most; /* bytes */
 	bool lines;
 	pthread_mutex_t lock; /* protects the fields below */
@@ -21,9 +21,9 @@ struct undo_words {
 	size_t n, room, told; /* told: end of the text taken so far */
 };
 
-struct undo_words *undo_words_new(size_t most, bool lines)
+struct written_words *written_words_new(size_t most, bool lines)
 {
-	struct undo_words *words = calloc(1, sizeof(*words));
+	struct written_words *words = calloc(1, sizeof(*words));
 
 	if (words) {
 		words->most = most;
@@ -33,7 +33,7 @@ struct undo_words *undo_words_new(size_t most, bool lines)
 	return words;
 }
 
-void undo_words_free(struct undo_words *words)
+void written_words_free(struct written_words *words)
 {
 	if (!words)
 		return;
@@ -43,7 +43,7 @@ void undo_words_free(struct undo_words *words)
 }
 
 /* Make room for n bytes more and a NUL, with the lock held. */
-static int make_room(struct undo_words *words, size_t n)
+static int make_room(struct written_words *words, size_t n)
 {
 	size_t room;
 	char *more;
@@ -62,7 +62,7 @@ static int make_room(struct undo_words *words, size_t n)
 }
 
 /* Add the beginning or continuation of a line, with the lock held. */
-static int add(struct undo_words *words, const char *bytes, size_t n)
+static int add(struct written_words *words, const char *bytes, size_t n)
 {
 	int rc;
 
@@ -79,7 +79,7 @@ static int add(struct undo_words *words, const char *bytes, size_t n)
 	return 0;
 }
 
-int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint64_t offset)
+int written_words_write(struct written_words *words, const char *bytes, size_t n, uint64_t offset)
 {
 	int rc;
 
@@ -101,7 +101,7 @@ int undo_words_write(struct undo_words *words, const char *bytes, size_t n, uint
 	return rc;
 }
 
-bool undo_words_at_line(struct undo_words *words)
+bool written_words_at_line(struct written_words *words)
 {
 	bool at;
 
@@ -111,7 +111,7 @@ bool undo_words_at_line(struct undo_words *words)
 	return at;
 }
 
-void undo_words_end(struct undo_words *words, int rc)
+void written_words_end(struct written_words *words, int rc)
 {
 	pthread_mutex_lock(&words->lock);
 	words->failed = rc;
@@ -119,7 +119,7 @@ void undo_words_end(struct undo_words *words, int rc)
 }
 
 /* Number of bytes that count now, with the lock held. */
-static size_t count_complete(const struct undo_words *words, bool all)
+static size_t count_complete(const struct written_words *words, bool all)
 {
 	const char *end;
 
@@ -129,7 +129,7 @@ static size_t count_complete(const struct undo_words *words, bool all)
 	return end ? (size_t)(end - words->text) + 1 : 0;
 }
 
-char *undo_words_take(struct undo_words *words, bool all, size_t *n)
+char *written_words_take(struct written_words *words, bool all, size_t *n)
 {
 	char *text = NULL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* taking_away.c - see taking_away.h. */
-#include "fs/util/taking_away.h"
+/* root_unmount.c - see root_unmount.h. */
+#include "fs/util/root_unmount.h"
 #include "fs/util/mountinfo.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int take(const char *path, int flags, bool remounts)
 	return errno == ENOSYS ? -EBUSY : -errno;
 }
 
-int taking_away(const struct mountinfo *mount, int flags, bool remounts)
+int root_unmount(const struct mountinfo *mount, int flags, bool remounts)
 {
 	const char *name;
 	const int above = open_above(mount->point, &name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* keeping.c - see keeping.h. */
-#include "mount-helpers/keeping.h"
+/* noassemble.c - see noassemble.h. */
+#include "mount-helpers/noassemble.h"
 #include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
 
@@ -42,7 +42,7 @@ static bool is_read_only(const struct mountinfo *mount)
 	return strncmp(mount->options, "ro,", 3) == 0;
 }
 
-int keeping_begin(const struct mountinfo *mount)
+int noassemble_set(const struct mountinfo *mount)
 {
 	int rc;
 
@@ -54,7 +54,7 @@ int keeping_begin(const struct mountinfo *mount)
 	return rc == EEXIST || mount_child_is_dead(rc) ? 0 : -rc;
 }
 
-void keeping_end(const struct mountinfo *mount)
+void noassemble_clear(const struct mountinfo *mount)
 {
 	ask(mount, unset);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* directory_notes.c - see directory_notes.h.
+/* directory_notices.c - see directory_notices.h.
  *
  * A notice raises the kernel's attr_version (Linux's fs/fuse/inode.c), and the kernel drops answers
  * to a GETATTR that it sent before. An answer with the old time that arrives after the notice is
@@ -9,7 +9,7 @@
  * libfuse forbids the notice while a process waits for the answer to an unlink(), rename() or the
  * like, because the kernel would take a lock that this process holds. With an offset below zero the
  * kernel drops no page and takes no lock of the directory. */
-#include "fs/fuse/directory_notes.h"
+#include "fs/fuse/directory_notices.h"
 #include "fs/fuse/ops.h"
 #include "fs/fuse/pollers.h"
 #include "fs/model/model.h"
@@ -44,7 +44,7 @@ static void tell_changed(void *context, struct model *model)
 	pollers_tell(&fs->pollers);
 }
 
-void directory_notes_begin(struct mount *fs, struct fuse_session *session)
+void directory_notices_begin(struct mount *fs, struct fuse_session *session)
 {
 	fs->session = session;
 	fs->listener = (struct model_listener){ tell_changed, fs };
@@ -53,7 +53,7 @@ void directory_notes_begin(struct mount *fs, struct fuse_session *session)
 
 /* No notice may be sent while libfuse closes the connection: the descriptor's number may be another
  * file's by then (serve() in session.c). */
-void directory_notes_end(struct mount *fs)
+void directory_notices_end(struct mount *fs)
 {
 	pthread_rwlock_wrlock(&fs->session_lock);
 	fs->session = NULL;

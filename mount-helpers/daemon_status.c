@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* asking.c - see asking.h. */
-#include "mount-helpers/asking.h"
+/* daemon_status.c - see daemon_status.h. */
+#include "mount-helpers/daemon_status.h"
 #include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
 
@@ -18,14 +18,15 @@
 #define PATIENCE_MS 10000 /* for an answer */
 #define ANSWER_MAX  128
 
-bool asking_parse(const char *text, unsigned *pid, unsigned *fd, char name[ASKING_NAME_MAX])
+bool daemon_status_parse(const char *text, unsigned *pid, unsigned *fd,
+			 char name[DAEMON_STATUS_NAME_MAX])
 {
 	static const char digits[] = "0123456789";
 	const size_t n = strspn(text, digits), m = n && text[n] ? strspn(text + n + 1, digits) : 0;
 	const char *rest = text + n + m + 1;
 
 	if (!n || n > 9 || !m || m > 9 || text[n] != ' ' || *rest != ' ' ||
-	    strncmp(rest + 1, "organfs-", 8) != 0 || strlen(rest + 1) >= ASKING_NAME_MAX)
+	    strncmp(rest + 1, "organfs-", 8) != 0 || strlen(rest + 1) >= DAEMON_STATUS_NAME_MAX)
 		return false;
 	*pid = (unsigned)strtoul(text, NULL, 10);
 	*fd = (unsigned)strtoul(text + n, NULL, 10);
@@ -36,7 +37,7 @@ bool asking_parse(const char *text, unsigned *pid, unsigned *fd, char name[ASKIN
 /* Check the file's properties that need no open file description; fd may be O_PATH. */
 static bool looks_like_status(int fd, const char *name, uid_t user)
 {
-	char path[64], link[ASKING_NAME_MAX + 32], expected[ASKING_NAME_MAX + 32];
+	char path[64], link[DAEMON_STATUS_NAME_MAX + 32], expected[DAEMON_STATUS_NAME_MAX + 32];
 	struct stat stat;
 	ssize_t n;
 
@@ -48,7 +49,7 @@ static bool looks_like_status(int fd, const char *name, uid_t user)
 	return n == (ssize_t)strlen(expected) && memcmp(link, expected, (size_t)n) == 0;
 }
 
-bool asking_is_status(int fd, const char *name, uid_t user)
+bool daemon_status_check_file(int fd, const char *name, uid_t user)
 {
 	/* Only memfds have seals, and F_GET_SEALS sends no request to a filesystem. */
 	return fcntl(fd, F_GET_SEALS) >= 0 && looks_like_status(fd, name, user);
@@ -57,11 +58,11 @@ bool asking_is_status(int fd, const char *name, uid_t user)
 /* Open the file that the answer names for reading. Returns -1 if it is no status. */
 static int open_status(const char *text, uid_t user)
 {
-	char path[64], name[ASKING_NAME_MAX];
+	char path[64], name[DAEMON_STATUS_NAME_MAX];
 	unsigned pid, number;
 	int place, fd = -1;
 
-	if (!asking_parse(text, &pid, &number, name))
+	if (!daemon_status_parse(text, &pid, &number, name))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%u/fd/%u", pid, number);
 	place = open(path, O_PATH | O_CLOEXEC);
@@ -99,44 +100,44 @@ static int ask(int socket, const void *context)
 }
 
 /* Keep the descriptors that the child has sent, if one is a status. */
-static void take(struct asked *asked, const char *text, unsigned user)
+static void take(struct daemon_status *daemon, const char *text, unsigned user)
 {
 	unsigned pid, number;
-	char name[ASKING_NAME_MAX];
+	char name[DAEMON_STATUS_NAME_MAX];
 
-	if (text[0] != '+' && asked->events >= 0) {
-		close(asked->events);
-		asked->events = -1;
+	if (text[0] != '+' && daemon->events >= 0) {
+		close(daemon->events);
+		daemon->events = -1;
 	}
-	if (!asking_parse(text + 1, &pid, &number, name) ||
-	    !asking_is_status(asked->status, name, user)) {
-		close(asked->status);
-		asked->status = -1;
+	if (!daemon_status_parse(text + 1, &pid, &number, name) ||
+	    !daemon_status_check_file(daemon->status, name, user)) {
+		close(daemon->status);
+		daemon->status = -1;
 	}
 }
 
-bool asking_ask(const struct mountinfo *mount, struct asked *asked)
+bool daemon_status_open(const struct mountinfo *mount, struct daemon_status *daemon)
 {
 	struct question question = { .events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK) };
 	struct mount_child child;
 	char text[ANSWER_MAX] = "";
 	ssize_t n;
 
-	*asked = (struct asked){ .status = -1, .events = question.events };
+	*daemon = (struct daemon_status){ .status = -1, .events = question.events };
 	if (!mountinfo_option(mount, "user_id", &question.user))
 		return false;
 	mount_child_begin(&child, mount, PATIENCE_MS, ask, &question);
-	n = mount_child_receive(&child, text, sizeof(text) - 1, &asked->status);
-	asked->is_dead = mount_child_is_dead(mount_child_end(&child));
-	if (n > 0 && asked->status >= 0)
-		take(asked, text, question.user);
-	return asked->status >= 0;
+	n = mount_child_receive(&child, text, sizeof(text) - 1, &daemon->status);
+	daemon->is_dead = mount_child_is_dead(mount_child_end(&child));
+	if (n > 0 && daemon->status >= 0)
+		take(daemon, text, question.user);
+	return daemon->status >= 0;
 }
 
-void asked_release(struct asked *asked)
+void daemon_status_close(struct daemon_status *daemon)
 {
-	if (asked->status >= 0)
-		close(asked->status);
-	if (asked->events >= 0)
-		close(asked->events);
+	if (daemon->status >= 0)
+		close(daemon->status);
+	if (daemon->events >= 0)
+		close(daemon->events);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_asking.c - mount-helpers/asking.c: which answers name a status, and which files are one.
- * Requests to a mount are tested on mounts (unmount/user.sh). */
+/* test_daemon_status.c - mount-helpers/daemon_status.c: which answers name a status, and which
+ * files are one. Requests to a mount are tested on mounts (unmount/user.sh). */
 #include "fs/mount/unmount_status.h"
 #include "fs/util/mountinfo.h"
-#include "mount-helpers/asking.h"
+#include "mount-helpers/daemon_status.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -12,20 +12,20 @@
 
 static void an_answer_is_parsed(void **state)
 {
-	char name[ASKING_NAME_MAX], longest[ASKING_NAME_MAX + 16] = "1 2 organfs-";
+	char name[DAEMON_STATUS_NAME_MAX], longest[DAEMON_STATUS_NAME_MAX + 16] = "1 2 organfs-";
 	unsigned pid, fd;
 
 	(void)state;
-	assert_true(asking_parse("12 34 organfs-0f", &pid, &fd, name));
+	assert_true(daemon_status_parse("12 34 organfs-0f", &pid, &fd, name));
 	assert_int_equal(pid, 12);
 	assert_int_equal(fd, 34);
 	assert_string_equal(name, "organfs-0f");
-	assert_true(asking_parse("999999999 0 organfs-", &pid, &fd, name));
-	memset(longest + strlen(longest), 'x', ASKING_NAME_MAX - 1 - strlen("organfs-"));
-	assert_true(asking_parse(longest, &pid, &fd, name));
-	assert_int_equal(strlen(name), ASKING_NAME_MAX - 1);
+	assert_true(daemon_status_parse("999999999 0 organfs-", &pid, &fd, name));
+	memset(longest + strlen(longest), 'x', DAEMON_STATUS_NAME_MAX - 1 - strlen("organfs-"));
+	assert_true(daemon_status_parse(longest, &pid, &fd, name));
+	assert_int_equal(strlen(name), DAEMON_STATUS_NAME_MAX - 1);
 	longest[strlen(longest)] = 'x';
-	assert_false(asking_parse(longest, &pid, &fd, name));
+	assert_false(daemon_status_parse(longest, &pid, &fd, name));
 }
 
 static void malformed_answer_is_ignored(void **state)
@@ -53,31 +53,31 @@ static void malformed_answer_is_ignored(void **state)
 		"1 2\torganfs-x",
 		"0x1 2 organfs-x",
 	};
-	char name[ASKING_NAME_MAX];
+	char name[DAEMON_STATUS_NAME_MAX];
 	unsigned pid, fd;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(answers); i++)
-		assert_false(asking_parse(answers[i], &pid, &fd, name));
+		assert_false(daemon_status_parse(answers[i], &pid, &fd, name));
 }
 
 static void the_status_of_a_daemon_is_one(void **state)
 {
 	struct unmount_status *status = unmount_status_new();
-	char text[128], name[ASKING_NAME_MAX];
+	char text[128], name[DAEMON_STATUS_NAME_MAX];
 	unsigned pid, fd;
 
 	(void)state;
 	assert_true(unmount_status_text(status, text, sizeof(text)) > 0);
-	assert_true(asking_parse(text, &pid, &fd, name));
+	assert_true(daemon_status_parse(text, &pid, &fd, name));
 	assert_int_equal(pid, getpid());
-	assert_true(asking_is_status((int)fd, name, geteuid()));
-	assert_false(asking_is_status((int)fd, "organfs-x", geteuid()));
+	assert_true(daemon_status_check_file((int)fd, name, geteuid()));
+	assert_false(daemon_status_check_file((int)fd, "organfs-x", geteuid()));
 	name[strlen(name) - 1] = '\0';
-	assert_false(asking_is_status((int)fd, name, geteuid()));
-	assert_false(asking_is_status((int)fd, "", geteuid()));
-	assert_true(asking_parse(text, &pid, &fd, name));
-	assert_false(asking_is_status((int)fd, name, geteuid() + 1));
+	assert_false(daemon_status_check_file((int)fd, name, geteuid()));
+	assert_false(daemon_status_check_file((int)fd, "", geteuid()));
+	assert_true(daemon_status_parse(text, &pid, &fd, name));
+	assert_false(daemon_status_check_file((int)fd, name, geteuid() + 1));
 	unmount_status_free(status);
 }
 
@@ -89,17 +89,17 @@ static void other_files_are_none(void **state)
 	int pipes[2], place;
 
 	(void)state;
-	assert_true(asking_is_status(memory, "organfs-x", geteuid()));
+	assert_true(daemon_status_check_file(memory, "organfs-x", geteuid()));
 	/* The link's name has that form, but the file cannot be read. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
 	place = open(link, O_PATH | O_CLOEXEC);
 	assert_true(place >= 0);
-	assert_false(asking_is_status(place, "organfs-x", geteuid()));
+	assert_false(daemon_status_check_file(place, "organfs-x", geteuid()));
 	assert_int_equal(pipe(pipes), 0);
-	assert_false(asking_is_status(pipes[0], "organfs-x", geteuid()));
+	assert_false(daemon_status_check_file(pipes[0], "organfs-x", geteuid()));
 	assert_true(file >= 0);
-	assert_false(asking_is_status(file, path, geteuid()));
-	assert_false(asking_is_status(-1, "organfs-x", geteuid()));
+	assert_false(daemon_status_check_file(file, path, geteuid()));
+	assert_false(daemon_status_check_file(-1, "organfs-x", geteuid()));
 	unlink(path);
 	close(file);
 	close(pipes[0]);
@@ -113,17 +113,17 @@ static void path_that_is_no_mount_is_not_asked(void **state)
 {
 	const struct mountinfo wanted = { .point = "/proc" };
 	struct mountinfo mount;
-	struct asked asked;
+	struct daemon_status daemon;
 
 	(void)state;
 	if (!mountinfo_find(mountinfo_has_point, &wanted, &mount))
 		skip();
-	assert_false(asking_ask(&mount, &asked));
-	assert_int_equal(asked.status, -1);
-	asked_release(&asked);
+	assert_false(daemon_status_open(&mount, &daemon));
+	assert_int_equal(daemon.status, -1);
+	daemon_status_close(&daemon);
 	mount.point = "/there/is/no such";
-	assert_false(asking_ask(&mount, &asked));
-	asked_release(&asked);
+	assert_false(daemon_status_open(&mount, &daemon));
+	daemon_status_close(&daemon);
 	mountinfo_release(&mount);
 }
 
