@@ -8,11 +8,32 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Open path, new or with nothing but a number in it. Returns -1 with errno set: a wrong path must
+ * not cost a model, or root a device. */
+static int open_pidfile(const char *path)
+{
+	const int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644);
+	struct stat stat;
+	char text[16] = "";
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+	    pread(fd, text, sizeof(text) - 1, 0) == stat.st_size &&
+	    strspn(text, "0123456789\n") == (size_t)stat.st_size && ftruncate(fd, 0) == 0)
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
 
 int pidfile_write(const char *path, struct error *err)
 {
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	const int fd = open_pidfile(path);
 	char text[16];
 	const int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	const bool written = fd >= 0 && write(fd, text, (size_t)n) == n;
@@ -20,9 +41,14 @@ int pidfile_write(const char *path, struct error *err)
 
 	if (fd >= 0)
 		close(fd);
-	return written ? 0
-		       : error_set(err, reason, ERROR_NO_OFFSET,
-				   "%.200s: the process number cannot be written: %s; nothing is "
-				   "mounted",
-				   path, strerror(reason));
+	if (written)
+		return 0;
+	if (reason == EEXIST)
+		return error_set(err, reason, ERROR_NO_OFFSET,
+				 "%.200s: the file has more than a process number in it; nothing "
+				 "is mounted: name another pidfile=",
+				 path);
+	return error_set(err, reason, ERROR_NO_OFFSET,
+			 "%.200s: the process number cannot be written: %s; nothing is mounted",
+			 path, strerror(reason));
 }

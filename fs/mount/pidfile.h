@@ -6,7 +6,8 @@
 struct error;
 
 /* Write the number of this process and a newline to path, replacing the file of a daemon that was
- * killed. Returns 0, or -errno with err set. */
+ * killed. Returns 0, or -errno with err set: EEXIST the path is not a regular file, or has more
+ * than a number in it, and is unchanged. */
 int pidfile_write(const char *path, struct error *err);
 
 #endif

@@ -18,4 +18,13 @@ equal "$(ls -A run)" '' 'pid file of a daemon that has ended'
 expect_fail '/none/organfs\.pid: .*No such file' \
 	"$ORGANFS" -o noassemble,pidfile=none/organfs.pid "$base" "$MNT"
 ! mountpoint -q "$MNT" || fail 'mounted without its pid file'
+# The daemon removes its pid file, so a path of something else is refused.
+cp "$base" model.gguf
+expect_fail '/model\.gguf: .*pidfile=' \
+	"$ORGANFS" -o noassemble,pidfile=model.gguf "$base" "$MNT"
+cmp "$base" model.gguf
+mkfifo pipe
+expect_fail '/pipe: ' "$ORGANFS" -o noassemble,pidfile=pipe "$base" "$MNT"
+[ -p pipe ] || fail 'the pipe is gone'
+! mountpoint -q "$MNT" || fail 'mounted with a foreign pid file'
 expect_fail 'pidfile= .*confine' "$ORGANFS" -o confine,pidfile=run/organfs.pid "$base" "$MNT"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 static void number_of_this_process_replaces_an_old_file(void **state)
 {
@@ -29,6 +30,23 @@ static void link_is_refused_and_its_target_kept(void **state)
 	assert_int_equal(pidfile_write(path.text, &err), -ELOOP);
 	assert_non_null(strstr(err.text, path.text));
 	assert_file(target.text, "mine", 4);
+}
+
+static void file_of_something_else_is_refused_and_kept(void **state)
+{
+	static const char *const texts[] = { "GGUF", "12 34\n", "12345678901234567890\n" };
+	const struct path path = in_temp(state, "model.gguf"), pipe = in_temp(state, "pipe");
+	struct error err = { 0 };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		write_text(path.text, texts[i]);
+		assert_int_equal(pidfile_write(path.text, &err), -EEXIST);
+		assert_non_null(strstr(err.text, path.text));
+		assert_file(path.text, texts[i], strlen(texts[i]));
+	}
+	must(mkfifo(pipe.text, 0600) == 0);
+	assert_int_equal(pidfile_write(pipe.text, &err), -EEXIST);
+	must(access(pipe.text, F_OK) == 0);
 }
 
 UNIT_MAIN(temp_setup, temp_teardown)
