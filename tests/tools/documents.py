@@ -6,9 +6,9 @@
 
 A document is Markdown, in which code stands in indented blocks, or mdoc, in which it stands between
 .Bd -literal and .Ed or after .Dl. In a block with lines that begin with "$ " these are commands and
-the other lines are their output, "..." being any lines; in a block without, all lines are
-commands. So are the cells of a Markdown column that is headed "command". A command has to succeed,
-or to print the shown output.
+the other lines are their output, "..." being any lines; a line "# ..." right before a command is a
+comment. In a block without "$ " all lines are commands. So are the cells of a Markdown column that
+is headed "command". A command has to succeed, or to print the shown output.
 
 Every section, by its heading, has a new home directory with scribe.gguf and clerk.gguf in it, which
 is called /home/user where its name is shown, and a network without another host, so it has
@@ -69,11 +69,12 @@ def columns(line):
 
 
 def table_commands(lines, start):
-    """The first cells of the table that begins at a line, and the number of the line behind it."""
+    """The commands in the table that begins at a line, and the number of the line behind it."""
     commands = []
+    column = columns(lines[start]).index("command")
     i = start + 2
     while i < len(lines) and lines[i].startswith("|"):
-        match = re.fullmatch(r"`(.*)`", columns(lines[i])[0])
+        match = re.fullmatch(r"`(.*)`", columns(lines[i])[column])
         if match:
             commands.append(match.group(1))
         i += 1
@@ -95,7 +96,7 @@ def markdown_sections(name, lines):
             sections.append(Section(line.lstrip("# ")))
         elif note:
             notes.append((start + 1, note.group(1)))
-        elif line.startswith("| command |"):
+        elif line.startswith("|") and "command" in columns(line):
             commands, i = table_commands(lines, start)
             sections[-1].blocks.append(Block(start + 3, commands, notes))
             notes = []
@@ -196,6 +197,8 @@ def split_session(block, name, numbers_vary):
             if command:
                 yield command
             command = Command(line[2:], f"{name}:{block.number + i}", None, numbers_vary)
+        elif line.startswith("# ") and "".join(block.lines[i + 1:i + 2]).startswith("$ "):
+            continue
         elif command:
             command.expected = (command.expected or []) + [line]
         else:

@@ -52,9 +52,12 @@ printf '%s\n' '    echo right' '' 'and' '' '    $ echo one; false' '    one' >"$
 printf '%s\n' '    true' '    false' >"$TMP/status.md"
 printf '%s\n' '    $ echo one' '    two' >"$TMP/output.md"
 printf '%s\n' '.Bd -literal' '$ printf \(aqa\en\(aq' b '.Ed' >"$TMP/output.5"
+printf '%s\n' '    # comment' '    $ true' '' '| effect | command |' '| --- | --- |' \
+	'| `no` | `false` |' >"$TMP/table.md"
 check "$TMP/none" "$TMP/right.md" >"$TMP/said" || fail "$(cat "$TMP/said")"
 expect_fail 'status.md:2: exit status 1' check "$TMP/none" "$TMP/status.md"
 expect_fail 'output.md:1: prints something else' check "$TMP/none" "$TMP/output.md"
+expect_fail 'table.md:6: exit status 1' check "$TMP/none" "$TMP/table.md"
 expect_fail 'output.5:2: prints something else' check "$TMP/none" "$TMP/output.5"
 expect_fail 'right.md does not have what is excepted: wrong' check "$TMP/unused" "$TMP/right.md"
 
