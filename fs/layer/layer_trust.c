@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ANOTHERS "files in it belong to another user, for example after unpacking as root"
+#define NOT_OURS "files in it belong to another user, for example after unpacking as root"
 #define WRITABLE "other users may write to it"
 #define UNKNOWN	 "its owner is unknown"
 
@@ -23,7 +23,7 @@ static bool is_writable(const struct stat *stat)
 
 static const char *doubt_status(const struct stat *stat)
 {
-	return stat->st_uid != geteuid() ? ANOTHERS : is_writable(stat) ? WRITABLE : NULL;
+	return stat->st_uid != geteuid() ? NOT_OURS : is_writable(stat) ? WRITABLE : NULL;
 }
 
 static const char *doubt_entry(int dir, const char *name)
