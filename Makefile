@@ -39,7 +39,7 @@ HARDENING += $(shell for flag in -fstack-clash-protection -fcf-protection \
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -ffp-contract=off -pthread \
 	$(WARNINGS) $(HARDENING) $(SANITIZE) "-ffile-prefix-map=$(CURDIR)=." $(CFLAGS)
-# gold links sanitized programs in half the time. Not with clang, about whose runtime it warns.
+# gold links programs with sanitizers in half the time. Not with clang, about whose runtime it warns.
 LINKER := $(if $(SAN),$(shell echo 'int main(void) { return 0; }' | $(CC) -pie $(SANITIZE) \
 	-fuse-ld=gold -Wl,--fatal-warnings -x c -o /dev/null - 2>/dev/null && echo -fuse-ld=gold))
 ALL_LDFLAGS = -pthread -pie $(LINKER) -Wl,-z,relro,-z,now $(SANITIZE) $(LDFLAGS)
