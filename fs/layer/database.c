@@ -33,15 +33,23 @@ struct database {
 	} kept[STATEMENTS_MOST];
 };
 
+/* The open log, or NULL. */
+static sqlite3_file *log_of(struct database *database)
+{
+	sqlite3_file *log = NULL;
+
+	sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	return log && log->pMethods ? log : NULL;
+}
+
 /* The errno of the last failed system call on the database or its log, since errno may have changed
  * meanwhile; 0: none has failed. */
 static int system_errno(struct database *database)
 {
-	sqlite3_file *log = NULL;
+	sqlite3_file *log = log_of(database);
 	int code = 0;
 
-	sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
-	if (log && log->pMethods)
+	if (log)
 		log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &code);
 	if (!code)
 		sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_LAST_ERRNO, &code);
@@ -131,6 +139,17 @@ static int configure(struct database *database)
 			    NULL, NULL, NULL);
 }
 
+/* Have the close write no log back. Without this SQLite writes it back and removes it. */
+static void keep_log(struct database *database)
+{
+	sqlite3_file *log = log_of(database);
+	sqlite3_int64 size = 0;
+
+	/* The close removes an empty log, which SQLite itself has made. */
+	if (log && log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0)
+		sqlite3_db_config(database->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 static int check_form(struct database *database, struct error *err)
 {
 	int64_t id, version;
@@ -140,15 +159,17 @@ static int check_form(struct database *database, struct error *err)
 		rc = database_number(database, &version, "PRAGMA user_version", "");
 	if (rc < 0)
 		return set_error(database, rc, err);
-	if (id != APPLICATION_ID)
+	if (id != APPLICATION_ID || version < USER_VERSION)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
 				 "layer.db is not the database of a layer");
-	if (version != USER_VERSION)
-		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
-				 "this layer has format version %lld, and this organfs knows only "
-				 "%d",
-				 (long long)version, USER_VERSION);
-	return 0;
+	if (version == USER_VERSION)
+		return 0;
+	keep_log(database);
+	return error_set(
+		err, ENOTSUP, ERROR_NO_OFFSET,
+		"this layer has format version %lld, and this organfs knows only %d: mount "
+		"it with a newer organfs",
+		(long long)version, USER_VERSION);
 }
 
 /* Is the schema, word for word, schema.sql? Another one may have constraints that never end,

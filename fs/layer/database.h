@@ -27,8 +27,8 @@ enum database_access {
 
 /* Open the file at that path. checks: first compare the schema with schema.sql and run
  * integrity_check, because SQLite could reuse a live page of a damaged database. NULL with err set:
- * EBADMSG not a layer's database, or damaged; ENOTSUP another version of the format; or an error of
- * a system call. */
+ * EBADMSG not a layer's database, or damaged; ENOTSUP a later version of the format, whose log is
+ * not written back; or an error of a system call. */
 struct database *database_open(const char *path, enum database_access access, bool checks,
 			       struct error *err);
 

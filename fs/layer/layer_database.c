@@ -99,6 +99,9 @@ static int finish_log(int dir, struct error *err)
 	if (why.code == EBUSY)
 		return error_set(err, EBUSY, ERROR_NO_OFFSET,
 				 "another mount writes " DATABASE "-wal back: try again");
+	/* A layer of a later version keeps its log. */
+	if (why.code == ENOTSUP)
+		return error_set(err, why.code, why.offset, "%s", why.text);
 	return error_set(err, EROFS, ERROR_NO_OFFSET,
 			 "a mount that was killed has left " DATABASE "-wal, which cannot be "
 			 "written back here: mount the layer once where it can be written to");

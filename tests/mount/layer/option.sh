@@ -136,7 +136,7 @@ refused "$TMP/new" "$base" 'it has no layer.db, and is not empty'
 refused "$TMP/up.bin" "$base" 'Not a directory'
 cp -r "$layer" "$TMP/later"
 layer_change "$TMP/later" 'PRAGMA user_version = 3'
-refused "$TMP/later" "$base" 'version 3, .*only 2'
+refused "$TMP/later" "$base" 'version 3, .*only 2: mount it with a newer organfs'
 layer_change "$TMP/later" 'PRAGMA application_id = 1'
 refused "$TMP/later" "$base" 'layer.db is not the database of a layer'
 echo junk >"$TMP/later/layer.db"

@@ -563,7 +563,9 @@ static void a_layer_of_another_base_is_refused_in_words(void **state)
 		{ "DELETE FROM base", EBADMSG, "no row for its base" },
 		{ "DROP TABLE base", EBADMSG, "layer.db" },
 		{ "PRAGMA user_version = 3", ENOTSUP,
-		  "format version 3, and this organfs knows only 2" },
+		  "format version 3, and this organfs knows only 2: mount it with a newer "
+		  "organfs" },
+		{ "PRAGMA user_version = 1", EBADMSG, "not the database of a layer" },
 		{ "PRAGMA application_id = 1", EBADMSG, "not the database of a layer" },
 	};
 	struct site site = small_site(state);
@@ -594,6 +596,51 @@ static void a_layer_of_another_base_is_refused_in_words(void **state)
 		assert_layer(layer, FILLED);
 		layer_close(layer);
 	}
+	close_site(&site);
+}
+
+/* Change the layer at path, and leave the change in the log, as a killed mount does. */
+static void alter_in_log(const char *path, const char *sql)
+{
+	sqlite3 *rows;
+
+	must(sqlite3_open(path_in(path, "layer.db").text, &rows) == SQLITE_OK);
+	must(sqlite3_exec(rows, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL) == SQLITE_OK);
+	must(sqlite3_exec(rows, sql, NULL, NULL, NULL) == SQLITE_OK);
+	must(sqlite3_db_config(rows, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
+	must(sqlite3_close(rows) == SQLITE_OK);
+}
+
+static void a_layer_of_a_later_version_keeps_its_files_when_it_is_refused(void **state)
+{
+	static const char *const files[] = { "layer.db", "layer.db-wal" };
+	const struct path path = in_temp(state, "deep/down/layer");
+	struct site site = small_site(state);
+	struct error err = { 0 };
+	struct layer *layer = open_at(state, &site, &err);
+	char *before[ARRAY_LENGTH(files)];
+	size_t n[ARRAY_LENGTH(files)], entries;
+
+	fill_layer(layer);
+	layer_close(layer);
+	alter_in_log(path.text, "PRAGMA user_version = 3");
+	entries = count_entries(path.text);
+	for (size_t i = 0; i < ARRAY_LENGTH(files); i++)
+		before[i] = read_whole(path_in(path.text, files[i]).text, &n[i]);
+	for (int read_only = 0; read_only < 2; read_only++) {
+		site.manner.read_only = read_only;
+		assert_not_opened(state, &site, ENOTSUP, "mount it with a newer organfs");
+		assert_int_equal(count_entries(path.text), entries);
+		for (size_t i = 0; i < ARRAY_LENGTH(files); i++)
+			assert_file(path_in(path.text, files[i]).text, before[i], n[i]);
+	}
+	/* Without a log none is left. */
+	alter_rows(path.text, "PRAGMA user_version = 3");
+	site.manner.read_only = false;
+	assert_not_opened(state, &site, ENOTSUP, "mount it with a newer organfs");
+	assert_int_equal(count_entries(path.text), entries - 1);
+	for (size_t i = 0; i < ARRAY_LENGTH(files); i++)
+		free(before[i]);
 	close_site(&site);
 }
 
