@@ -283,7 +283,7 @@ static bool is_named(int directory, const char *name, int fd)
 	       named.st_ino == opened.st_ino;
 }
 
-/* Open the temporary file, locked while it is written. A killed assembly leaves an unlocked one. */
+/* Open the temporary file, locked while it is written. A killed process leaves an unlocked one. */
 static int open_temporary(const struct temporary_file *file, mode_t mode, struct error *err)
 {
 	for (int tries = 0; tries < 10; tries++) {
@@ -301,14 +301,15 @@ static int open_temporary(const struct temporary_file *file, mode_t mode, struct
 			continue;
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			close(fd);
-			/* Lost a race: another assembly locked the file just created, taking it for
+			/* Lost a race: another process locked the file just created, taking it for
 			 * a left one. Try again. */
 			if (!stale)
 				continue;
 			return error_set(err, EBUSY, ERROR_NO_OFFSET,
-					 "another assembly to this target is under way");
+					 "another process of organfs is writing this file: try "
+					 "again when it has ended");
 		}
-		/* An assembly that takes over a left file removes it; the winner's is still
+		/* A process that takes over a left file removes it; the winner's is still
 		 * linked. */
 		if (!stale && fstat(fd, &stat) == 0 && stat.st_nlink > 0)
 			return fd;

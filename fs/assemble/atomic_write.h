@@ -82,7 +82,7 @@ int atomic_write_check(const struct write_target *target, struct error *err);
 void atomic_write_clean(int directory);
 
 /* Write the view to the target. Returns 0 or -errno with err set: EINTR cancelled; EBUSY another
- * assembly writes this target, or a mount uses it; EEXIST; ENOSPC; EISDIR; EINVAL the target is the
+ * process writes this target, or a mount uses it; EEXIST; ENOSPC; EISDIR; EINVAL the target is the
  * base, not a regular file, or in the mount itself; or another error of the disk. */
 int atomic_write_view(struct view *view, const struct write_target *target,
 		      struct progress *progress, struct error *err);

@@ -433,6 +433,9 @@ static void a_second_assembly_to_the_same_target_is_refused(void **state)
 	fd = open(temporary.text, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(assemble_to(&scene, "new.gguf"), -EBUSY);
+	/* Also --unpack and --pack say so. */
+	assert_string_equal(scene.err.text, "another process of organfs is writing this file: try "
+					    "again when it has ended");
 	assert_file(temporary.text, "under way", 9);
 	assert_int_equal(assemble_to(&scene, "other.gguf"), 0);
 	close(fd);
