@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The tables of layer.db. The statements, without comments, are part of the format: a layer with
--- other ones is refused (database.c), so that a change of one takes another user_version. Version 1
--- was a directory of text files with a file LAYER. application_id is 'ORGF'. Times are nanoseconds
--- since 1970. A name in `class` and `name` is that of a file in a mount, without ".bin".
+-- The tables of layer.db. The statements, without the words of comments, are part of the format: a
+-- layer with other ones, or with other blanks in them, is refused (database.c), so that a change of
+-- one takes another user_version. Version 1 was a directory of text files with a file LAYER.
+-- application_id is 'ORGF'. Times are nanoseconds since 1970. A name in `class` and `name` is that
+-- of a file in a mount, without ".bin".
 
 -- The layer's base: one row.
 CREATE TABLE base (
