@@ -304,7 +304,8 @@ static int read_document(struct reader *reader)
 	if (rc == 0)
 		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
 	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_VERSION))
-		return refuse(reader, "this organfs reads only \"" RECIPE_VERSION "\"");
+		return refuse(reader, "this organfs reads only \"" RECIPE_VERSION
+				      "\": use a newer organfs");
 	if (rc == 0)
 		rc = read_sections(reader);
 	if (rc == 0)

@@ -63,7 +63,7 @@ static int begin_part(struct parsing *p)
 	if (format != TABLE_FORMAT)
 		return error_set(p->err, EBADMSG, ERROR_NO_OFFSET,
 				 "this table has format %" PRIu64
-				 ", and this organfs knows only %u",
+				 ", and this organfs knows only %u: use a newer organfs",
 				 format, TABLE_FORMAT);
 	if (p->n != 6 || !table_unsigned(p->fields[3], TENSORS_MAX, &part.tensors) ||
 	    (strcmp(p->fields[4], "-") != 0 &&
