@@ -26,7 +26,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 SAN ?=
 B := build/$(or $(SAN),plain)
 comma := ,
-VERSION := 0.2.0
+VERSION := 1.0.0
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wwrite-strings -Wpointer-arith
