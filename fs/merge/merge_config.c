@@ -232,7 +232,7 @@ static int check_source(const struct merge_config *config, struct merge_slice *s
 
 	for (size_t j = 0; j < i; j++)
 		if (is_same(source->model, source->lora, &slice->sources[j]))
-			return refuse(err, source, "\"%s\" is there twice",
+			return refuse(err, source, "\"%s\" occurs twice",
 				      merge_config_shown(source->model).text);
 	if (source->to - source->from != slice->sources[0].to - slice->sources[0].from)
 		return refuse(err, source, "its layer_range is not as long as that of \"%s\"",

@@ -27,13 +27,13 @@ int merge_read_mapping(struct config_reader *reader, const struct config_key *ke
 		size_t k = 0;
 
 		if (reader->yaml.event.type != YAML_SCALAR_EVENT)
-			return refuse(reader, "here has to be a key");
+			return refuse(reader, "expected a key");
 		while (k < n && !yaml_reader_is(&reader->yaml, keys[k].name))
 			k++;
 		if (k == n)
 			return yaml_reader_refuse_key(&reader->yaml, "is not supported here");
 		if (*seen & 1u << k)
-			return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+			return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 		*seen |= 1u << k;
 		rc = keys[k].read(reader, into);
 		if (rc == 0)
@@ -51,7 +51,7 @@ static int check_word(struct config_reader *reader, const char *what)
 	if (reader->yaml.event.type == YAML_SCALAR_EVENT)
 		value = yaml_reader_value(&reader->yaml, &n);
 	if (n == 0 || n > MERGE_CONFIG_MODEL_LENGTH || memchr(value, '\0', n))
-		return refuse(reader, "here has to be %s", what);
+		return refuse(reader, "expected %s", what);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int read_path(struct config_reader *reader, const char *what, char **path
 	if (rc < 0 || reader->yaml.event.type != YAML_MAPPING_START_EVENT)
 		return rc < 0 ? rc : take_text(reader, what, path);
 	rc = merge_read_mapping(reader, keys, 1, path, &seen);
-	return rc == 0 && !*path ? refuse(reader, "here \"path\" is missing") : rc;
+	return rc == 0 && !*path ? refuse(reader, "\"path\" is missing") : rc;
 }
 
 static int read_reference_model(struct config_reader *reader, void *into)
@@ -115,7 +115,7 @@ static int read_reference_model(struct config_reader *reader, void *into)
 	const struct model_reference *reference = into;
 
 	if (*reference->model)
-		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+		return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 	return read_path(reader, "a model", reference->model);
 }
 
@@ -124,7 +124,7 @@ static int read_path_alone(struct config_reader *reader, void *into)
 	const struct model_reference *reference = into;
 
 	if (*reference->model)
-		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+		return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 	return merge_read_text(reader, "a path", reference->model);
 }
 
@@ -168,7 +168,7 @@ static int read_reference(struct config_reader *reader, char **model, char **lor
 		return rc == 0 ? split(reader, &reference) : rc;
 	}
 	rc = merge_read_mapping(reader, keys, 3, &reference, &seen);
-	return rc == 0 && !*model ? refuse(reader, "here \"model\" is missing") : rc;
+	return rc == 0 && !*model ? refuse(reader, "\"model\" is missing") : rc;
 }
 
 /* Models and slices. */
@@ -185,7 +185,7 @@ static int read_block(struct config_reader *reader, uint64_t *block)
 	const int rc = merge_expect_word(reader, "the number of a block");
 
 	if (rc == 0 && !yaml_reader_whole(&reader->yaml, MERGE_CONFIG_BLOCKS, block))
-		return refuse(reader, "here has to be the number of a block");
+		return refuse(reader, "expected the number of a block");
 	return rc;
 }
 
@@ -235,10 +235,9 @@ static int read_source(struct config_reader *reader, bool sliced, size_t *room,
 	merge_set_place(reader, &source->line, &source->column);
 	rc = merge_read_mapping(reader, source_keys, sliced ? 3 : 2, source, &seen);
 	if (rc == 0 && !source->model)
-		return yaml_reader_refuse_at(&reader->yaml, &start, "here \"model\" is missing");
+		return yaml_reader_refuse_at(&reader->yaml, &start, "\"model\" is missing");
 	if (rc == 0 && sliced && !source->to)
-		return yaml_reader_refuse_at(&reader->yaml, &start,
-					     "here \"layer_range\" is missing");
+		return yaml_reader_refuse_at(&reader->yaml, &start, "\"layer_range\" is missing");
 	return rc;
 }
 
@@ -252,11 +251,11 @@ static int read_sources_into(struct config_reader *reader, bool sliced, struct m
 		if (reader->yaml.event.type == YAML_SEQUENCE_END_EVENT)
 			break;
 		if (reader->yaml.event.type != YAML_MAPPING_START_EVENT)
-			return refuse(reader, "here has to be \"model\"");
+			return refuse(reader, "expected \"model\"");
 		rc = read_source(reader, sliced, &room, slice);
 	}
 	if (rc == 0 && slice->n == 0)
-		return refuse(reader, "here has to be \"model\"");
+		return refuse(reader, "expected \"model\"");
 	return rc;
 }
 
@@ -313,7 +312,7 @@ static int read_slice(struct config_reader *reader, size_t *room)
 	int rc;
 
 	if (reader->yaml.event.type != YAML_MAPPING_START_EVENT)
-		return refuse(reader, "here has to be \"sources\"");
+		return refuse(reader, "expected \"sources\"");
 	if (reader->config->n == MERGE_CONFIG_SLICES)
 		return refuse(reader, "there are at most %d slices", MERGE_CONFIG_SLICES);
 	slice = add_slice(reader, room);
@@ -321,7 +320,7 @@ static int read_slice(struct config_reader *reader, size_t *room)
 		return yaml_reader_out_of_memory(&reader->yaml);
 	rc = merge_read_mapping(reader, slice_keys, 3, slice, &seen);
 	if (rc == 0 && slice->n == 0)
-		return yaml_reader_refuse_at(&reader->yaml, &start, "here \"sources\" is missing");
+		return yaml_reader_refuse_at(&reader->yaml, &start, "\"sources\" is missing");
 	return rc;
 }
 
@@ -369,8 +368,7 @@ static int read_method(struct config_reader *reader, void *into)
 		if (yaml_reader_is(&reader->yaml, merge_method_names[*method]))
 			return 0;
 	*method = 0;
-	return rc < 0 ? rc
-		      : yaml_reader_refuse_key(&reader->yaml, "is no method that is supported");
+	return rc < 0 ? rc : yaml_reader_refuse_key(&reader->yaml, "is not a supported method");
 }
 
 static int read_base_model(struct config_reader *reader, void *into)
@@ -406,7 +404,7 @@ static int read_type(struct config_reader *reader, uint32_t *type)
 	word = yaml_reader_value(&reader->yaml, &n);
 	if (type_by_name(word, n, type) && quant_supported(*type) && !quant_needs_importance(*type))
 		return 0;
-	return refuse(reader, "here has to be float32, float16, bfloat16 or a type that organfs "
+	return refuse(reader, "expected float32, float16, bfloat16 or a type that organfs "
 			      "encodes without an importance matrix, such as q4_k");
 }
 
@@ -448,7 +446,7 @@ static int read_template(struct config_reader *reader, void *into)
 		return rc;
 	text = yaml_reader_value(&reader->yaml, &n);
 	if (memchr(text, '\0', n) || (strcmp(text, MERGE_TEMPLATE_AUTO) != 0 && !strchr(text, '{')))
-		return refuse(reader, "here has to be \"" MERGE_TEMPLATE_AUTO "\" or a template in "
+		return refuse(reader, "expected \"" MERGE_TEMPLATE_AUTO "\" or a template in "
 				      "Jinja, with a \"{\"; the templates that mergekit has by "
 				      "name are not here: write the template itself");
 	config->chat_template = strdup(text);

@@ -66,7 +66,7 @@ static int add_number(struct config_reader *reader, enum merge_parameter which, 
 	double number, *numbers;
 
 	if (reader->yaml.event.type != YAML_SCALAR_EVENT || !get_number(reader, &number))
-		return refuse(reader, "here has to be a number");
+		return refuse(reader, "expected a number");
 	if (most && !(number >= 0.0 && number <= most))
 		return refuse(reader, "\"%s\" is between 0 and %u", merge_config_parameters[which],
 			      most);
@@ -106,7 +106,7 @@ static int read_numbers(struct config_reader *reader, enum merge_parameter which
 		return rc < 0 ? rc : add_number(reader, which, &room, condition);
 	rc = yaml_reader_next(&reader->yaml);
 	if (rc == 0 && reader->yaml.event.type == YAML_SEQUENCE_END_EVENT)
-		return refuse(reader, "here has to be a number");
+		return refuse(reader, "expected a number");
 	return rc == 0 ? read_gradient(reader, which, condition) : rc;
 }
 
@@ -171,13 +171,12 @@ static int read_conditions(struct config_reader *reader, enum merge_parameter wh
 			return yaml_reader_out_of_memory(&reader->yaml);
 		rc = merge_read_mapping(reader, condition_keys, 2, &of, &seen);
 		if (rc == 0 && of.condition->n == 0)
-			return yaml_reader_refuse_at(&reader->yaml, &start,
-						     "here \"value\" is missing");
+			return yaml_reader_refuse_at(&reader->yaml, &start, "\"value\" is missing");
 		if (rc == 0)
 			rc = yaml_reader_next(&reader->yaml);
 	}
 	if (rc == 0 && reader->yaml.event.type != YAML_SEQUENCE_END_EVENT)
-		return refuse(reader, "here has to be a filter and its value");
+		return refuse(reader, "expected a filter and its value");
 	return rc;
 }
 
@@ -197,7 +196,7 @@ static int read_setting(struct config_reader *reader, enum merge_parameter which
 	if (list && reader->yaml.event.type == YAML_MAPPING_START_EVENT)
 		return read_conditions(reader, which, setting, &room);
 	if (list && reader->yaml.event.type == YAML_SEQUENCE_END_EVENT)
-		return refuse(reader, "here has to be a number, or a filter and its value");
+		return refuse(reader, "expected a number, or a filter and its value");
 	condition = add_condition(setting, &room);
 	if (!condition)
 		return yaml_reader_out_of_memory(&reader->yaml);
@@ -211,11 +210,11 @@ int merge_read_seed(struct config_reader *reader, void *into)
 
 	(void)into;
 	if (reader->seeded)
-		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+		return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 	reader->seeded = true;
 	rc = merge_expect_word(reader, "a whole number");
 	if (rc == 0 && !yaml_reader_whole(&reader->yaml, UINT64_MAX, &reader->config->seed))
-		return refuse(reader, "here has to be a whole number below 2^64");
+		return refuse(reader, "expected a whole number below 2^64");
 	return rc;
 }
 
@@ -226,7 +225,7 @@ static int read_parameter(struct config_reader *reader, struct merge_parameters 
 	struct merge_setting *setting;
 
 	if (reader->yaml.event.type != YAML_SCALAR_EVENT)
-		return refuse(reader, "here has to be the name of a parameter");
+		return refuse(reader, "expected the name of a parameter");
 	if (parameters == &reader->config->parameters &&
 	    yaml_reader_is(&reader->yaml, "random_seed"))
 		return merge_read_seed(reader, NULL);
@@ -234,10 +233,10 @@ static int read_parameter(struct config_reader *reader, struct merge_parameters 
 	       !yaml_reader_is(&reader->yaml, merge_config_parameters[which]))
 		which++;
 	if (which == MERGE_PARAMETERS)
-		return yaml_reader_refuse_key(&reader->yaml, "is no parameter that is supported");
+		return yaml_reader_refuse_key(&reader->yaml, "is not a supported parameter");
 	setting = &parameters->settings[which];
 	if (setting->n)
-		return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+		return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 	merge_set_place(reader, &setting->line, &setting->column);
 	return read_setting(reader, which, setting);
 }
@@ -252,7 +251,7 @@ int merge_read_parameters(struct config_reader *reader, struct merge_parameters 
 	     yaml_reader_is(&reader->yaml, "~")))
 		return 0;
 	if (rc == 0 && reader->yaml.event.type != YAML_MAPPING_START_EVENT)
-		return refuse(reader, "here have to be parameters");
+		return refuse(reader, "expected parameters");
 	if (rc == 0)
 		rc = yaml_reader_next(&reader->yaml);
 	while (rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT) {

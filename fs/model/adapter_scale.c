@@ -39,7 +39,7 @@ static int add_number(const char *text, size_t length, size_t at, struct adapter
 	uint64_t bits;
 
 	if (length == 0)
-		return error_set(err, EINVAL, at, "here has to be a number");
+		return error_set(err, EINVAL, at, "expected a number");
 	if (scale->n == ADAPTER_SCALE_NUMBERS)
 		return error_set(err, EINVAL, at, "a gradient has at most %d numbers",
 				 ADAPTER_SCALE_NUMBERS);
@@ -70,7 +70,7 @@ static int parse_numbers(const char *text, size_t n, size_t at, struct adapter_s
 		at = skip_blanks(text, n, end);
 		more = at < n;
 		if (listed && more && text[at++] != ',')
-			return error_set(err, EINVAL, at - 1, "here has to be a comma or \"]\"");
+			return error_set(err, EINVAL, at - 1, "expected a comma or \"]\"");
 	}
 	return 0;
 }

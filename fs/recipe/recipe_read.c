@@ -40,7 +40,7 @@ static int read_hash(struct reader *reader, char hash[FINGERPRINT_TEXT])
 	const char *value = yaml_reader_value(&reader->yaml, &n);
 
 	if (n != FINGERPRINT_TEXT - 1 || strspn(value, "0123456789abcdef") != n)
-		return refuse(reader, "here have to be 32 hexadecimal digits in lower case");
+		return refuse(reader, "expected 32 hexadecimal digits in lower case");
 	memcpy(hash, value, n + 1);
 	return 0;
 }
@@ -55,7 +55,7 @@ static int read_donor(struct reader *reader, uint32_t *donor)
 	}
 	if (!yaml_reader_whole(&reader->yaml, reader->recipe->n_donors, &number) || number == 0)
 		return refuse(reader,
-			      "here has to be \"base\" or the number of a donor above, "
+			      "expected \"base\" or the number of a donor above, "
 			      "of which there are %zu",
 			      reader->recipe->n_donors);
 	*donor = (uint32_t)number;
@@ -67,7 +67,7 @@ static int read_how(struct reader *reader, enum recipe_how *how)
 	for (*how = 0; *how < RECIPE_HOWS; ++*how)
 		if (yaml_reader_is(&reader->yaml, recipe_hows[*how]))
 			return 0;
-	return refuse(reader, "here has to be copy, reference, link or removed");
+	return refuse(reader, "expected copy, reference, link or removed");
 }
 
 static int read_value(struct reader *reader, const struct recipe_field *field, void *value)
@@ -85,8 +85,7 @@ static int read_value(struct reader *reader, const struct recipe_field *field, v
 	case FIELD_NUMBER:
 		return yaml_reader_whole(&reader->yaml, INT64_MAX, value)
 			       ? 0
-			       : refuse(reader, "here has to be a number up to %" PRId64,
-					INT64_MAX);
+			       : refuse(reader, "expected a number up to %" PRId64, INT64_MAX);
 	case FIELD_HASH:
 		return read_hash(reader, value);
 	case FIELD_DONOR:
@@ -95,9 +94,8 @@ static int read_value(struct reader *reader, const struct recipe_field *field, v
 		return read_how(reader, value);
 	case FIELD_YES:
 		*(bool *)value = true;
-		return yaml_reader_is(&reader->yaml, "yes")
-			       ? 0
-			       : refuse(reader, "here has to be \"yes\"");
+		return yaml_reader_is(&reader->yaml, "yes") ? 0
+							    : refuse(reader, "expected \"yes\"");
 	}
 	return 0;
 }
@@ -139,12 +137,12 @@ static int read_item(struct reader *reader, const struct recipe_section_fields *
 		unsigned bit;
 
 		if (reader->yaml.event.type != YAML_SCALAR_EVENT)
-			return refuse(reader, "here has to be a key");
+			return refuse(reader, "expected a key");
 		if (!field)
-			return yaml_reader_refuse_key(&reader->yaml, "is no known key here");
+			return yaml_reader_refuse_key(&reader->yaml, "is not a known key");
 		bit = place_of(section, field);
 		if (seen & bit)
-			return yaml_reader_refuse_key(&reader->yaml, "is there twice");
+			return yaml_reader_refuse_key(&reader->yaml, "occurs twice");
 		seen |= bit;
 		rc = read_value(reader, field, (char *)item + field->offset);
 		if (rc < 0)
@@ -152,8 +150,7 @@ static int read_item(struct reader *reader, const struct recipe_section_fields *
 	}
 	for (size_t i = 0; rc == 0 && i < section->n; i++)
 		if (section->fields[i].required && !(seen & 1u << i))
-			return yaml_reader_refuse_at(&reader->yaml, &start,
-						     "here \"%s\" is missing",
+			return yaml_reader_refuse_at(&reader->yaml, &start, "\"%s\" is missing",
 						     section->fields[i].name);
 	return rc;
 }
@@ -232,7 +229,7 @@ static int check_names(struct reader *reader, enum recipe_section section)
 		const size_t length = names[i]->length < 60 ? names[i]->length : 60;
 
 		text_escape(names[i]->bytes, length, "%\x80", shown);
-		rc = refuse(reader, "above this \"%s\" is there twice", shown);
+		rc = refuse(reader, "\"%s\" occurs twice above", shown);
 	}
 	free(names);
 	return rc;
@@ -252,7 +249,7 @@ static int read_section(struct reader *reader, enum recipe_section section)
 			return check_names(reader, section);
 		rc = reader->yaml.event.type == YAML_MAPPING_START_EVENT
 			     ? read_checked(reader, section)
-			     : refuse(reader, "here has to be a mapping");
+			     : refuse(reader, "expected a mapping");
 	}
 	return rc;
 }
@@ -271,21 +268,21 @@ static int read_sections(struct reader *reader)
 		       !yaml_reader_is(&reader->yaml, recipe_sections[section].name))
 			section++;
 		if (section == RECIPE_SECTIONS)
-			return yaml_reader_refuse_key(&reader->yaml, "is no part of a recipe");
+			return yaml_reader_refuse_key(&reader->yaml, "is not a known key");
 		if (section < least)
-			return yaml_reader_refuse_key(&reader->yaml, "is there twice, or too late");
+			return yaml_reader_refuse_key(&reader->yaml, "occurs twice, or too late");
 		if (least == 0 && section != SECTION_BASE)
-			return refuse(reader, "here has to be \"base\"");
+			return refuse(reader, "expected \"base\"");
 		least = section + 1;
 		rc = read_section(reader, section);
 		if (rc < 0)
 			return rc;
 	}
 	if (rc == 0 && reader->yaml.event.type != YAML_MAPPING_END_EVENT)
-		return refuse(reader, "here has to be a key");
+		return refuse(reader, "expected a key");
 	if (rc == 0 && reader->recipe->n_models && !reader->recipe->merge.config.bytes)
 		return refuse(reader, "\"models\" needs a \"merge\", which is missing");
-	return rc == 0 && least == 0 ? refuse(reader, "here has to be \"base\"") : rc;
+	return rc == 0 && least == 0 ? refuse(reader, "expected \"base\"") : rc;
 }
 
 static int read_document(struct reader *reader)

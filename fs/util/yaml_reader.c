@@ -97,7 +97,7 @@ int yaml_reader_expect(struct yaml_reader *reader, yaml_event_type_t type, const
 	const int rc = yaml_reader_next(reader);
 
 	if (rc == 0 && reader->event.type != type)
-		return yaml_reader_refuse(reader, "here has to be %s", what);
+		return yaml_reader_refuse(reader, "expected %s", what);
 	return rc;
 }
 

@@ -34,9 +34,9 @@ refused() {
 }
 
 up='grafts:\n- {slot: organs/blk_1_ffn_up'
-refused 'x: y\n' 'line 7, column 1: "x" is no part'
+refused 'x: y\n' 'line 7, column 1: "x" is not a known key'
 refused 'grafts: &a [*a]\n' 'line 7, column 9: a recipe has no anchors'
-refused 'grafts:\n- slot: organs/blk_1_ffn_up\n  how: removed\n  how: removed\n' 'there twice'
+refused 'grafts:\n- slot: organs/blk_1_ffn_up\n  how: removed\n  how: removed\n' 'occurs twice'
 refused 'grafts:\n- {slot: organs/nothing, how: removed}\n' 'there is no slot organs/nothing'
 refused 'grafts:\n- {slot: organs/../x, how: removed}\n' 'name of no slot'
 refused 'grafts:\n- {slot: organs/.x, how: removed}\n' 'name of no slot'

@@ -58,14 +58,14 @@ static void other_texts_are_refused_at_their_place(void **state)
 		uint64_t at;
 		const char *why;
 	} cases[] = {
-		{ "", 0, "has to be a number" },
+		{ "", 0, "expected a number" },
 		{ "x", 0, "" },
 		{ "1 x", 2, "" },
-		{ "1, 2", 1, "has to be a number" },
+		{ "1, 2", 1, "expected a number" },
 		{ "1]", 0, "" },
 		{ "[]", 1, "" },
 		{ "[1 2]", 3, "a comma or" },
-		{ "[1,]", 3, "has to be a number" },
+		{ "[1,]", 3, "expected a number" },
 		{ "[1,", 2, "ends with" },
 		{ "[", 0, "ends with" },
 		{ "[1]]", 1, "" },
