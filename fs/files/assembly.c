@@ -256,15 +256,16 @@ static int write_to_default(struct assembly *assembly, struct view *view, char p
 	return rc;
 }
 
-/* Set and log the outcome of an assembly, with the warning of .check. */
-static void conclude(struct assembly *assembly, char *text, size_t n, const char *warning)
+/* Set and log the outcome of an assembly, with the warning of .check. A process that wrote to
+ * .assemble, and failed, finds the reason by that name. */
+static void conclude(struct assembly *assembly, int rc, char *text, size_t n, const char *warning)
 {
 	const size_t used = strlen(text);
 
 	if (warning[0])
 		snprintf(text + used, n - used, "; .check says: %s", warning);
 	set_status(assembly, false, text);
-	log_add(assembly->model->log, "%s", text);
+	log_add(assembly->model->log, "%s%s", rc < 0 && assembly->mount ? ".assemble: " : "", text);
 }
 
 /* Verify the checksums of all grafts before the first byte is written. */
@@ -441,7 +442,7 @@ static int run(struct assembly *assembly, const struct snapshot *snapshot, const
 	else
 		assembly_text_failed(name, &err, results.placed, assembly->confined, text,
 				     sizeof(text));
-	conclude(assembly, text, sizeof(text), rc == 0 ? said : "");
+	conclude(assembly, rc, text, sizeof(text), rc == 0 ? said : "");
 	if (rc == 0 && is_unmount_output(assembly, path, &results.record))
 		note_written(assembly, snapshot->generation, &results.record, said);
 	written_files_release(&results.record);
@@ -481,7 +482,7 @@ static void print_written(struct assembly *assembly)
 			 plural(written->n - 1));
 	snprintf(text, sizeof(text), "already assembled: %.*s%s: nothing was changed since",
 		 PATH_MAX, written->files[0].path, shards);
-	conclude(assembly, text, sizeof(text), assembly->warning);
+	conclude(assembly, 0, text, sizeof(text), assembly->warning);
 }
 
 /* Does a file hold that snapshot of the model, so that the unmount need not write it? The disk is

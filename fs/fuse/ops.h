@@ -183,7 +183,14 @@ int ops_rename_beside(struct mount *fs, fuse_ino_t directory, const char *name,
 		      fuse_ino_t new_directory, const char *new_name);
 
 /* Log that the name cannot be made, removed or renamed, with advice. Returns -errno. */
-enum refused { REFUSED_FILE, REFUSED_LINK, REFUSED_DIRECTORY, REFUSED_REMOVAL, REFUSED_RENAME };
+enum refused {
+	REFUSED_FILE,
+	REFUSED_LINK,
+	REFUSED_DIRECTORY,
+	REFUSED_SPECIAL,
+	REFUSED_REMOVAL,
+	REFUSED_RENAME
+};
 int ops_refuse(struct mount *fs, fuse_ino_t directory, const char *name, enum refused what);
 
 /* ops_rename.c */

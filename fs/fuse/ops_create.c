@@ -240,10 +240,12 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 {
 	struct mount *fs = mount_of(req);
 	struct inode *inode = NULL;
-	int rc = fs->options->read_only ? -EROFS : -EPERM;
+	int rc;
 
 	(void)device;
 	if (S_ISREG(mode))
 		inode = create(req, parent, name, O_EXCL, &rc);
+	else
+		rc = ops_refuse(fs, parent, name, REFUSED_SPECIAL);
 	ops_reply_entry(req, inode, rc);
 }

@@ -132,21 +132,16 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	struct mount *fs = mount_of(req);
 	int rc;
 	struct inode *directory = ops_editable(fs, parent, &rc);
-	struct inode *inode = directory ? inodes_get(fs->inodes, ino) : NULL;
+	struct inode *inode = inodes_get(fs->inodes, ino);
 
-	if (directory) {
-		const struct family *family = inode ? family_of(inode) : NULL;
-
+	if (!directory || !family_of(directory)->takes_links || ops_is_desktop_file(name))
+		rc = ops_refuse(fs, parent, name, REFUSED_LINK);
+	else if (!inode)
+		rc = -ESTALE;
+	else if (!family_of(inode)->slot && !family_of(inode)->scratch)
+		rc = refuse_source(directory, name);
+	else
 		rc = 0;
-		if (!family_of(directory)->takes_links)
-			rc = -EPERM;
-		else if (!family)
-			rc = -ESTALE;
-		else if (ops_is_desktop_file(name))
-			rc = -EPERM;
-		else if (!family->slot && !family->scratch)
-			rc = refuse_source(directory, name);
-	}
 	if (rc == 0) {
 		link_async(req, inode, directory, name, fs->commits);
 	} else {
@@ -189,7 +184,7 @@ static int check_name(struct mount *fs, const struct inode *directory, const cha
 	int rc;
 
 	if (ops_is_desktop_file(name) || !family->takes_links)
-		return -EPERM;
+		return ops_refuse(fs, directory->ino, name, REFUSED_LINK);
 	if (family->check_link) {
 		rc = family->check_link(&fs->tree, directory, name);
 		if (rc < 0)

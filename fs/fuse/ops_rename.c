@@ -165,13 +165,13 @@ static int check(struct mount *fs, const struct inode *inode, const struct renam
 	if (family->exdev)
 		return -EXDEV;
 	if (!family->scratch && (!family->slot || tree_is_adapter_name(to->ino, names->new_name)))
-		return -EPERM;
+		return ops_refuse(fs, names->from, names->name, REFUSED_RENAME);
 	if (inode->model != to->model)
 		return -EXDEV;
 	/* A slot's content must not be discarded. */
 	return !family->scratch && !is_named(inode, names) &&
 			       tree_is_dropped(&fs->tree, to, names->new_name)
-		       ? -EPERM
+		       ? ops_refuse(fs, names->from, names->name, REFUSED_RENAME)
 		       : 0;
 }
 

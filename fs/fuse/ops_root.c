@@ -22,12 +22,14 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 		[REFUSED_FILE] = "no file can be made here",
 		[REFUSED_LINK] = "no link can be made here",
 		[REFUSED_DIRECTORY] = "no directory can be made in a mount",
+		[REFUSED_SPECIAL] = "no FIFO, socket or device can be made in a mount",
 		[REFUSED_REMOVAL] = "it cannot be removed",
 		[REFUSED_RENAME] = "it cannot be renamed",
 	};
 	struct inode *directory = inodes_get(fs->inodes, ino);
 	const bool makes = what == REFUSED_FILE || what == REFUSED_LINK;
-	const char *where = "", *instead = "the tree is as the model is";
+	const char *instead = "the model determines the files of its mount";
+	char where[TITLE_MAX];
 	int rc = directory ? -EPERM : -ESTALE;
 
 	if (directory && !tree_can_graft(&fs->tree, directory->model))
@@ -36,8 +38,7 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 	if (rc == -EPERM && !ops_is_desktop_file(name)) {
 		const struct family *family = family_of(directory);
 
-		if (family->grafts)
-			where = tree_title(ino);
+		tree_path(directory, where, sizeof(where));
 		if (makes)
 			instead = family->advice ? family->advice(name)
 						 : "the files here are made from the model and "

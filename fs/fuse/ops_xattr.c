@@ -85,8 +85,8 @@ static bool find_title(struct mount *fs, const struct inode *inode, char title[T
 		return true;
 	if (family->title)
 		family->title(&fs->tree, inode, title);
-	else if (family->grafts)
-		snprintf(title, TITLE_MAX, "%s", tree_title(inode->ino));
+	else if (S_ISDIR(family->mode))
+		tree_path(inode, title, TITLE_MAX);
 	else if (family->write == WRITE_OBEYED || family->write == WRITE_ASSEMBLES)
 		snprintf(title, TITLE_MAX, "%s", generated_name(inode->index));
 	return *title != '\0';
@@ -288,6 +288,7 @@ static bool is_in_metadata(struct mount *fs, const struct inode *inode)
 static void set_key_type(fuse_req_t req, struct inode *inode, const char *value, size_t n)
 {
 	struct mount *fs = mount_of(req);
+	char title[TITLE_MAX];
 	struct value_type type;
 	struct async_request *async;
 	int rc = 0;
@@ -297,8 +298,10 @@ static void set_key_type(fuse_req_t req, struct inode *inode, const char *value,
 	} else if (!tree_can_graft(&fs->tree, inode->model)) {
 		rc = -EROFS;
 	} else if (!value_type_parse(value, n, &type)) {
-		log_add(inode->model->log, METADATA_DIRECTORY ": \"%.*s\" is no type of metadata",
-			(int)(n < 60 ? n : 60), value);
+		find_title(fs, inode, title);
+		log_add(inode->model->log,
+			"%s: refused: \"%.*s\" is not a type of metadata; the key keeps its value",
+			title, (int)(n < 60 ? n : 60), value);
 		rc = -EINVAL;
 	} else if (inode->stage && stage_has_ended(inode->stage)) {
 		rc = -ESTALE;
@@ -353,7 +356,8 @@ static void set_organ_type(fuse_req_t req, struct inode *inode, const char *valu
 		return;
 	}
 	find_title(mount_of(req), inode, title);
-	log_add(inode->model->log, "%s: user.organfs.type: \"%.*s\" is no type of ggml", title,
+	log_add(inode->model->log,
+		"%s: type refused: \"%.*s\" is not a type of ggml; nothing is changed", title,
 		(int)(n < 60 ? n : 60), value);
 	inodes_put(mount_of(req)->inodes, inode);
 	fuse_reply_err(req, EINVAL);
@@ -367,8 +371,8 @@ static int set_no_assembly(struct mount *fs, const struct inode *inode, const ch
 	const bool is_set = atomic_load(&fs->no_assembly);
 
 	if (inode->ino != FUSE_ROOT_ID || (value && (n != 1 || *value != '1'))) {
-		log_add(fs->log, PREFIX NO_ASSEMBLY ": refused: it is 1 or removed, of the root of "
-						    "the whole mount");
+		log_add(fs->log, PREFIX NO_ASSEMBLY ": refused: it can only be 1 or removed, on "
+						    "the root of the mount");
 		return inode->ino == FUSE_ROOT_ID ? -EINVAL : -EPERM;
 	}
 	if (is_set ? flags & XATTR_CREATE : !value || flags & XATTR_REPLACE)

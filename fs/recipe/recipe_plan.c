@@ -70,13 +70,25 @@ static int plan_place(struct recipe_replay *replay, const struct recipe_graft *g
 	return 0;
 }
 
+int recipe_check_organ(struct recipe_replay *replay, const struct recipe_plan_graft *plan,
+		       const struct organ *organ)
+{
+	struct error err = { 0 };
+	const int rc = graft_check(replay->model, &plan->place, organ, &err);
+
+	if (rc < 0 && err.code)
+		error_set(&replay->err, err.code, ERROR_NO_OFFSET, "%s/%.80s: %.150s",
+			  class_name(plan->place.klass), plan->name, err.text);
+	return rc;
+}
+
 static int plan_tensor(struct recipe_replay *replay, struct recipe_plan_graft *plan,
 		       const struct gguf_tensor *tensor, struct backing *file)
 {
 	plan->organ = organ_of_tensor(tensor);
 	plan->offset = tensor->offset;
 	plan->file = backing_ref(file);
-	return graft_check(replay->model, &plan->place, &plan->organ, &replay->err);
+	return recipe_check_organ(replay, plan, &plan->organ);
 }
 
 static int lacks_tensor(struct recipe_replay *replay, const struct recipe_graft *graft)

@@ -51,6 +51,10 @@ const struct gguf_tensor *recipe_find_tensor(const struct recipe_replay *replay,
 					     const struct recipe_graft *graft,
 					     struct backing **file);
 
+/* graft_check() of the organ in the plan's slot; the error names the slot. */
+int recipe_check_organ(struct recipe_replay *replay, const struct recipe_plan_graft *plan,
+		       const struct organ *organ);
+
 /* Parse CLASS/NAME: returns NAME, borrowed, and sets the class. NULL with the replay's err set: no
  * slot's name. */
 const char *recipe_slot_name(struct recipe_replay *replay, const struct recipe_text *slot,

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,16 +50,18 @@ static void report_missing(struct recipe_replay *replay)
 	for (uint32_t d = 1; d <= recipe->n_donors; d++) {
 		const struct recipe_source *donor = &recipe->donors[d - 1];
 		const char *first = "";
+		char more[32] = "";
 		const uint32_t n = replay->found[d].file ? 0 : count_needs(replay, d, &first);
 
 		if (n == 0)
 			continue;
+		if (n > 1)
+			snprintf(more, sizeof(more), " and %" PRIu32 " more", n - 1);
 		replay->missing++;
 		recipe_say(replay,
-			   ".recipe: missing: %.100s, %" PRIu64 " bytes, fingerprint %s, for %.100s"
-			   " and %" PRIu32 " other%s",
-			   donor->name.bytes, donor->size, donor->fingerprint, first, n - 1,
-			   n == 2 ? "" : "s");
+			   ".recipe: missing: %.100s, %" PRIu64
+			   " bytes, fingerprint %s, for %.100s%s",
+			   donor->name.bytes, donor->size, donor->fingerprint, first, more);
 	}
 }
 
@@ -144,7 +147,7 @@ static int check_view(struct recipe_replay *replay, const struct recipe_plan_gra
 	int rc = organ_parse(&source, &organ, &replay->err);
 
 	if (rc == 0)
-		rc = graft_check(replay->model, &plan->place, &organ, &replay->err);
+		rc = recipe_check_organ(replay, plan, &organ);
 	free((char *)organ.name);
 	return rc == -EBADMSG ? -EINVAL : rc;
 }

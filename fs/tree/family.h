@@ -134,9 +134,12 @@ struct family {
 	bool (*type)(const struct inode *inode, struct value_type *type);
 	struct organ (*organ)(const struct inode *inode);
 
-	/* For directories. lookup: as tree_find(). may_block: may lookup, or the file's size, have
+	/* For directories. path: below the root of the model, for tree_path(); NULL: a root. C
+	 * stands for the class, F for the form, S for CLASS/NAME of the slot, B for the block.
+	 * lookup: as tree_find(). may_block: may lookup, or the file's size, have
 	 * to read from the base first? list: the first entry from *place on, and its place in
 	 * *place; place 0 follows "..". */
+	const char *path;
 	struct inode *(*lookup)(const struct tree *tree, const struct inode *directory,
 				const char *name, int *rc);
 	bool (*may_block)(const struct tree *tree, const struct inode *directory, const char *name);

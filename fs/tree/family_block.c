@@ -180,6 +180,7 @@ static const char *blocks_advice(const char *name)
 
 /* st_nlink is 1, because the number of subdirectories varies with the blocks. */
 const struct family family_blocks = {
+	.path = "blocks",
 	.mode = S_IFDIR | 0777,
 	.directories = -1u,
 	.name = NAME_FOREVER,
@@ -285,6 +286,7 @@ static int remove_block(const struct tree *tree, const struct inode *directory)
 }
 
 const struct family family_block = {
+	.path = "blocks/B",
 	.mode = S_IFDIR | 0777,
 	.name = NAME_IN_READ_ONLY,
 	.links = LINKS_OPENED,

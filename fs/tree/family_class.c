@@ -251,6 +251,7 @@ static int remove_class(const struct tree *tree, const struct inode *directory)
 }
 
 const struct family family_class = {
+	.path = "C",
 	.mode = S_IFDIR | 0777,
 	.name = NAME_FOREVER,
 	.links = LINKS_OPENED,

@@ -252,6 +252,7 @@ static const char *diffs_advice(const char *name)
 }
 
 const struct family family_diffs = {
+	.path = ".diff",
 	.mode = S_IFDIR | 0777,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,

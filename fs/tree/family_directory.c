@@ -16,6 +16,7 @@
 #include "gguf/reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,33 @@ uint64_t tree_parent(const struct tree *tree, const struct inode *directory)
 }
 
 #define TYPES_NAME "types"
+
+void tree_path(const struct inode *directory, char *text, size_t n)
+{
+	const uint32_t index = directory->index, part = directory->part;
+	const struct organ_place *places = directory->model ? directory->model->places : NULL;
+	size_t used = 0;
+
+	*text = '\0';
+	for (const char *at = family_of(directory)->path; at && *at && used < n; at++) {
+		char *to = text + used;
+		const size_t room = n - used;
+
+		if (*at == 'C')
+			snprintf(to, room, "%s", class_name((enum organ_class)index));
+		else if (*at == 'F')
+			snprintf(to, room, "%s", organ_view_name(part));
+		else if (*at == 'S')
+			snprintf(to, room, "%s/%s", class_name(places[index].klass),
+				 places[index].name);
+		else if (*at == 'B')
+			snprintf(to, room, part ? "%" PRIu32 "/%" PRIu32 : "%" PRIu32, index,
+				 part - 1);
+		else
+			snprintf(to, room, "%c", *at);
+		used += strlen(to);
+	}
+}
 
 /* A row of n names in a directory. */
 struct fixed_names {
@@ -355,6 +383,7 @@ const struct family family_root = {
 };
 
 const struct family family_base = {
+	.path = ".base",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.lookup = directory_lookup,
@@ -362,6 +391,7 @@ const struct family family_base = {
 };
 
 const struct family family_views = {
+	.path = ".views",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
@@ -371,6 +401,7 @@ const struct family family_views = {
 };
 
 const struct family family_types = {
+	.path = ".views/types",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.lookup = directory_lookup,
@@ -378,6 +409,7 @@ const struct family family_types = {
 };
 
 const struct family family_form = {
+	.path = ".views/F",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
@@ -427,6 +459,7 @@ static bool base_class_list(const struct tree *tree, const struct inode *directo
 }
 
 const struct family family_base_class = {
+	.path = ".base/C",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.lookup = base_class_lookup,

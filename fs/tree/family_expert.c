@@ -59,6 +59,7 @@ static bool experts_list(const struct tree *tree, const struct inode *directory,
 
 /* The kernel does not cache the name, because the directory goes when its slot is emptied. */
 const struct family family_experts = {
+	.path = ".views/experts/S",
 	.mode = S_IFDIR | 0555,
 	.links = LINKS_YES,
 	.lookup = experts_lookup,
@@ -130,6 +131,7 @@ const struct family family_expert = {
 	.size = expert_size,
 	.open = expert_open,
 	.number = expert_number,
+	.title = family_organ_name,
 	.stage = expert_stage,
 	.truncate = expert_truncate,
 	.attribute = family_view_attribute,

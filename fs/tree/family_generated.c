@@ -284,6 +284,7 @@ const struct family family_theta = {
 	.in_block = true,
 	.write = WRITE_DROPPED,
 	.computed = true,
+	.title = family_organ_name,
 	.size = theta_size,
 	.open = theta_open,
 };

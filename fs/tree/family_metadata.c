@@ -117,7 +117,14 @@ static int metadata_check_name(const struct inode *directory, const char *name)
 	return -EPERM;
 }
 
+static const char *metadata_advice(const char *name)
+{
+	(void)name;
+	return "copy the value with cp";
+}
+
 const struct family family_metadata = {
+	.path = "metadata",
 	.mode = S_IFDIR | 0777,
 	.name = NAME_FOREVER,
 	.grafts = true,
@@ -125,9 +132,11 @@ const struct family family_metadata = {
 	.may_block = metadata_may_block,
 	.list = metadata_list,
 	.check_name = metadata_check_name,
+	.advice = metadata_advice,
 };
 
 const struct family family_base_metadata = {
+	.path = ".base/metadata",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.lookup = metadata_lookup,

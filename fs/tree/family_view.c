@@ -79,6 +79,7 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 }
 
 const struct family family_form_class = {
+	.path = ".views/F/C",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,
@@ -171,6 +172,7 @@ const struct family family_formed = {
 	.open = formed_open,
 	.is_fixed = formed_is_fixed,
 	.number = formed_number,
+	.title = family_organ_name,
 	.stage = formed_stage,
 	.truncate = formed_truncate,
 	.attribute = family_view_attribute,
@@ -216,6 +218,7 @@ static bool shards_list(const struct tree *tree, const struct inode *directory, 
 }
 
 const struct family family_shards = {
+	.path = ".views/shards",
 	.mode = S_IFDIR | 0555,
 	.name = NAME_FOREVER,
 	.links = LINKS_YES,

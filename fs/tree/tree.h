@@ -134,6 +134,9 @@ bool tree_list_scratch(const struct tree *tree, const struct inode *directory,
 /* Inode number of the parent directory. */
 uint64_t tree_parent(const struct tree *tree, const struct inode *directory);
 
+/* Path of a directory below the root of its model, into text of n bytes; "" for a root. */
+void tree_path(const struct inode *directory, char *text, size_t n);
+
 /* Location of the organ that an inode shows. */
 struct organ_location tree_locate(const struct inode *inode);
 

@@ -26,7 +26,7 @@ expect_fail 'invalid argument' cp /etc/hostname "$MNT/organs/blk_99_ffn_up.bin"
 expect_fail 'invalid argument' setfattr -n user.organfs.type -v q9 "$MNT/organs/blk_1_ffn_up.bin"
 error_is $slot "^$slot: graft refused: .*keeps its content"
 error_is blocks/2/ffn_up.bin "^$slot: graft refused"
-error_is organs '^organs/blk_1_ffn_up.bin: user.organfs.type: "q9"'
+error_is organs '^organs/blk_1_ffn_up.bin: type refused: "q9"'
 error_is organs/blk_1_ffn_up.bin '"q9"'
 error_is organs/blk_3_ffn_up.bin NONE
 error_is embed NONE
@@ -49,6 +49,33 @@ ln -s "$MNT/organs" "$TMP/link"
 equal "$(why "$TMP/link/blk_2_ffn_up.bin")" $slot:
 "$ORGANFS" --why "$MNT/blocks/2/ffn_up.bin" | grep -q "^$slot: graft refused" ||
 	fail 'the other name of the slot is not known'
+
+# Each refusal has its reason under the path that the program printed.
+refused() {
+	local file=$MNT/$1
+	shift
+	"$@" >/dev/null 2>&1 && fail "not refused: $*"
+	"$ORGANFS" --why "$file" 2>&1 | grep -q refused || fail "$*: no reason for $file"
+}
+refused x ln "$MNT/organs/blk_3_ffn_up.bin" "$MNT/x"
+refused metadata/k ln "$MNT/metadata/general.name" "$MNT/metadata/k"
+refused metadata/k2 ln -s /etc/hostname "$MNT/metadata/k2"
+refused organs/fifo mkfifo "$MNT/organs/fifo"
+refused organs/blk_3_ffn_up.theta mv "$MNT/organs/blk_3_ffn_up.theta" "$MNT/organs/y.theta"
+refused blocks/1 mv "$MNT/blocks/1" "$MNT/blocks/9"
+refused blocks/order rm "$MNT/blocks/order"
+refused blocks/9 ln -s "$TMP" "$MNT/blocks/9"
+refused .diff/x.gguf cp /etc/hostname "$MNT/.diff/x.gguf"
+refused .base/organs/blk_3_ffn_up.bin rm -f "$MNT/.base/organs/blk_3_ffn_up.bin"
+refused .views/types/q8_0/organs/x mkdir "$MNT/.views/types/q8_0/organs/x"
+refused .views/npy/organs/blk_3_ffn_up.npy \
+	cp /etc/hostname "$MNT/.views/npy/organs/blk_3_ffn_up.npy"
+refused metadata/general.name \
+	setfattr -n user.organfs.type -v thing "$MNT/metadata/general.name"
+! echo /nowhere/x.gguf 2>/dev/null >"$MNT/.assemble" || fail 'a missing directory is written to'
+"$ORGANFS" --why "$MNT/.assemble" | grep -q '\.assemble: failed: /nowhere/x.gguf: ' ||
+	fail 'no reason of an assembly'
+
 expect_fail 'not in a mount' "$ORGANFS" --why /etc/hostname
 expect_fail 'No such file' "$ORGANFS" --why "$TMP/nowhere/file"
 expect_fail 'needs one PATH' "$ORGANFS" --why

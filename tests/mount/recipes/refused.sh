@@ -44,7 +44,7 @@ refused 'grafts:\n- {slot: nowhere/x, how: removed}\n' 'name of no slot'
 refused 'grafts:\n- {slot: organs/blk_1_ffn_up, how: reference, donor: base, from: blk.9.x}\n' \
 	'the donor base has no tensor blk.9.x'
 refused "$up, how: reference, donor: base, from: output_norm.weight}\n" \
-	'shape'
+	'organs/blk_1_ffn_up: the organ.s shape'
 refused 'metadata:\n- {key: general.alignment, value: "1"}\n' 'cannot be changed'
 refused 'metadata:\n- {key: llama.block_count, type: uint32, value: many}\n' 'llama.block_count'
 refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' 'thing is no type'
