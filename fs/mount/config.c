@@ -50,16 +50,15 @@ static int check_name(const char *name, size_t n, struct error *err)
 				 "the name of an option is missing before \"=\"");
 	if (name[0] == '-')
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "a line is an option as -o takes it, such as ro, without \"-\"");
+				 "expected an option without \"-\", as -o takes it, such as ro");
 	for (size_t i = 0; i < n; i++)
 		if (is_blank(name[i]))
 			return error_set(err, EINVAL, ERROR_NO_OFFSET,
-					 "a line has one option: its name, or name=value");
+					 "expected one option a line: NAME or NAME=VALUE");
 	for (size_t i = 0; i < sizeof(of_one_mount) / sizeof(of_one_mount[0]); i++)
 		if (strlen(of_one_mount[i]) == n && memcmp(name, of_one_mount[i], n) == 0)
 			return error_set(err, EINVAL, ERROR_NO_OFFSET,
-					 "%s is no default for all mounts: give it with each that "
-					 "needs it",
+					 "%s cannot be a default: give it on the command line",
 					 of_one_mount[i]);
 	return 0;
 }
@@ -172,7 +171,7 @@ static int read_open(int fd, bool users_own, struct config *config, struct error
 	if (users_own && is_anothers(&status))
 		return 1;
 	if (!S_ISREG(status.st_mode))
-		return error_set(err, EINVAL, ERROR_NO_OFFSET, "this is no regular file");
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "not a regular file");
 	text = malloc(CONFIG_BYTES_MAX + 1);
 	if (!text)
 		return error_errno(err, ENOMEM);

@@ -14,6 +14,7 @@
 #define FUSE_USE_VERSION 312
 #include <errno.h>
 #include <fuse_opt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -240,24 +241,28 @@ static int take_number(struct parsed *parsed, const struct number_option *option
 	if (text[0] < '0' || text[0] > '9' || *end || errno || n < option->least ||
 	    n > option->most)
 		return complain(parsed,
-				option->base == 8 ? "%s=%s: %s= takes an octal number from %o to %o"
-						  : "%s=%s: %s= takes a number from %u to %u",
-				option->name, text, option->name, option->least, option->most);
+				option->base == 8 ? "%s=%s: expected an octal number from %o to %o"
+						  : "%s=%s: expected a number from %u to %u%s%s",
+				option->name, text, option->least, option->most,
+				option->word ? " or " : "", option->word ? option->word : "");
 	*value = (unsigned)n;
 	return 0;
 }
 
-/* Complain about an option that no template matches: two templates may have its name and other
+/* Complain about an option that no template matches: several templates may have its name and other
  * words. Returns -1. */
 static int complain_of_unknown(struct parsed *parsed, const char *argument)
 {
 	const char *value = strchr(argument, '=');
 	const size_t n = value ? (size_t)(value - argument) + 1 : 0;
+	char words[64] = "";
 
 	for (const struct fuse_opt *known = templates; n && known->templ; known++)
 		if (strncmp(known->templ, argument, n) == 0)
-			return complain(parsed, "%s is not known; there are %s and %s", argument,
-					known[0].templ, known[1].templ);
+			snprintf(words + strlen(words), sizeof(words) - strlen(words), "%s%s",
+				 words[0] ? " or " : "", known->templ + n);
+	if (words[0])
+		return complain(parsed, "%s: expected %s", argument, words);
 	return complain(parsed, "unknown option \"%s\"; see organfs --help", argument);
 }
 
@@ -265,11 +270,15 @@ static int complain_of_unknown(struct parsed *parsed, const char *argument)
 static int check_names(struct parsed *parsed)
 {
 	const struct options *options = &parsed->options;
+	const struct {
+		const char *option, *path;
+	} named[] = { { "output", options->output },   { "layer", options->layer },
+		      { "header", options->header },   { "recipe", options->recipe },
+		      { "pidfile", options->pidfile }, { "--imatrix", options->imatrix } };
 
-	if (options->output && options->output[0] == '\0')
-		return complain(parsed, "output= needs a file name");
-	if (options->layer && options->layer[0] == '\0')
-		return complain(parsed, "layer= needs the name of a directory");
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+		if (named[i].path && named[i].path[0] == '\0')
+			return complain(parsed, "%s= needs a path", named[i].option);
 	return 0;
 }
 
@@ -293,7 +302,7 @@ static int take_model(struct parsed *parsed, const char *file)
 {
 	if (file[0])
 		return append(&parsed->more, &parsed->n_more, file);
-	return complain(parsed, "model= needs a file name");
+	return complain(parsed, "model= needs a path");
 }
 
 /* 0: taken or dropped, 1: kept, -1: refused. */
@@ -388,8 +397,7 @@ static int choose_command(struct parsed *parsed)
 	}
 	if (n <= 1 || given[COMMAND_HELP] || given[COMMAND_VERSION])
 		return 0;
-	return complain(parsed, "one command is done at a time, and several are given; "
-				"see organfs --help");
+	return complain(parsed, "several commands are given; give one; see organfs --help");
 }
 
 /* Take the operands that are no models out of them. */
@@ -401,6 +409,9 @@ static int take_operands(struct parsed *parsed)
 	if (options->n_models < usage->least || options->n_models > usage->most ||
 	    (parsed->n_more && options->command != COMMAND_MOUNT))
 		return complain(parsed, "%s; see organfs --help", usage->needs);
+	for (uint32_t i = 0; i < options->n_models; i++)
+		if (options->models[i][0] == '\0')
+			return complain(parsed, "argument %" PRIu32 " is empty", i + 1);
 	if (usage->flags & OTHER_LAST)
 		options->mountpoint = options->models[--options->n_models];
 	if (options->command == COMMAND_QUANTISE) {
@@ -422,8 +433,7 @@ static int check_command(struct parsed *parsed)
 	if (options->imatrix && options->command != COMMAND_QUANTISE)
 		return complain(parsed, "--imatrix goes with --quantise; see organfs --help");
 	if (options->diff_form && strcmp(options->diff_form, "tsv") != 0)
-		return complain(parsed, "--diff=%s is not known; there are --diff and --diff=tsv",
-				options->diff_form);
+		return complain(parsed, "--diff=%s: expected tsv", options->diff_form);
 	return take_operands(parsed);
 }
 
@@ -446,14 +456,12 @@ static int check(struct parsed *parsed)
 		return -1;
 	}
 	if (options->fresh && options->layer)
-		return complain(parsed, "fresh is for private layers, and layer= names one "
-					"whose grafts are wanted; leave one of them out");
+		return complain(parsed, "fresh and layer= exclude each other; leave one out");
 	if (options->confine && options->pidfile)
-		return complain(parsed, "pidfile= writes outside of the directories that confine "
-					"allows; leave one of them out");
+		return complain(parsed, "confine and pidfile= exclude each other; leave one out");
 	if (options->recipe && (options->read_only || options->command != COMMAND_MOUNT))
-		return complain(parsed, "recipe= changes a mounted model, and ro or a command "
-					"forbids that; leave one of them out");
+		return complain(parsed, "recipe= and %s exclude each other; leave one out",
+				options->read_only ? "ro" : "a command");
 	if (parsed->not_read)
 		log_error("%s: not read, as it belongs to another user", parsed->not_read);
 	return check_names(parsed);

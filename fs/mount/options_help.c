@@ -43,6 +43,6 @@ const char *options_help(void)
 	       "  -o auto_unmount,nonempty  go with a killed daemon; hide a directory's files\n"
 	       "  -o model=MODEL   one more, where only one can be given (mount, fstab)\n"
 	       "  -o rw,assemble,noallow_other,noauto_unmount,noconfine,nofresh,nolineage  undo\n"
-	       "Defaults, `option` or `option=value` a line, are in " CONFIG_SYSTEM " and,\n"
-	       "before that, in ~/.config/organfs.conf; the command line goes before both.\n";
+	       "Defaults, an option a line: " CONFIG_SYSTEM ", then ~/.config/organfs.conf.\n"
+	       "Manuals: man organfs; man 5 organfs, files of a mount; man organfs-faq\n";
 }

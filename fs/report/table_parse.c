@@ -229,7 +229,7 @@ static int take_line(struct parsing *p, char *line, size_t n)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcmp(p->fields[0], words[i].word) == 0)
 			return words[i].take(p);
-	return bad(p, "this is no line of a table of organfs");
+	return bad(p, "not a line of a .table file");
 }
 
 static int take_lines(struct parsing *p, char *text, size_t size)

@@ -56,7 +56,7 @@ expect_fail "organfs: $file:1: unknown option \"nonsense\"" "$ORGANFS" --picture
 printf 'ro\nthreads=many\n' >"$file"
 refuses "^organfs: $file:2: threads=many: "
 echo 'layer=/somewhere' >"$file"
-refuses "^organfs: $file:1: layer is no default"
+refuses "^organfs: $file:1: layer cannot be a default"
 echo '-o ro' >"$file"
 refuses "^organfs: $file:1: .*without"
 printf 'ro\n\033[31m\n' >"$file"

@@ -198,7 +198,7 @@ if command -v setpriv >/dev/null && [ -u "$(command -v fusermount3)" ]; then
 	says 0 '' "$helper" "$TMP/home/m.gguf" "$TMP/home/mnt" -o "setuid=$(id -nu $ORDINARY)"
 	shows "$TMP/home/mnt" "$TMP/home/m.gguf" '^ro,.*user_id=65534'
 	says 0 '' umount "$TMP/home/mnt"
-	says 1 'organfs.conf:1: a line has one option' "$helper" "$base" "$MNT"
+	says 1 'organfs.conf:1: expected one option a line' "$helper" "$base" "$MNT"
 	rm "$XDG_CONFIG_HOME/organfs.conf"
 	# Users of a directory service have large numbers.
 	echo "many:x:4000000000:65534::$TMP/home:/bin/sh" >>"$TMP/passwd"

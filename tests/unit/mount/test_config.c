@@ -76,10 +76,10 @@ static void unknown_option_is_refused_with_its_line(void **state)
 static void option_of_one_mount_is_no_default(void **state)
 {
 	(void)state;
-	assert_bad_text("output=/x.gguf", 1, "output is no default");
-	assert_bad_text("ro\n layer = /x", 2, "layer is no default");
-	assert_bad_text("model=/x", 1, "model is no default");
-	assert_bad_text("debug", 1, "debug is no default");
+	assert_bad_text("output=/x.gguf", 1, "output cannot be a default");
+	assert_bad_text("ro\n layer = /x", 2, "layer cannot be a default");
+	assert_bad_text("model=/x", 1, "model cannot be a default");
+	assert_bad_text("debug", 1, "debug cannot be a default");
 }
 
 /* Every allocation fails in turn. */

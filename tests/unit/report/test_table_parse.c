@@ -143,7 +143,7 @@ static void error_names_its_line(void **state)
 	} wrong[] = {
 		{ "", 1, "no table" },
 		{ "# only\n", 1, "no table" },
-		{ "GGUF\n", 1, "no line of a table" },
+		{ "GGUF\n", 1, "not a line of a .table" },
 		{ "\ntable\t2\tm\t0\t0\t0\n", 2, "format 2" },
 		{ "table\n", 1, "invalid first line" },
 		{ "table\t1\tm\t0\n", 1, "invalid first line" },
