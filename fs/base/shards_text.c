@@ -172,7 +172,8 @@ void shards_log(struct shards *shards, const struct shards *old, struct log *log
 			shards->candidates[0].path, shards->count);
 	text = shards_are_complete(shards) ? NULL : shards_missing_text(shards);
 	if (text)
-		log_add(log, "%s: %s",
-			basename(shards->stem ? shards->stem : shards->candidates[0].path), text);
+		log_report(log, "%s: %s; nothing can be grafted or assembled until all are there",
+			   basename(shards->stem ? shards->stem : shards->candidates[0].path),
+			   text);
 	free(text);
 }

@@ -123,8 +123,11 @@ int why_command(const struct options *options)
 	free(text);
 	if (n == 0)
 		n = print_attribute(path);
-	if (n == 0)
-		offline_models_report("%s: .log has no message on it (it keeps the last 1,000)",
-				      path);
+	if (n == 0 && *title)
+		offline_models_report("%s: .log has no message on it; organfs --why %.*s prints "
+				      "all messages",
+				      path, (int)mount, resolved);
+	else if (n == 0)
+		offline_models_report("%s: .log is empty", path);
 	return n <= 0;
 }

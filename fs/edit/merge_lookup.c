@@ -212,9 +212,8 @@ static int open_written(struct merge_lookup *lookup, const char *written, struct
 			  written);
 	else if (rc == -ENOENT)
 		error_set(err, ENOENT, ERROR_NO_OFFSET,
-			  "there is no file \"%.80s\", with \".gguf\" or without, from %s%.120s",
-			  written,
-			  request->directories[0] ? "the directory " : "no directory that is known",
+			  "there is no file \"%.40s\" or \"%.40s.gguf\"%s%.120s", written, written,
+			  request->directories[0] ? " in " : "; give a path from / on",
 			  request->directories[0] ? request->directories[0] : "");
 	return rc;
 }

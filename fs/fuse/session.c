@@ -27,6 +27,7 @@
 #include "fs/paths/write_source.h"
 #include "fs/tree/open_files.h"
 #include "fs/util/background.h"
+#include "fs/util/capabilities.h"
 #include "fs/util/landlock.h"
 #include "fs/util/log.h"
 #include "fs/util/paths.h"
@@ -39,6 +40,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -187,12 +189,17 @@ static int check_device(void)
 	return -1;
 }
 
-/* Name the missing package; libfuse has reported only that it cannot mount. */
-static void report_fusermount(void)
+/* Name the missing right or package; libfuse has reported only that it cannot mount. */
+static void report_missing(void)
 {
 	static const char *const places[] = { "/usr/bin/fusermount3", "/bin/fusermount3",
 					      "/usr/local/bin/fusermount3" };
 
+	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0) {
+		log_error("this container may not mount; it may where it is started with "
+			  "--cap-add SYS_ADMIN");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		if (geteuid() == 0 || access(places[i], F_OK) == 0)
 			return;
@@ -226,7 +233,7 @@ static int start(struct mount_session *mount)
 	unmount_block_signals();
 	/* libfuse reports the error itself. */
 	if (fuse_session_mount(mount->session, mount->point) < 0) {
-		report_fusermount();
+		report_missing();
 		return -1;
 	}
 	mount->unmounter.session = mount->session;
@@ -406,11 +413,9 @@ static int check_output(const struct mount_session *mount)
 		return 0;
 	if (!mount->models->several)
 		check_file(mount->models->models[0], output, &err);
-	else if (stat(output, &status) < 0)
-		error_errno(&err, errno);
-	else if (!S_ISDIR(status.st_mode))
+	else if (stat(output, &status) < 0 || !S_ISDIR(status.st_mode))
 		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
-			  "with several models this must be a directory");
+			  "with several models output= must name an existing directory");
 	if (!err.code && !mount->options->read_only)
 		check_directory(mount, output, &err);
 	if (err.code)

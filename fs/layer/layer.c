@@ -187,8 +187,8 @@ static int move_in(struct layer *layer, struct error *err)
 		return layer_take_up(layer, err);
 	if (rc == 0)
 		return error_set(err, ENOTEMPTY, ERROR_NO_OFFSET,
-				 "this directory is no layer, for it has no " DATABASE
-				 ", and is not empty either");
+				 "not a layer: it has no " DATABASE
+				 " and is not empty; name a new or empty directory");
 	return layer->manner.read_only ? 0 : layer_make_database(layer, err);
 }
 
@@ -209,7 +209,8 @@ static int open_at_path(struct layer *layer, const char *path, struct error *err
 	if (rc == 0)
 		rc = lock_directory(path, 0, read_only);
 	if (rc == -EBUSY)
-		return error_set(err, EBUSY, ERROR_NO_OFFSET, "another mount uses this layer");
+		return error_set(err, EBUSY, ERROR_NO_OFFSET,
+				 "another mount uses this layer; see organfs --list");
 	if (rc >= 0) {
 		layer->dir = rc;
 		layer->path = realpath(path, NULL);

@@ -162,11 +162,11 @@ static int refuse_absent(const char *written, struct error *err)
 {
 	if (merge_looks_like_hub_id(written))
 		return error_set(err, ENOENT, ERROR_NO_OFFSET,
-				 "there is no file \"%.80s\"; a GGUF of Hugging Face is "
+				 "there is no file \"%.80s\"; name a GGUF of Hugging Face by "
 				 "hf:OWNER/REPO/FILE.gguf",
 				 written);
 	return error_set(err, ENOENT, ERROR_NO_OFFSET,
-			 "there is no file \"%.120s\", nor one with \".gguf\"", written);
+			 "there is no file \"%.80s\" or \"%.80s.gguf\"", written, written);
 }
 
 int merge_find_stored(const char *written, char **path, struct error *err)

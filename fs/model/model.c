@@ -204,19 +204,6 @@ static void report_short(const struct model *model)
 		organ_short_text(&organ, text));
 }
 
-/* Without all shards, the base has no fingerprint by which to find its layers. */
-static int find_layer(struct model *model, const struct model_options *options,
-		      struct model_params *site, struct error *err)
-{
-	if (model->whole)
-		return open_layer(model, options, site, err);
-	if (!options->read_only && !site->old)
-		log_add(site->log,
-			"%s: shards are missing: nothing can be grafted until all are there",
-			model->name);
-	return 0;
-}
-
 static struct model *model_new(const struct model_options *options, const struct model_params *site)
 {
 	struct model *model = calloc(1, sizeof(*model));
@@ -266,8 +253,9 @@ struct model *model_open(const struct model_options *options, const char *path,
 		rc = error_errno(err, ENOMEM);
 	if (rc == 0 && !(model->adapters = adapters_new(model)))
 		rc = error_errno(err, ENOMEM);
-	if (rc == 0)
-		rc = find_layer(model, options, site, err);
+	/* Without all shards, the base has no fingerprint by which to find its layers. */
+	if (rc == 0 && model->whole)
+		rc = open_layer(model, options, site, err);
 	if (rc == 0) {
 		report_short(model);
 		return model;

@@ -40,6 +40,7 @@ struct opening {
 	struct error *err;
 	const char *known; /* name in a store of the model being opened, or NULL */
 	bool layer_refused;
+	char passed[200]; /* the first model that was passed over, and why; "": none */
 };
 
 static int out_of_memory(struct opening *opening)
@@ -201,8 +202,11 @@ static void pass_over(struct opening *opening, const char *path)
 {
 	char text[320];
 
-	log_add(opening->models->log, "%s: passed over: %s", path,
-		error_describe(opening->err, text, sizeof(text)));
+	error_describe(opening->err, text, sizeof(text));
+	log_add(opening->models->log, "%s: passed over: %s", path, text);
+	if (!opening->passed[0])
+		snprintf(opening->passed, sizeof(opening->passed), "%.80s: %.110s", basename(path),
+			 text);
 	*opening->err = (struct error){ 0 };
 	opening->layer_refused = false;
 }
@@ -317,11 +321,15 @@ static int open_given(struct opening *opening, const char *path)
 		free(organs);
 		return rc;
 	}
+	opening->passed[0] = '\0';
 	rc = open_directory(opening, path, true);
 	if (rc == 0 && opening->models->n == before)
-		rc = error_set(opening->err, ENOENT, ERROR_NO_OFFSET,
-			       "there is no model in this directory that can be read; "
-			       "convert_hf_to_gguf.py of llama.cpp makes one of safetensors");
+		rc = error_set(opening->err, ENOENT, ERROR_NO_OFFSET, "%s%s",
+			       opening->passed[0] ? "no model in this directory can be read: "
+						  : "no GGUF file is in this directory; ",
+			       opening->passed[0] ? opening->passed
+						  : "convert_hf_to_gguf.py of llama.cpp makes one "
+						    "of safetensors");
 	return rc;
 }
 
@@ -333,7 +341,7 @@ static int open_merged(struct opening *opening, const char **culprit)
 
 	if (models->options->n_models != 1)
 		return error_set(opening->err, EINVAL, ERROR_NO_OFFSET,
-				 "a mergekit configuration has to be the only MODEL");
+				 "a mergekit configuration must be the only MODEL");
 	rc = merge_option_read(&models->merge, *culprit, opening->err);
 	if (rc < 0)
 		return rc;
@@ -364,7 +372,7 @@ int models_open(struct models *models, const struct options *options, struct log
 	if (options->header &&
 	    (options->n_models != 1 || models->several || !is_directory(options->models[0])))
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
-			       "header= is for one directory of organ files");
+			       "header= needs a directory of organ files as the only MODEL");
 	for (uint32_t i = 0; rc == 0 && i < options->n_models; i++) {
 		*culprit = options->models[i];
 		opening.known = options->names ? options->names[i] : NULL;

@@ -39,7 +39,8 @@ exists "$layer/layer.db"
 mount_model -o "layer=$layer" "$base"
 status=0
 "$ORGANFS" -o "layer=$layer" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
-equal "$status $(cat "$TMP/said")" "1 organfs: $layer: another mount uses this layer"
+equal "$status $(cat "$TMP/said")" \
+	"1 organfs: $layer: another mount uses this layer; see organfs --list"
 absent "$TMP/other"
 unmount_and_wait
 find "$layer" -printf '%p %s %T@ %i\n' | sort >"$TMP/before"
@@ -63,7 +64,8 @@ absent "$TMP/none"
 mount_model -o "layer=$layer,ro" "$base"
 status=0
 "$ORGANFS" -o "layer=$layer" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
-equal "$status $(cat "$TMP/said")" "1 organfs: $layer: another mount uses this layer"
+equal "$status $(cat "$TMP/said")" \
+	"1 organfs: $layer: another mount uses this layer; see organfs --list"
 unmount_and_wait
 
 # The changes that a killed mount confirmed are in the log, which the next mount writes back, also a

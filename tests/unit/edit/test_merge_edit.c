@@ -125,7 +125,7 @@ static void a_model_is_looked_for_in_both_directories(void **state)
 	must(mkdir(empty.text, 0700) == 0);
 	assert_int_equal(merge_from(scene, doubled, empty.text, NULL), -EINVAL);
 	assert_int_equal(merge_from(scene, doubled, NULL, NULL), -EINVAL);
-	assert_true(log_says(scene->o.log, "from no directory that is known"));
+	assert_true(log_says(scene->o.log, "give a path from / on"));
 	assert_int_equal(merge_from(scene, doubled, empty.text, here), 0);
 	assert_text(scene->o.model, doubled);
 	assert_int_equal(merge_edit_end(scene->o.model), 0);
