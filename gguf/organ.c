@@ -143,19 +143,29 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 			 type_name(organ->type, scratch), shape, organ->data_size, data);
 }
 
-/* NumPy users write .npy files into slots; the size check would complain of a name. */
-static bool is_npy(const struct source *source)
+/* Users copy these files into slots, and the size check would complain of a name. */
+static const char *explain_foreign(const struct source *source)
 {
-	static const uint8_t magic[] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
-	uint8_t bytes[sizeof(magic)];
+	static const struct {
+		const char *magic, *text;
+	} foreign[] = {
+		{ "\x93NUMPY", "a NumPy file, not an organ: copy it to .views/npy" },
+		{ "GGUF", "a GGUF file, not an organ: mount it and copy its organs" },
+	};
+	char bytes[6];
 
-	return source->size >= sizeof(bytes) &&
-	       source->read_at(source->context, bytes, sizeof(bytes), 0) == 0 &&
-	       memcmp(bytes, magic, sizeof(magic)) == 0;
+	if (source->size < sizeof(bytes) ||
+	    source->read_at(source->context, bytes, sizeof(bytes), 0) != 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
+		if (memcmp(bytes, foreign[i].magic, strlen(foreign[i].magic)) == 0)
+			return foreign[i].text;
+	return NULL;
 }
 
 int organ_parse(const struct source *source, struct organ *organ, struct error *err)
 {
+	const char *foreign;
 	struct cursor in;
 	int rc;
 
@@ -173,10 +183,9 @@ int organ_parse(const struct source *source, struct organ *organ, struct error *
 		free((char *)organ->name);
 		organ->name = NULL;
 	}
-	if (rc == -EBADMSG && is_npy(source))
-		error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			  "a NumPy file, which has to be written to .views/npy; a slot takes an "
-			  "organ file: a header and the tensor's bytes, see organfs(5)");
+	foreign = rc == -EBADMSG ? explain_foreign(source) : NULL;
+	if (foreign)
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%s", foreign);
 	return rc;
 }
 

@@ -95,15 +95,19 @@ void filling_find(struct filling *filling)
 /* Find the tensor's name for a slot added for the organ under that file name. */
 static int find_added(struct filling *filling)
 {
+	const struct organ *organ = &filling->organ;
+	char own[ANATOMY_NAME_MAX + 1];
+
 	filling->added_length =
-		anatomy_added(filling->organ.name, filling->organ.name_length, filling->name,
-			      filling->klass, filling->added, sizeof(filling->added));
+		anatomy_added(organ->name, organ->name_length, filling->name, filling->klass,
+			      filling->added, sizeof(filling->added));
 	if (filling->added_length > 0)
 		return 0;
+	anatomy_file_name(organ->name, organ->name_length, NAME_SHORT, own);
 	return error_set(&filling->err, EINVAL, ERROR_NO_OFFSET,
-			 "the model has no tensor of that file name, and the organ, %s, "
-			 "cannot be added under it",
-			 filling->organ.name);
+			 "no slot has that name; the organ %.80s belongs in %s/%.80s.bin",
+			 organ->name, class_name(anatomy_class(organ->name, organ->name_length)),
+			 own);
 }
 
 /* A slot that was added and removed again is checked as a new one. */

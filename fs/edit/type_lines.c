@@ -72,6 +72,7 @@ static int decide(struct reading *reading, const struct pattern *pattern, uint32
 	const struct organ_place *place = &reading->model->places[i];
 	struct content *own = slots_get_own(reading->model->slots, i);
 	struct organ organ = { .ne = { 0 } };
+	struct error why = { 0 };
 	int rc = 0;
 
 	if (content_is_whiteout(own) || place->klass == CLASS_ADAPTERS || !is_named(pattern, place))
@@ -89,9 +90,8 @@ static int decide(struct reading *reading, const struct pattern *pattern, uint32
 	}
 	reading->decisions[i] = DECIDED;
 	reading->lines->choices[reading->lines->n++] = (struct type_choice){ i, pattern->type };
-	if (pattern->exact &&
-	    type_edit_check(&organ, pattern->type, reading->importance, reading->err) < 0)
-		rc = -EINVAL;
+	if (pattern->exact && type_edit_check(&organ, pattern->type, reading->importance, &why) < 0)
+		rc = refuse(reading, pattern->text, why.text);
 out:
 	content_unref(own);
 	return rc;
@@ -172,14 +172,14 @@ static int read_option(struct reading *reading, const char *word)
 	int rc;
 
 	if (!equals || equals == word)
-		return refuse(reading, word, "a line is CLASS/NAME TYPE or REGEX=TYPE");
+		return refuse(reading, word, "expected CLASS/NAME TYPE or REGEX=TYPE");
 	rc = find_type(reading, word, equals + 1, false, &pattern.type);
 	if (rc < 0)
 		return rc;
 	if (!translate(word, (size_t)(equals - word), text) ||
 	    regcomp(&regex, text, REG_EXTENDED | REG_NEWLINE) != 0)
 		return refuse(reading, word,
-			      "the regular expression is wrong, too long, or has {} or \\1");
+			      "the regular expression is invalid, too long, or has {} or \\1");
 	pattern.regex = &regex;
 	rc = decide_all(reading, &pattern);
 	regfree(&regex);

@@ -154,8 +154,8 @@ bool ops_can_write(struct mount *fs, const struct inode *inode)
 		return true;
 	family_of(inode)->title(&fs->tree, inode, name);
 	log_add(inode->model->log,
-		"%s: refused: a write after the file was put in force by close() or rename(); open "
-		"it again by its name. The slot or key is unchanged.",
+		"%s: refused: a write after close() or rename() put the file in force; open it "
+		"again by its name; nothing is changed",
 		name);
 	return false;
 }
@@ -215,7 +215,7 @@ static void write_words(fuse_req_t req, struct open_file *handle, const char *by
 	} else if (rc < 0 && rc != -ECANCELED) {
 		log_add(handle->inode->model->log, "%s: refused: %s; nothing is changed",
 			generated_name(handle->inode->index),
-			rc == -EINVAL ? "words are written as text, from the first to the last"
+			rc == -EINVAL ? "expected text without a NUL, written in order"
 			: rc == -ESTALE
 				? "a write after the text was put in force; open the file again"
 				: strerror(-rc));

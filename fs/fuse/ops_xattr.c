@@ -357,7 +357,7 @@ static void set_organ_type(fuse_req_t req, struct inode *inode, const char *valu
 	}
 	find_title(mount_of(req), inode, title);
 	log_add(inode->model->log,
-		"%s: type refused: \"%.*s\" is not a type of ggml; nothing is changed", title,
+		"%s: type refused: \"%.*s\": ggml has no such type; nothing is changed", title,
 		(int)(n < 60 ? n : 60), value);
 	inodes_put(mount_of(req)->inodes, inode);
 	fuse_reply_err(req, EINVAL);

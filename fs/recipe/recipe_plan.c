@@ -314,7 +314,7 @@ static int plan_type(struct recipe_replay *replay, const struct recipe_type *typ
 		return -EINVAL;
 	if (!type_by_name(type->type.bytes, type->type.length, &id))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "\"%.40s\" is no type of ggml", type->type.bytes);
+				 "\"%.40s\": ggml has no such type", type->type.bytes);
 	return 0;
 }
 

@@ -231,7 +231,8 @@ static int diffs_check_link(const struct tree *tree, const struct inode *directo
 		snprintf(stem, sizeof(stem), "%s", taken.stem);
 	}
 	inodes_put(tree->inodes, taken.link);
-	log_add(directory->model->log, ".diff/%s: refused: there is another model called %s", name,
+	log_add(directory->model->log,
+		".diff/%s: refused: there is another model called %s; choose another name", name,
 		stem);
 	return -EEXIST;
 }

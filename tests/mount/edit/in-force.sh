@@ -133,7 +133,7 @@ for to in None, path, away, organs + ".aside":
 END
 python3 "$TMP/in-force.py" "$MNT" "$TMP/donor" || fail "see above; .log: $(tail -n 5 "$MNT/.log")"
 for name in organs/blk_7_ffn_up.bin metadata/general.novel; do
-	grep -q "$name: refused: a write after the file was put in force" "$MNT/.log" ||
+	grep -q "$name: refused: a write after close" "$MNT/.log" ||
 		fail ".log does not say that $name takes no more writes"
 done
 unmount_and_wait

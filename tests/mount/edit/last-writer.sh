@@ -15,7 +15,7 @@ epsilon=$MNT/metadata/llama.attention.layer_norm_rms_epsilon
 	! /usr/bin/printf 5 2>/dev/null || fail 'a value that is in force is written on'
 } >"$epsilon"
 equal "$(cat "$epsilon")" 1000
-log_says "metadata/${epsilon##*/}: refused: a write after the file was put in force"
+log_says "metadata/${epsilon##*/}: refused: a write after close"
 {
 	printf 0.0010
 	printf 5

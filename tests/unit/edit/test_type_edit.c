@@ -203,14 +203,15 @@ static void wrong_line_changes_nothing(void **state)
 		{ "organs/*up f16\norgans/nothing f16", "\"organs/nothing\": there is no" },
 		{ "organs/*up q9", "\"q9\": ggml has no such type" },
 		{ "organs/*up iq2_xs", "the type has no encoder" },
-		{ "organs/blk_0_ffn_up iq2_xs", "no encoder for IQ2_XS" },
+		{ "organs/blk_0_ffn_up iq2_xs",
+		  "\"organs/blk_0_ffn_up\": organfs has no encoder for IQ2_XS" },
 		{ "organs/blk_0_ffn_up q8_0", "not whole blocks" },
-		{ "organs/*up", "a line is CLASS/NAME TYPE or REGEX=TYPE" },
-		{ "=f16", "a line is CLASS/NAME TYPE or REGEX=TYPE" },
+		{ "organs/*up", "expected CLASS/NAME TYPE or REGEX=TYPE" },
+		{ "=f16", "expected CLASS/NAME TYPE or REGEX=TYPE" },
 		{ "ffn_up=", "ggml has no such type" },
-		{ "a[=f16", "the regular expression is wrong" },
-		{ "((u{1,255}){1,255}){1,255}=f16", "the regular expression is wrong" },
-		{ "(.*)(.*)\\2\\1=f16", "the regular expression is wrong" },
+		{ "a[=f16", "the regular expression is invalid" },
+		{ "((u{1,255}){1,255}){1,255}=f16", "the regular expression is invalid" },
+		{ "(.*)(.*)\\2\\1=f16", "the regular expression is invalid" },
 	};
 	struct opened o = open_small(state, "base.gguf");
 

@@ -219,7 +219,7 @@ static void every_prefix_is_refused_where_it_ends(void **state)
 	free(o.bytes);
 }
 
-static void a_numpy_file_is_called_one(void **state)
+static void a_file_of_another_format_is_named(void **state)
 {
 	uint8_t bytes[128] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118 };
 	struct organ organ;
@@ -232,6 +232,9 @@ static void a_numpy_file_is_called_one(void **state)
 	assert_int_equal(parse(bytes, sizeof(bytes), &organ, &err), -EBADMSG);
 	assert_null(strstr(err.text, "NumPy"));
 	assert_int_equal(parse(bytes, 5, &organ, &err), -EBADMSG);
+	memcpy(bytes, "GGUF\3\0", 6);
+	assert_int_equal(parse(bytes, sizeof(bytes), &organ, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "a GGUF file"));
 }
 
 static void a_name_longer_than_the_file_is_refused(void **state)
