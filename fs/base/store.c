@@ -57,7 +57,7 @@ char *store_read(const char *path, size_t *size, struct error *err)
 	if (fd < 0 || fstat(fd, &stat) < 0) {
 		error_errno(err, errno);
 	} else if (!S_ISREG(stat.st_mode)) {
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%.150s is no regular file", path);
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "%.150s is not a regular file", path);
 	} else if (stat.st_size > (off_t)STORE_TEXT_MAX) {
 		error_set(err, EFBIG, ERROR_NO_OFFSET, "%.150s is longer than 1 MiB", path);
 	} else {
@@ -109,7 +109,7 @@ static int check_file(const char *path, const char *inside, uint64_t *size, stru
 		rc = error_set(err, EBADMSG, ERROR_NO_OFFSET,
 			       "its link leads out of the store, to %.120s", real);
 	else if (!S_ISREG(status.st_mode))
-		rc = error_set(err, EBADMSG, ERROR_NO_OFFSET, "it is no regular file");
+		rc = error_set(err, EBADMSG, ERROR_NO_OFFSET, "not a regular file");
 	else
 		*size += (uint64_t)status.st_size;
 	free(real);

@@ -8,6 +8,7 @@
 #include "fs/edit/stage.h"
 #include "fs/edit/symlinks.h"
 #include "fs/edit/type_edit.h"
+#include "fs/layer/layer.h"
 #include "fs/layer/layer_records.h"
 #include "fs/model/adapters.h"
 #include "fs/model/inode.h"
@@ -38,10 +39,10 @@ static const char *directory_of(const char *file)
 static int refuse(struct model *model, const char *file, const struct error *err, const char *more,
 		  int rc)
 {
-	char text[320];
+	char text[LAYER_WHY];
 
 	log_add(model->log, "%s%s: refused: %s%s; nothing is changed", directory_of(file), file,
-		err->code ? error_describe(err, text, sizeof(text)) : strerror(-rc), more);
+		layer_why(model->layer, err, rc, text), more);
 	return rc;
 }
 

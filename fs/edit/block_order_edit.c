@@ -2,6 +2,7 @@
 /* block_order_edit.c - see block_order_edit.h. */
 #include "fs/edit/block_order_edit.h"
 #include "fs/edit/merge_edit.h"
+#include "fs/layer/layer.h"
 #include "fs/merge/block_order.h"
 #include "fs/merge/merge_note.h"
 #include "fs/model/block_names.h"
@@ -156,12 +157,11 @@ static void release(struct ordering *ordering)
 
 static int refuse(const struct ordering *ordering, int rc)
 {
-	char text[320];
+	char text[LAYER_WHY];
 
 	if (rc < 0)
 		log_add(ordering->model->log, BLOCK_ORDER_NAME ": refused: %s; nothing is changed",
-			ordering->err.code ? error_describe(&ordering->err, text, sizeof(text))
-					   : strerror(-rc));
+			layer_why(ordering->model->layer, &ordering->err, rc, text));
 	return rc;
 }
 

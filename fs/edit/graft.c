@@ -367,14 +367,11 @@ static const char *state_text(const struct filling *filling)
 
 int filling_refuse(const struct filling *filling, int rc)
 {
-	char text[320];
+	char text[LAYER_WHY];
 
-	if (filling->err.code)
-		error_describe(&filling->err, text, sizeof(text));
-	else
-		snprintf(text, sizeof(text), "%s", strerror(-rc));
 	log_add(filling->model->log, "%s/%s.bin: graft refused: %s%s", class_name(filling->klass),
-		filling->name, text, state_text(filling));
+		filling->name, layer_why(filling->model->layer, &filling->err, rc, text),
+		state_text(filling));
 	return rc;
 }
 

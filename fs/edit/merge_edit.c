@@ -208,10 +208,10 @@ static bool is_of_machine(int rc)
  * EINVAL to the process that closed the file. */
 static int refuse(const struct merging *merging, int rc)
 {
-	char text[320];
+	char text[LAYER_WHY];
 
 	say(merging, ".merge: refused: %s; nothing is changed",
-	    merging->err.code ? error_describe(&merging->err, text, sizeof(text)) : strerror(-rc));
+	    layer_why(merging->lookup.model->layer, &merging->err, rc, text));
 	return merging->err.code && !is_of_machine(rc) ? -EINVAL : rc;
 }
 

@@ -328,12 +328,9 @@ static int put_value(struct editing *editing, const struct source *source)
 
 static int refuse(struct editing *editing, int rc)
 {
-	char text[320], type[VALUE_TYPE_TEXT];
+	char text[LAYER_WHY], type[VALUE_TYPE_TEXT];
 
-	if (editing->err.code)
-		error_describe(&editing->err, text, sizeof(text));
-	else
-		snprintf(text, sizeof(text), "%s", strerror(-rc));
+	layer_why(editing->model->layer, &editing->err, rc, text);
 	if (editing->err.code == EINVAL && editing->err.offset != ERROR_NO_OFFSET)
 		log_add(editing->model->log,
 			METADATA_DIRECTORY "%s: refused: not of type %s: %s; "

@@ -3,6 +3,7 @@
 #include "fs/edit/npy_edit.h"
 #include "fs/edit/graft.h"
 #include "fs/edit/stage.h"
+#include "fs/layer/layer.h"
 #include "fs/model/model.h"
 #include "fs/model/organ_file.h"
 #include "fs/model/slots.h"
@@ -243,7 +244,7 @@ int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
 {
 	struct content *content = slots_get_own(model->slots, tensor);
 	struct conversion c = { 0 };
-	char path[ORGAN_PATH_MAX], text[320];
+	char path[ORGAN_PATH_MAX], text[LAYER_WHY];
 	bool said = false;
 	int rc = stage_commit_begin(stage, &c.from);
 
@@ -254,6 +255,6 @@ int npy_edit_put(struct model *model, uint32_t tensor, struct stage *stage)
 	if (rc < 0 && !said)
 		log_add(model->log, "%s: NumPy file refused: %s; the slot keeps its content",
 			model_organ_path(model, tensor, path),
-			c.err.code ? error_describe(&c.err, text, sizeof(text)) : strerror(-rc));
+			layer_why(model->layer, &c.err, rc, text));
 	return stage_commit_keep(stage, rc);
 }

@@ -146,6 +146,7 @@ static int choose_all(struct choosing *choosing, const struct type_choice *choic
 int type_edit_choose(struct model *model, const struct type_choice *choices, size_t n)
 {
 	struct choosing choosing = { .model = model };
+	char text[LAYER_WHY];
 	int rc = -ENOMEM;
 
 	clock_gettime(CLOCK_REALTIME, &choosing.now);
@@ -163,7 +164,8 @@ int type_edit_choose(struct model *model, const struct type_choice *choices, siz
 	free(choosing.types);
 	free(choosing.slots);
 	if (rc < 0 && !choosing.err.code)
-		log_add(model->log, "types refused: %s; nothing is changed", strerror(-rc));
+		log_add(model->log, TYPE_EDIT_FILE ": refused: %s; nothing is changed",
+			layer_why(model->layer, NULL, rc, text));
 	return rc;
 }
 

@@ -458,6 +458,7 @@ int undo_judge(struct model *model, char *words)
 int undo(struct model *model, char *words)
 {
 	struct undoing undoing = { .model = model, .named = SIZE_MAX };
+	char text[LAYER_WHY];
 	int rc;
 
 	/* A change of an expert is complete before the undo, or comes after it. */
@@ -467,6 +468,7 @@ int undo(struct model *model, char *words)
 	journal_end(model);
 	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
-		log_add(model->log, ".undo: refused: %s; nothing is undone", strerror(-rc));
+		log_add(model->log, ".undo: refused: %s; nothing is undone",
+			layer_why(model->layer, NULL, rc, text));
 	return rc;
 }

@@ -115,7 +115,7 @@ static ssize_t write_bytes(struct mount *fs, struct inode *inode, const char *by
 	if (rc == 0)
 		return 0;
 	family_of(inode)->title(&fs->tree, inode, name);
-	log_add(inode->model->log, "%s: cannot be staged in %s: %s", name,
+	log_add(inode->model->log, "%s: cannot be staged in %s: %s; nothing is changed", name,
 		layer_path(inode->model->layer), strerror(-rc));
 	return rc;
 }

@@ -83,6 +83,13 @@ bool layer_is_read_only(const struct layer *layer);
 /* Copy the directory's path. False: it does not exist yet, and path is empty. */
 bool layer_directory(struct layer *layer, char path[PATH_MAX]);
 
+/* Room for layer_why(). */
+#define LAYER_WHY 512
+
+/* Write the reason of a refused change to text: err if it is set, else rc, a -errno, with the
+ * layer's directory if its disk refuses writes. layer and err may be NULL. Returns text. */
+const char *layer_why(struct layer *layer, const struct error *err, int rc, char text[LAYER_WHY]);
+
 /* Set err: the layer cannot be read because of an errno value. Returns -code. */
 int layer_unread(struct layer *layer, int code, struct error *err);
 

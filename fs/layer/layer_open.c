@@ -57,7 +57,7 @@ int layer_has_file(int dir, const char *name)
 
 const char *layer_open_error(int rc)
 {
-	return rc == -EINVAL ? "this is not a regular file" : strerror(-rc);
+	return rc == -EINVAL ? "not a regular file" : strerror(-rc);
 }
 
 int layer_create_file(int dir, const char *name)

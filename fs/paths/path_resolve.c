@@ -189,7 +189,7 @@ static int open_file(struct walk *walk)
 	int fd;
 
 	if (walk->type != S_IFREG)
-		return error_set(walk->err, EINVAL, ERROR_NO_OFFSET, "this is not a regular file");
+		return error_set(walk->err, EINVAL, ERROR_NO_OFFSET, "not a regular file");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", walk->at);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? fail(walk, errno) : fd;

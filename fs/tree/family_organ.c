@@ -176,7 +176,7 @@ static void stage_released(const struct inode *inode)
 {
 	char path[ORGAN_PATH_MAX];
 
-	if (stage_shown(inode->stage).size == 0)
+	if (stage_shown(inode->stage).size == 0 && !stage_failed(inode->stage))
 		log_add(inode->model->log,
 			"%s: truncated and closed without data, which is no graft; "
 			"the slot keeps its content",

@@ -163,7 +163,7 @@ refused ':20' 'invalid shape' "$bad"
 spoil '20s/^tensor\tstories260K/tensor\tother/'
 refused ':20' 'another model' "$bad"
 spoil '20s/^tensor/tensors/'
-refused ':20' 'no line' "$bad"
+refused ':20' 'not a line' "$bad"
 spoil '3s/^table\t1/table\t2/'
 refused ':3' 'format 2, .*only 1' "$bad"
 spoil '3s/\t48\t48/\t48\t47/'

@@ -76,6 +76,16 @@ refused metadata/general.name \
 "$ORGANFS" --why "$MNT/.assemble" | grep -q '\.assemble: failed: /nowhere/x.gguf: ' ||
 	fail 'no reason of an assembly'
 
+# A write that fails is the newest message, also if the process had emptied the file.
+expect_fail 'file too large' python3 -c '
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
+try:
+    os.pwrite(fd, b"x", 1 << 45)
+finally:
+    os.close(fd)' "$MNT/organs/blk_4_ffn_up.bin"
+error_is organs/blk_4_ffn_up.bin 'cannot be staged in .*: File too large'
+
 expect_fail 'not in a mount' "$ORGANFS" --why /etc/hostname
 expect_fail 'No such file' "$ORGANFS" --why "$TMP/nowhere/file"
 expect_fail 'needs one PATH' "$ORGANFS" --why

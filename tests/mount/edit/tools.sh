@@ -155,7 +155,7 @@ cp "$base" "$TMP/precious.gguf"
 refused() {
 	expect_fail "$@"
 	same "$TMP/precious.gguf" "$base"
-	log_says ' organs/precious.gguf: refused: .* not an organ file: .* lost at the unmount'
+	log_says ' organs/precious.gguf: refused: a GGUF file, not an organ: .* lost at the unmount'
 }
 refused 'Invalid argument' mv "$TMP/precious.gguf" "$MNT/organs/"
 until_true 60 test ! -e "$MNT/organs/precious.gguf" || fail 'the refused file is there'

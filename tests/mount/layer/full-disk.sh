@@ -33,7 +33,7 @@ for file in "$TMP"/donor/organs/*.bin; do
 done
 [ ${#confirmed[@]} -gt 1 ] || fail 'nothing could be grafted'
 [ ${#refused[@]} -gt 1 ] || fail 'the disk did not get full'
-log_says 'No space left on device'
+log_says 'graft refused: No space left on device in '
 equal "$(wc -l <"$MNT/.grafts")" ${#confirmed[@]} 'lines in .grafts'
 all_stands() {
 	local name

@@ -131,10 +131,10 @@ refused() {
 }
 print=$(layer_sql "$layer" 'SELECT fingerprint FROM base')
 refused "$layer" "$donor" "made for another base, stories260K.gguf, with the fingerprint $print"
-refused "$TMP/some" "$base" 'it has no layer.db, and is not empty'
+refused "$TMP/some" "$base" 'it has no layer.db and is not empty'
 mkdir "$TMP/new"
 echo mine >"$TMP/new/file"
-refused "$TMP/new" "$base" 'it has no layer.db, and is not empty'
+refused "$TMP/new" "$base" 'it has no layer.db and is not empty'
 refused "$TMP/up.bin" "$base" 'Not a directory'
 cp -r "$layer" "$TMP/later"
 layer_change "$TMP/later" 'PRAGMA user_version = 3'

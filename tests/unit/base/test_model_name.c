@@ -146,7 +146,7 @@ static void blob_that_contradicts_its_manifest_is_refused(void **state)
 	assert_not_found(name, ENODATA, "is missing");
 	must(unlink(in_temp(state, BLOB).text) == 0 &&
 	     mkfifo(in_temp(state, BLOB).text, 0600) == 0);
-	assert_not_found(name, EBADMSG, "no regular file");
+	assert_not_found(name, EBADMSG, "not a regular file");
 	put_manifest(state, manifest, "application/vnd.ollama.image.tensor", 4);
 	assert_not_found(name, ENODATA, "has 0 GGUFs");
 }
@@ -161,7 +161,7 @@ static void a_manifest_that_is_no_small_file_is_refused(void **state)
 	must(truncate(path.text, (1 << 20) + 1) == 0);
 	assert_not_found("ollama:a:b", EFBIG, "longer than 1 MiB");
 	must(unlink(path.text) == 0 && mkfifo(path.text, 0600) == 0);
-	assert_not_found("ollama:a:b", EBADMSG, "no regular file");
+	assert_not_found("ollama:a:b", EBADMSG, "not a regular file");
 }
 
 #define HUB	  ".cache/huggingface/hub/"

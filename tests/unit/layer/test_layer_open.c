@@ -42,7 +42,7 @@ static void only_a_regular_file_is_opened(void **state)
 	close(fd);
 	close(listener);
 	close(dir);
-	assert_string_equal(layer_open_error(-EINVAL), "this is not a regular file");
+	assert_string_equal(layer_open_error(-EINVAL), "not a regular file");
 	assert_string_equal(layer_open_error(-ENOENT), strerror(ENOENT));
 }
 
