@@ -160,7 +160,8 @@ static int take_away_as_root(const struct work *work, bool last, int out)
 		dprintf(out, "umount: %s: busy, and read-only from now on.\n", point);
 	else
 		dprintf(out, "umount: %s: %s.\n", point,
-			rc == -EBUSY	? "target is busy"
+			rc == -EBUSY
+				? "target is busy; fuser -vm lists its users, and -l detaches it"
 			: rc == -ESTALE ? "another mount is there now"
 					: strerror(-rc));
 	return rc ? STAYS_MOUNTED : 0;

@@ -272,8 +272,8 @@ static int check_directory(struct unpack *unpack)
 	if (found == FOUND_SAME || rc > 0)
 		return 0;
 	return offline_models_report(found == FOUND_NONE
-					     ? "%s: it is not empty, and no unpacked model; name "
-					       "an empty directory or a new one"
+					     ? "%s: not empty, and not an unpacked model; name "
+					       "an empty or new directory"
 					     : "%s: it holds another model, or this one with other "
 					       "keys or tensors; name another directory",
 				     unpack->given);

@@ -63,7 +63,7 @@ static int find_key(struct editing *editing)
 		fixed = metadata_key(metadata, editing->i).fixed;
 	}
 	return fixed ? error_set(&editing->err, EPERM, ERROR_NO_OFFSET,
-				 "the key belongs to the container and cannot be changed")
+				 "the key describes the file itself and cannot be changed")
 		     : 0;
 }
 
@@ -468,7 +468,7 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 
 	if (rc == 0 && key.fixed)
 		rc = error_set(&editing->err, EPERM, ERROR_NO_OFFSET,
-			       "the key belongs to the container and cannot be changed");
+			       "the key describes the file itself and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
 	editing->left = &left;

@@ -83,10 +83,9 @@ static int expected(struct value_parser *p, int c, const char *what)
 	if (c == UNREADABLE)
 		return unreadable(p);
 	if (c == AT_END)
-		return error_set(p->err, EINVAL, p->in.at, "the text ends, but %s is expected",
-				 what);
-	return error_set(p->err, EINVAL, p->in.at, "'%c' found, but %s is expected",
-			 c > ' ' && c < 0x7f ? c : '?', what);
+		return error_set(p->err, EINVAL, p->in.at, "expected %s, and the text ends", what);
+	return error_set(p->err, EINVAL, p->in.at, "expected %s, not '%c'", what,
+			 c > ' ' && c < 0x7f ? c : '?');
 }
 
 /* longest word of a scalar */

@@ -297,7 +297,7 @@ static int read_document(struct reader *reader)
 	if (rc == 0)
 		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_WORD "\"");
 	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_WORD))
-		return refuse(reader, "a recipe begins with \"" RECIPE_WORD "\"");
+		return refuse(reader, "expected \"" RECIPE_WORD "\"");
 	if (rc == 0)
 		rc = yaml_reader_expect(&reader->yaml, YAML_SCALAR_EVENT, "\"" RECIPE_VERSION "\"");
 	if (rc == 0 && !yaml_reader_is(&reader->yaml, RECIPE_VERSION))

@@ -112,7 +112,7 @@ static int metadata_check_name(const struct inode *directory, const char *name)
 		return 0;
 	log_add(directory->model->log,
 		METADATA_DIRECTORY
-		"%s: refused: the key belongs to the container and cannot be changed",
+		"%s: refused: the key describes the file itself and cannot be changed",
 		name);
 	return -EPERM;
 }

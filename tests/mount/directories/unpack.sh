@@ -108,7 +108,7 @@ unpack "$model" "$dir"
 
 # Nothing is written where other files or another model are.
 donor=$MODELS/clerk-Q4_K_M.gguf
-expect_fail 'elsewhere: it is not empty, and no unpacked model' \
+expect_fail 'elsewhere: not empty, and not an unpacked model' \
 	sh -c ': >"$3/x"; "$1" --unpack -f "$2" "$3"' - "$ORGANFS" "$model" "$TMP/elsewhere"
 equal "$(ls -A "$TMP/elsewhere")" x
 expect_fail 'd: it holds another model' "$ORGANFS" --unpack -f "$donor" "$dir"

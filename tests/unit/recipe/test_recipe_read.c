@@ -50,7 +50,7 @@ static void invalid_recipe_is_refused_with_line_and_column(void **state)
 		{ "", "line 1, column 1: expected a recipe" },
 		{ "# nothing\n", "line 2, column 1: expected a recipe" },
 		{ "[]", "line 1, column 1: expected \"organfs\"" },
-		{ "model: x\n", "line 1, column 1: a recipe begins with" },
+		{ "model: x\n", "line 1, column 1: expected \"organfs\"" },
 		{ "organfs: recipe 2\n",
 		  "line 1, column 10: this organfs reads only \"recipe 1\": use a newer organfs" },
 		{ BEGIN, "expected \"base\"" },
