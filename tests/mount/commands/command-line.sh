@@ -29,7 +29,14 @@ if command -v strace >/dev/null; then
 		strace -qq -o "$TMP/calls" -P /dev/null -e inject=openat:error=EACCES "$ORGANFS" \
 		--version
 fi
+equal "$(exit_of "$ORGANFS" '' "$MNT")" 2 'an empty argument'
+mkdir "$TMP/broken"
+cp "$MALFORMED/magic-lfs.gguf" "$TMP/broken/x.gguf"
+expect_fail 'broken: no model .*: x.gguf: .*Git LFS' "$ORGANFS" "$TMP/broken" "$MNT"
+expect_fail 'none: .*output= must name an existing directory' \
+	"$ORGANFS" -o output="$TMP/none" "$base" "$base" "$MNT"
 equal "$(exit_of "$ORGANFS" --help)" 0 help
+grep -q 'man organfs' "$TMP/out" || fail '--help names no manual'
 equal "$(exit_of "$ORGANFS" --version)" 0 version
 ! mountpoint -q "$MNT" || fail 'mounted'
 
@@ -42,6 +49,13 @@ unmount_and_wait
 exists "$MNT"
 expect_fail 'organfs: ' "$ORGANFS" "$MALFORMED/magic-lfs.gguf" "$TMP/made"
 absent "$TMP/made"
+
+# The user reads on the terminal that shards are missing.
+cp "$MODELS/stories260K-split-00001-of-00003.gguf" "$TMP"
+equal "$(exit_of "$ORGANFS" "$TMP/stories260K-split-00001-of-00003.gguf" "$MNT")" 0 'shards'
+DAEMON[$MNT]=$(daemon_of "$MNT")
+equal "$(grep -c 'the model lacks .*-00002-of-00003.gguf' "$TMP/errors")" 1 "$(cat "$TMP/errors")"
+unmount_and_wait
 
 # Relative paths, and the options that mount(8) and fstab bring along.
 cp "$base" "$TMP/rel.gguf"
