@@ -196,8 +196,8 @@ static void report_missing(void)
 					      "/usr/local/bin/fusermount3" };
 
 	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0) {
-		log_error("this container may not mount; it may where it is started with "
-			  "--cap-add SYS_ADMIN");
+		log_error("this process cannot get CAP_SYS_ADMIN, which mounting needs; a "
+			  "container has it where it is started with --cap-add SYS_ADMIN");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)

@@ -14,7 +14,6 @@
 #define FUSE_USE_VERSION 312
 #include <errno.h>
 #include <fuse_opt.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -411,7 +410,7 @@ static int take_operands(struct parsed *parsed)
 		return complain(parsed, "%s; see organfs --help", usage->needs);
 	for (uint32_t i = 0; i < options->n_models; i++)
 		if (options->models[i][0] == '\0')
-			return complain(parsed, "argument %" PRIu32 " is empty", i + 1);
+			return complain(parsed, "an argument is empty; see organfs --help");
 	if (usage->flags & OTHER_LAST)
 		options->mountpoint = options->models[--options->n_models];
 	if (options->command == COMMAND_QUANTISE) {

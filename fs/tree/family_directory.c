@@ -71,9 +71,10 @@ void tree_path(const struct inode *directory, char *text, size_t n)
 		else if (*at == 'S')
 			snprintf(to, room, "%s/%s", class_name(places[index].klass),
 				 places[index].name);
+		else if (*at == 'B' && part)
+			snprintf(to, room, "%" PRIu32 "/%" PRIu32, index, part - 1);
 		else if (*at == 'B')
-			snprintf(to, room, part ? "%" PRIu32 "/%" PRIu32 : "%" PRIu32, index,
-				 part - 1);
+			snprintf(to, room, "%" PRIu32, index);
 		else
 			snprintf(to, room, "%c", *at);
 		used += strlen(to);

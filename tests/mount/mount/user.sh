@@ -99,7 +99,7 @@ elif mount -t overlay -o "lowerdir=/usr/bin,upperdir=$TMP/upper/upper,workdir=$T
 else
 	echo 'not tried without fusermount3: no overlay over /usr/bin'
 fi
-umount_says 1 'organfs: this container may not mount; .* --cap-add SYS_ADMIN' \
+umount_says 1 'organfs: .*CAP_SYS_ADMIN.* container .*--cap-add SYS_ADMIN' \
 	setpriv --bounding-set -sys_admin organfs "$base" "$mnt"
 chmod 600 "$TMP/fuse"
 organfs_says '^organfs: /dev/fuse: Permission denied: .* sudo chmod 666 /dev/fuse; a container '
