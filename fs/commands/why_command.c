@@ -6,6 +6,7 @@
 #include "fs/util/io.h"
 #include "fs/util/log.h"
 #include "fs/util/mountinfo.h"
+#include "gguf/anatomy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,28 @@ static char *read_log(const char *path, size_t n)
 	return text;
 }
 
+/* Is the line on that file? .log knows blocks/N/NAME as CLASS/blk_N_NAME. The name's attribute does
+ * not help if the file is missing or a link. */
+static bool is_on(const char *line, const char *title)
+{
+	const char *block = strstr(title, "blocks/");
+	char other[PATH_MAX];
+	unsigned number;
+	int at = 0;
+
+	if (log_line_is_on(line, title))
+		return true;
+	if (!block || sscanf(block, "blocks/%u/%n", &number, &at) != 1 || !at)
+		return false;
+	for (unsigned i = 0; i < CLASSES; i++) {
+		snprintf(other, sizeof(other), "%.*s%s/blk_%u_%s", (int)(block - title), title,
+			 class_name((enum organ_class)i), number, block + at);
+		if (log_line_is_on(line, other))
+			return true;
+	}
+	return false;
+}
+
 /* Print the lines on that file; returns their number, or -1. */
 static int print_lines(char *text, const char *title)
 {
@@ -80,7 +103,7 @@ static int print_lines(char *text, const char *title)
 
 	for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		if (!log_line_is_on(line, title))
+		if (!is_on(line, title))
 			continue;
 		*end = '\n';
 		if (offline_models_print(line, (size_t)(end + 1 - line)) < 0)
@@ -90,7 +113,7 @@ static int print_lines(char *text, const char *title)
 	return n;
 }
 
-/* A file in blocks/ is known to .log by its other name, and to the mount by both. */
+/* A file that is computed from a slot, such as its θ, has the messages of the slot. */
 static int print_attribute(const char *path)
 {
 	char text[4096];

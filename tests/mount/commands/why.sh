@@ -47,7 +47,7 @@ equal "$(why "$MNT/organs" | wc -l)" 3
 equal "$(why "$MNT" | wc -l)" 7
 ln -s "$MNT/organs" "$TMP/link"
 equal "$(why "$TMP/link/blk_2_ffn_up.bin")" $slot:
-"$ORGANFS" --why "$MNT/blocks/2/ffn_up.bin" | grep -q "^$slot: graft refused" ||
+"$ORGANFS" --why "$MNT/blocks/2/ffn_up.bin" | grep -q " $slot: graft refused" ||
 	fail 'the other name of the slot is not known'
 
 # Each refusal has its reason under the path that the program printed.
@@ -70,6 +70,11 @@ refused .base/organs/blk_3_ffn_up.bin rm -f "$MNT/.base/organs/blk_3_ffn_up.bin"
 refused .views/types/q8_0/organs/x mkdir "$MNT/.views/types/q8_0/organs/x"
 refused .views/npy/organs/blk_3_ffn_up.npy \
 	cp /etc/hostname "$MNT/.views/npy/organs/blk_3_ffn_up.npy"
+refused blocks/2/foo.bin cp "$MNT/organs/blk_3_ffn_up.bin" "$MNT/blocks/2/foo.bin"
+ln -sf /nowhere/x.bin "$MNT/organs/blk_5_ffn_up.bin"
+expect_fail 'No such file' cat "$MNT/blocks/5/ffn_up.bin"
+"$ORGANFS" --why "$MNT/blocks/5/ffn_up.bin" | grep -q 'blk_5_ffn_up.bin: a link to /nowhere' ||
+	fail 'no reason for a broken link of a block'
 refused metadata/general.name \
 	setfattr -n user.organfs.type -v thing "$MNT/metadata/general.name"
 ! echo /nowhere/x.gguf 2>/dev/null >"$MNT/.assemble" || fail 'a missing directory is written to'
