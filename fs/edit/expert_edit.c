@@ -39,8 +39,9 @@ static int no_such(struct error *err)
 	return error_set(err, ESTALE, ERROR_NO_OFFSET, "the slot has no such expert any more");
 }
 
-/* Get the slot's current content: the slot is filled and emptied without experts_lock. Returns 0,
- * or -ESTALE with err set: the slot has no experts. */
+/* Get the slot's current content. Grafts, undos, recipes and merges change the slot without
+ * experts_lock; graft_fill_over() then sets moved_on. Returns 0, or -ESTALE with err set: the slot
+ * has no experts. */
 static int locate(struct stack *stack, struct error *err)
 {
 	stack->moved_on = false;

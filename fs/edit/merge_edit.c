@@ -229,13 +229,9 @@ int merge_edit_write(struct model *model, const struct merge_request *request)
 
 	clock_gettime(CLOCK_REALTIME, &merging.lookup.of.mtime);
 	if (rc == 0) {
-		/* Otherwise a thread that changes an expert would put the stack of the former merge
-		 * back. */
-		pthread_mutex_lock(&model->experts_lock);
 		journal_begin(model);
 		rc = put(&merging);
 		journal_end(model);
-		pthread_mutex_unlock(&model->experts_lock);
 	}
 	if (rc == 0)
 		report_done(&merging);
@@ -278,11 +274,9 @@ static int end_alone(struct model *model, bool is_kept)
 {
 	int rc;
 
-	pthread_mutex_lock(&model->experts_lock);
 	journal_begin(model);
 	rc = end(model, is_kept);
 	journal_end(model);
-	pthread_mutex_unlock(&model->experts_lock);
 	return rc;
 }
 

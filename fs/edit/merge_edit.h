@@ -48,7 +48,7 @@ int merge_edit_write(struct model *model, const struct merge_request *request);
 int merge_edit_end(struct model *model);
 
 /* Publish the end of a merge that the layer has deleted already; uses up none, a
- * merge_ready_new_none(). The caller holds the commit lock and experts_lock. */
+ * merge_ready_new_none(). The caller holds the commit lock. */
 struct merge_ready;
 void merge_edit_publish_end(struct model *model, struct merge_ready *none);
 

@@ -461,12 +461,9 @@ int undo(struct model *model, char *words)
 	char text[LAYER_WHY];
 	int rc;
 
-	/* A change of an expert is complete before the undo, or comes after it. */
-	pthread_mutex_lock(&model->experts_lock);
 	journal_begin(model);
 	rc = undo_each_line(&undoing, words);
 	journal_end(model);
-	pthread_mutex_unlock(&model->experts_lock);
 	if (rc < 0 && rc != -EINVAL)
 		log_add(model->log, ".undo: refused: %s; nothing is undone",
 			layer_why(model->layer, NULL, rc, text));

@@ -125,7 +125,8 @@ struct model {
 	int64_t merge_again;
 	struct layer *layer;	/* NULL for a read-only mount of the base alone */
 	struct lineage lineage; /* set before the first request */
-	/* Held while one expert of a slot is read, changed and written back. */
+	/* Held while one expert of a slot is read, changed and written back, so that two threads do
+	 * not copy the same stack in vain (expert_edit.c). */
 	pthread_mutex_t experts_lock;
 	/* Held while the kernel is told of times; later models share the first one's lock. */
 	pthread_mutex_t sent_lock;

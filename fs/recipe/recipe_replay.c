@@ -302,19 +302,6 @@ static void publish_end(struct model *model)
 	journal_end(model);
 }
 
-/* Publish with experts_lock held: a thread that changes an expert would put the old content of its
- * stack back. */
-static int publish_alone(struct recipe_replay *replay)
-{
-	struct model *model = replay->model;
-	int rc;
-
-	pthread_mutex_lock(&model->experts_lock);
-	rc = publish(replay);
-	pthread_mutex_unlock(&model->experts_lock);
-	return rc;
-}
-
 /* Apply a recipe with a merge: grafts are planned over the merge's results. */
 static int do_over_merge(struct recipe_replay *replay)
 {
@@ -322,7 +309,7 @@ static int do_over_merge(struct recipe_replay *replay)
 
 	if (rc == 0)
 		rc = prepare(replay);
-	return rc == 0 ? publish_alone(replay) : rc;
+	return rc == 0 ? publish(replay) : rc;
 }
 
 /* Restore the base in memory after the transaction is rolled back. */
@@ -380,7 +367,7 @@ static int do_all(struct recipe_replay *replay)
 		return run_held(replay, do_over_merge);
 	if (rc == 0)
 		rc = prepare(replay);
-	return rc == 0 ? run_held(replay, publish_alone) : rc;
+	return rc == 0 ? run_held(replay, publish) : rc;
 }
 
 static int replay_alone(struct recipe_replay *replay)
