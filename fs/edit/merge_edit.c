@@ -59,7 +59,7 @@ static int check_again(struct merging *merging)
 		const struct merge_note_model *was = &again->models[i];
 		const struct merge_model *is = plan->files[i];
 		const char *print =
-			is->is_form ? model_fingerprint(merging->lookup.model) : is->fingerprint;
+			is->is_host ? model_fingerprint(merging->lookup.model) : is->fingerprint;
 
 		if (was->fingerprint[0] && strcmp(print, was->fingerprint) != 0)
 			return error_set(&merging->err, ESTALE, ERROR_NO_OFFSET,
@@ -74,7 +74,7 @@ static int check_again(struct merging *merging)
 static int plan(struct merging *merging)
 {
 	struct model *model = merging->lookup.model;
-	const struct merge_plan_params params = { .form = model->base,
+	const struct merge_plan_params params = { .host = model->base,
 						  .gguf = model->gguf,
 						  .open = merge_lookup_open,
 						  .context = &merging->lookup,

@@ -163,7 +163,7 @@ int block_order_of_config(const char *text, size_t size, struct block_order *ord
 	struct merge_config config;
 	struct error err = { 0 };
 	int rc = merge_config_read(text, size, &config, &err);
-	const char *model = rc == 0 ? merge_config_form(&config) : NULL;
+	const char *model = rc == 0 ? merge_config_host(&config) : NULL;
 	bool plain = model && config.method == MERGE_PASSTHROUGH && config.sliced &&
 		     !config.base_model.model && config.dtype == MERGE_TYPE_AS_IS &&
 		     !has_parameters(&config.parameters) && !config.n_documents &&

@@ -64,7 +64,7 @@ bool merge_config_takes(enum merge_method method, enum merge_parameter parameter
 	return parameter == MERGE_INT8_MASK || (uses[method] & BIT(parameter));
 }
 
-const char *merge_config_form(const struct merge_config *config)
+const char *merge_config_host(const struct merge_config *config)
 {
 	if (config->base_model.model)
 		return config->base_model.model;
@@ -82,16 +82,16 @@ const struct merge_config *merge_config_document(const struct merge_config *resu
 	return NULL;
 }
 
-const char *merge_config_form_file(const struct merge_config *config)
+const char *merge_config_host_file(const struct merge_config *config)
 {
 	const struct merge_config *document = config;
 
 	for (size_t i = 0; document && i <= config->n_documents; i++) {
-		const char *form = merge_config_form(document);
+		const char *host = merge_config_host(document);
 
-		document = form ? merge_config_document(config, form) : NULL;
+		document = host ? merge_config_document(config, host) : NULL;
 		if (!document)
-			return form;
+			return host;
 	}
 	return NULL;
 }

@@ -142,7 +142,7 @@ struct merge_config {
 	struct merge_parameters parameters;
 	uint32_t dtype; /* a type of ggml, or MERGE_TYPE_AS_IS (merge_tensor.h) */
 	bool tokenizer_of_base;
-	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result keeps the template of its form. */
+	/* Jinja, or MERGE_TEMPLATE_AUTO; NULL: the result keeps the template of its host. */
 	char *chat_template;
 	size_t line, column; /* where the document begins, from 1 on */
 	uint64_t seed;
@@ -160,13 +160,13 @@ void merge_config_release(struct merge_config *config);
 /* Does the method use the parameter? */
 bool merge_config_takes(enum merge_method method, enum merge_parameter parameter);
 
-/* The form, the model whose place the result takes, as written: the base model, else the first one.
+/* The host, the model whose place the result takes, as written: the base model, else the first one.
  * NULL if the configuration is empty, as none from merge_config_read() is. */
-const char *merge_config_form(const struct merge_config *config);
+const char *merge_config_host(const struct merge_config *config);
 
-/* The form, followed through documents to the name of a file. NULL also if the documents refer to
+/* The host, followed through documents to the name of a file. NULL also if the documents refer to
  * each other in a circle. */
-const char *merge_config_form_file(const struct merge_config *config);
+const char *merge_config_host_file(const struct merge_config *config);
 
 /* The document of that name, possibly the result itself, or NULL. */
 const struct merge_config *merge_config_document(const struct merge_config *result,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan.c - see merge_plan.h. A leader gives each tensor of the result its name, and so its
- * place: the form if whole models are merged, else a source of the slice. The plan walks the blocks
+ * place: the host if whole models are merged, else a source of the slice. The plan walks the blocks
  * of the slices in order, so that each tensor is looked up once per source. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_note.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most tensors of a result that the form lacks. */
+/* Most tensors of a result that the host lacks. */
 #define ADDED_MAX ((size_t)65536)
 
 int plan_out_of_memory(const struct planner *planner)
@@ -30,10 +30,10 @@ int plan_go_on(const struct planner *planner)
 	return error_set(planner->err, EINTR, ERROR_NO_OFFSET, "it was interrupted");
 }
 
-/* List the form's tensors, all marked as gone until the plan finds their place in the result. */
+/* List the host's tensors, all marked as gone until the plan finds their place in the result. */
 static int list_form(struct planner *planner)
 {
-	const struct gguf *gguf = planner->form.gguf;
+	const struct gguf *gguf = planner->host.gguf;
 	struct merge_plan *plan = planner->plan;
 
 	planner->room = (size_t)gguf->n_tensors + 1;
@@ -85,20 +85,20 @@ static void set_sources(const struct planner *planner, struct plan_place *at)
 static int plan_outside(struct planner *planner, enum merge_outside outside)
 {
 	struct plan_place at = { .place = merge_place_outside(planner->config, outside) };
-	const struct plan_model *form = &planner->form;
+	const struct plan_model *host = &planner->host;
 	size_t n;
-	const uint32_t *numbers = plan_model_block(form, form->blocks, &n);
+	const uint32_t *numbers = plan_model_block(host, host->blocks, &n);
 	int rc = 0;
 
 	set_sources(planner, &at);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		const struct gguf_tensor *tensor = &form->gguf->tensors[numbers[i]];
+		const struct gguf_tensor *tensor = &host->gguf->tensors[numbers[i]];
 
 		if (plan_outside_of(tensor) == outside)
-			rc = plan_tensor(planner, &at, &planner->plan->tensors[numbers[i]], form,
+			rc = plan_tensor(planner, &at, &planner->plan->tensors[numbers[i]], host,
 					 tensor);
 	}
-	return rc == 0 ? plan_check_no_more(planner, &at, form, form->blocks, outside) : rc;
+	return rc == 0 ? plan_check_no_more(planner, &at, host, host->blocks, outside) : rc;
 }
 
 /* Plan the result's tensor that takes its name from a tensor of the leader. */
@@ -109,8 +109,8 @@ static int plan_block_tensor(struct planner *planner, const struct plan_place *a
 	const size_t prefix = plan_block_prefix(led, &own);
 	const uint32_t length =
 		plan_name_in_block(planner, led->name, led->name_length, prefix, block);
-	const struct gguf *form = planner->form.gguf;
-	const struct gguf_tensor *same = gguf_tensor(form, planner->scratch, length);
+	const struct gguf *host = planner->host.gguf;
+	const struct gguf_tensor *same = gguf_tensor(host, planner->scratch, length);
 	struct merge_plan_tensor *result;
 
 	if (length == 0)
@@ -120,7 +120,7 @@ static int plan_block_tensor(struct planner *planner, const struct plan_place *a
 		return plan_refuse(planner, at->slice,
 				   "the slices up to this one add more than %zu tensors",
 				   ADDED_MAX);
-	result = same ? &planner->plan->tensors[same - form->tensors] : add_tensor(planner, length);
+	result = same ? &planner->plan->tensors[same - host->tensors] : add_tensor(planner, length);
 	if (!result)
 		return plan_out_of_memory(planner);
 	result->block = (int32_t)own;
@@ -132,7 +132,7 @@ static int plan_block(struct planner *planner, const struct plan_place *at, uint
 {
 	const bool sliced = planner->config->sliced;
 	const size_t first = at->slice->base == MERGE_CONFIG_NO_SOURCE ? 0 : at->slice->base;
-	const struct plan_model *leader = sliced ? at->sources[first] : &planner->form;
+	const struct plan_model *leader = sliced ? at->sources[first] : &planner->host;
 	const uint64_t own =
 		sliced ? merge_source_block(planner->config, &at->place, first) : block;
 	size_t n;
@@ -154,7 +154,7 @@ static int plan_blocks(struct planner *planner)
 	for (size_t i = 0; i < config->n; i++) {
 		struct plan_place at = { .place = { .slice = i } };
 
-		at.place.blocks = merge_slice_blocks(config, i, planner->form.blocks);
+		at.place.blocks = merge_slice_blocks(config, i, planner->host.blocks);
 		set_sources(planner, &at);
 		for (; rc == 0 && at.place.block < at.place.blocks; at.place.block++)
 			rc = plan_block(planner, &at, block++);
@@ -166,7 +166,7 @@ static int count_blocks(struct planner *planner)
 {
 	const struct merge_config *config = planner->config;
 
-	planner->plan->blocks = merge_blocks(config, planner->form.blocks);
+	planner->plan->blocks = merge_blocks(config, planner->host.blocks);
 	if (planner->plan->blocks <= PLAN_BLOCKS_MAX)
 		return 0;
 	return plan_refuse(planner, &config->slices[config->n - 1],
@@ -180,9 +180,9 @@ static int compare_tokenizers(struct planner *planner)
 
 	for (size_t i = 0; i < plan->n_models && !result->other_tokenizer; i++) {
 		const struct plan_model *model = &planner->models[i];
-		const int rc = plan->models[i].is_form || model->is_adapter
+		const int rc = plan->models[i].is_host || model->is_adapter
 				       ? 1
-				       : plan_same_tokenizer(&planner->form, model);
+				       : plan_same_tokenizer(&planner->host, model);
 
 		if (rc == -ENOMEM)
 			return plan_out_of_memory(planner);
@@ -207,7 +207,7 @@ static int make(struct planner *planner)
 	planner->scratch = malloc(PLAN_NAME_MAX + 1);
 	if (!planner->plan->arena || !planner->scratch)
 		return plan_out_of_memory(planner);
-	rc = plan_model_index(planner, &planner->form);
+	rc = plan_model_index(planner, &planner->host);
 	if (rc == 0)
 		rc = plan_models_open(planner);
 	if (rc == 0)
@@ -234,7 +234,7 @@ struct merge_plan *plan_make(struct planner *planner)
 
 	for (size_t i = 0; plan && planner->models && i < plan->n_models; i++)
 		plan_model_release(&planner->models[i]);
-	plan_model_release(&planner->form);
+	plan_model_release(&planner->host);
 	names_free(planner->names);
 	free(planner->models);
 	free(planner->scratch);
@@ -249,20 +249,20 @@ struct merge_plan *merge_plan_new(const struct merge_config *config,
 {
 	struct planner planner = { .config = config,
 				   .params = params,
-				   .form = { .file = params->form, .gguf = params->gguf },
+				   .host = { .file = params->host, .gguf = params->gguf },
 				   .err = err };
 
 	planner.result = &planner;
 	return plan_make(&planner);
 }
 
-bool merge_plan_organ(const struct gguf *form, const struct merge_plan_tensor *tensor,
+bool merge_plan_organ(const struct gguf *host, const struct merge_plan_tensor *tensor,
 		      struct organ *organ)
 {
 	uint32_t dims = GGML_AXES;
 
 	if (tensor->of != MERGE_PLAN_NEW)
-		dims = form->tensors[tensor->of].dims;
+		dims = host->tensors[tensor->of].dims;
 	else
 		while (dims > 1 && tensor->tensor.ne[dims - 1] == 1)
 			dims--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_plan_documents.c - see merge_plan_internal.h: a document of the configuration as a model of
- * another document. The document is planned as a merge by itself, for the form that it names, and
+ * another document. The document is planned as a merge by itself, for the host that it names, and
  * its result is laid out as a GGUF whose bytes are computed by each read. */
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
@@ -26,7 +26,7 @@ static int check_used(const struct planner *result)
 }
 
 /* Open a model for a document. The caller's function parses no GGUF if the model is the mounted
- * one, because that is already parsed; a document needs the GGUF, since its form may be another. */
+ * one, because that is already parsed; a document needs the GGUF, since its host may be another. */
 static int open_parsed(void *context, const char *written, struct base *base, char **path,
 		       struct error *err)
 {
@@ -42,21 +42,21 @@ static int open_parsed(void *context, const char *written, struct base *base, ch
 	return rc;
 }
 
-/* Open the form of a document, the model whose metadata and shape its result has. The caller closes
+/* Open the host of a document, the model whose metadata and shape its result has. The caller closes
  * opened. */
 static int open_form(struct planner *inner, const struct plan_model *at, struct base *opened)
 {
-	const char *written = merge_config_form(inner->config);
+	const char *written = merge_config_host(inner->config);
 	const struct merge_config *document = merge_config_document(inner->result->config, written);
 	const struct merge_document *made;
-	const struct base *form = opened;
+	const struct base *host = opened;
 	struct error why = { 0 };
 	char *path = NULL;
 	int rc;
 
 	if (document) {
 		rc = plan_open_document(inner, document, at, &made);
-		form = rc == 0 ? &made->base : form;
+		host = rc == 0 ? &made->base : host;
 	} else {
 		rc = inner->params->open(inner->params->context, written, opened, &path, &why);
 		free(path);
@@ -64,34 +64,34 @@ static int open_form(struct planner *inner, const struct plan_model *at, struct 
 			error_set(inner->err, -rc, ERROR_NO_OFFSET, "line %zu, column %zu: %.255s",
 				  at->line, at->column, why.text);
 	}
-	inner->form.file = form->file;
-	inner->form.gguf = form->gguf;
+	inner->host.file = host->file;
+	inner->host.gguf = host->gguf;
 	return rc;
 }
 
 /* The result. */
 
-/* Data of a tensor of the result that is not the form's. */
+/* Data of a tensor of the result that is not the host's. */
 struct document_part {
 	struct organ organ;
 	struct backing *file; /* with a reference */
 	uint64_t offset;
 };
 
-static int find_part(const struct planner *planner, const struct gguf *form,
+static int find_part(const struct planner *planner, const struct gguf *host,
 		     const struct merge_plan_tensor *tensor, struct document_part *part,
 		     struct layout_slot *slot)
 {
 	struct merge_tensor rows = tensor->tensor;
 	const struct merge_tensor *kept;
 
-	slot->fill = tensor->made == MERGE_AS_FORM ? FILL_BASE
+	slot->fill = tensor->made == MERGE_AS_HOST ? FILL_BASE
 		     : tensor->made == MERGE_GONE  ? FILL_NOTHING
 						   : FILL_ORGAN;
 	if (slot->fill != FILL_ORGAN)
 		return 0;
 	slot->organ = &part->organ;
-	if (!merge_plan_organ(form, tensor, &part->organ))
+	if (!merge_plan_organ(host, tensor, &part->organ))
 		return error_set(planner->err, EINVAL, ERROR_NO_OFFSET, "%.100s would be too large",
 				 tensor->name);
 	rows.name = tensor->name;
@@ -105,7 +105,7 @@ static int find_part(const struct planner *planner, const struct gguf *form,
 	return part->file ? 0 : plan_out_of_memory(planner);
 }
 
-static struct view *view_of_layout(struct layout *layout, struct backing *form,
+static struct view *view_of_layout(struct layout *layout, struct backing *host,
 				   const struct document_part *parts)
 {
 	struct segment *segments = calloc(layout->n_pieces + 1, sizeof(*segments));
@@ -116,7 +116,7 @@ static struct view *view_of_layout(struct layout *layout, struct backing *form,
 		const struct document_part *part =
 			piece->kind == PIECE_GRAFT ? &parts[piece->slot] : NULL;
 
-		segments[i] = segment_of_piece(piece, layout, part ? part->file : form,
+		segments[i] = segment_of_piece(piece, layout, part ? part->file : host,
 					       part ? part->offset : piece->offset);
 	}
 	view = segments ? view_new(segments, layout->n_pieces, layout->header) : NULL;
@@ -157,20 +157,20 @@ static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
 }
 
 static int open_layout(const struct planner *planner, struct layout *layout,
-		       const struct plan_model *form, const struct document_part *parts,
+		       const struct plan_model *host, const struct document_part *parts,
 		       struct base *base)
 {
-	/* Device and inode are 0, so that the result is never taken for the form's file. */
+	/* Device and inode are 0, so that the result is never taken for the host's file. */
 	const struct stat stat = { .st_mode = S_IFREG | 0444,
 				   .st_size = (off_t)layout->size,
-				   .st_mtim = backing_stat(form->file)->st_mtim };
+				   .st_mtim = backing_stat(host->file)->st_mtim };
 	struct backing_ops ops = { .read = read_view, .release = release_view, .computed = true };
 	struct header header = { .size = layout->data_offset };
 	const struct source source = { read_header, &header, layout->size };
 
-	ops.context = view_of_layout(layout, form->file, parts);
+	ops.context = view_of_layout(layout, host->file, parts);
 	if (ops.context)
-		base->file = backing_from_ops(&ops, backing_path(form->file), &stat);
+		base->file = backing_from_ops(&ops, backing_path(host->file), &stat);
 	if (!base->file)
 		return plan_out_of_memory(planner);
 	header.file = base->file;
@@ -179,7 +179,7 @@ static int open_layout(const struct planner *planner, struct layout *layout,
 }
 
 static int open_result(const struct planner *planner, const struct merge_plan *plan,
-		       const struct plan_model *form, struct base *base)
+		       const struct plan_model *host, struct base *base)
 {
 	struct document_part *parts = calloc(plan->n + 1, sizeof(*parts));
 	struct layout_slot *slots = calloc(plan->n + 1, sizeof(*slots));
@@ -187,12 +187,12 @@ static int open_result(const struct planner *planner, const struct merge_plan *p
 	int rc = parts && slots ? 0 : plan_out_of_memory(planner);
 
 	for (size_t i = 0; rc == 0 && i < plan->n; i++)
-		rc = find_part(planner, form->gguf, &plan->tensors[i], &parts[i], &slots[i]);
+		rc = find_part(planner, host->gguf, &plan->tensors[i], &parts[i], &slots[i]);
 	if (rc == 0)
-		rc = layout_build(form->gguf, slots, (uint32_t)plan->n, NULL, &layout,
+		rc = layout_build(host->gguf, slots, (uint32_t)plan->n, NULL, &layout,
 				  planner->err);
 	if (rc == 0) {
-		rc = open_layout(planner, &layout, form, parts, base);
+		rc = open_layout(planner, &layout, host, parts, base);
 		layout_release(&layout);
 	}
 	for (size_t i = 0; parts && i < plan->n; i++)
@@ -229,11 +229,11 @@ static int take_files(const struct planner *result, struct merge_plan *of,
 		if (plan->n_models + plan->n_inner == PLAN_MODELS_MAX)
 			return plan_refuse(result, at, "at most %zu models are opened for a merge",
 					   PLAN_MODELS_MAX);
-		file->is_form = plan_is_form(result, &file->base);
+		file->is_host = plan_is_host(result, &file->base);
 		rc = plan_fingerprint(result, file, at);
 		if (rc < 0)
 			return rc;
-		if (file->is_form)
+		if (file->is_host)
 			file->fingerprint[0] = '\0';
 		plan->models[plan->n_models + plan->n_inner++] = *file;
 		file->base = (struct base){ .file = NULL };
@@ -268,19 +268,19 @@ static int plan_anew(struct planner *planner, const struct merge_config *documen
 				 .reads = 1,
 				 .err = planner->err };
 	struct merge_plan *plan = NULL;
-	struct plan_model form;
+	struct plan_model host;
 	struct base file = { .file = NULL };
 	int rc;
 
 	params.open = open_parsed;
 	params.context = (void *)planner->params;
 	rc = open_form(&inner, at, &file);
-	form = inner.form;
-	params.form = form.file;
-	params.gguf = form.gguf;
+	host = inner.host;
+	params.host = host.file;
+	params.gguf = host.gguf;
 	if (rc == 0) {
 		plan = plan_make(&inner);
-		rc = plan ? open_result(planner, plan, &form, &opened->base) : -planner->err->code;
+		rc = plan ? open_result(planner, plan, &host, &opened->base) : -planner->err->code;
 	}
 	if (rc == 0)
 		rc = take_files(planner->result, plan, at);

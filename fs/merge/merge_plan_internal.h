@@ -25,7 +25,7 @@ struct merge_plan_tensor;
 struct plan_model {
 	struct backing *file;
 	const struct gguf *gguf;
-	const char *name;    /* for messages; NULL: the form */
+	const char *name;    /* for messages; NULL: the host */
 	size_t line, column; /* of its first mention */
 	bool is_pair;	     /* written as MODEL+ADAPTER, and is either of the two */
 	bool is_adapter;     /* it has pairs (gguf/pair.h), and the members below are unset */
@@ -46,7 +46,7 @@ struct planner {
 	size_t adapted_room;
 	struct names *names;	   /* the models' written names */
 	struct plan_model *models; /* in the order of the plan's models */
-	struct plan_model form;
+	struct plan_model host;
 	char *scratch; /* PLAN_NAME_MAX + 1 bytes: a tensor's name */
 	struct error *err;
 };
@@ -73,7 +73,7 @@ int plan_out_of_memory(const struct planner *planner);
 /* Returns -EINTR, with the error set, once params->stop is true. */
 int plan_go_on(const struct planner *planner);
 
-/* merge_plan.c: plan planner->config for planner->form. NULL with the error set. */
+/* merge_plan.c: plan planner->config for planner->host. NULL with the error set. */
 struct merge_plan *plan_make(struct planner *planner);
 
 /* merge_plan_documents.c */
@@ -97,8 +97,8 @@ int plan_list_files(struct planner *planner);
 int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
 		     const struct plan_model *at);
 
-/* Is base the same file as the form? */
-bool plan_is_form(const struct planner *planner, const struct base *base);
+/* Is base the same file as the host? */
+bool plan_is_host(const struct planner *planner, const struct base *base);
 
 /* Find and open every model of the configuration, once for each name. */
 int plan_models_open(struct planner *planner);
@@ -152,7 +152,7 @@ bool plan_is_weight(const struct gguf_tensor *tensor);
 
 /* merge_plan_tensor.c */
 
-/* Plan a tensor of the result whose name and number in the form are set. led is the leader's tensor
+/* Plan a tensor of the result whose name and number in the host are set. led is the leader's tensor
  * of that name. */
 int plan_tensor(struct planner *planner, const struct plan_place *at,
 		struct merge_plan_tensor *result, const struct plan_model *leader,

@@ -139,13 +139,13 @@ static int add_names(struct planner *planner)
 	return rc;
 }
 
-bool plan_is_form(const struct planner *planner, const struct base *base)
+bool plan_is_host(const struct planner *planner, const struct base *base)
 {
-	const struct backing *form = planner->params->form;
+	const struct backing *host = planner->params->host;
 
-	return base->file == form ||
-	       (paths_same_file(backing_stat(form), backing_stat(base->file)) &&
-		backing_size(form) == backing_size(base->file) &&
+	return base->file == host ||
+	       (paths_same_file(backing_stat(host), backing_stat(base->file)) &&
+		backing_size(host) == backing_size(base->file) &&
 		planner->params->gguf->n_tensors == base->gguf->n_tensors);
 }
 
@@ -202,9 +202,9 @@ static int open_model(struct planner *planner, struct merge_model *opened, struc
 						: "");
 	if (opened->base.shards && !shards_are_complete(opened->base.shards))
 		return refuse_part(planner, opened->base.shards, model);
-	opened->is_form = plan_is_form(planner, &opened->base);
-	model->file = opened->is_form ? params->form : opened->base.file;
-	model->gguf = opened->is_form ? params->gguf : opened->base.gguf;
+	opened->is_host = plan_is_host(planner, &opened->base);
+	model->file = opened->is_host ? params->host : opened->base.file;
+	model->gguf = opened->is_host ? params->gguf : opened->base.gguf;
 	return 0;
 }
 
@@ -234,9 +234,9 @@ static int refuse_metadata(const struct planner *planner, const struct plan_mode
 
 static int check_basis(const struct planner *planner, const struct plan_model *model)
 {
-	const struct source of_form = backing_source(planner->form.file);
+	const struct source of_host = backing_source(planner->host.file);
 	const struct source of_model = backing_source(model->file);
-	const int rc = basis_same(planner->form.gguf, &of_form, model->gguf, &of_model);
+	const int rc = basis_same(planner->host.gguf, &of_host, model->gguf, &of_model);
 
 	if (rc < 0)
 		return refuse_metadata(planner, model, rc);
@@ -250,7 +250,7 @@ static int check_basis(const struct planner *planner, const struct plan_model *m
 
 static int check_architecture(const struct planner *planner, const struct plan_model *model)
 {
-	const int rc = plan_same_key(&planner->form, model, "general.architecture");
+	const int rc = plan_same_key(&planner->host, model, "general.architecture");
 
 	if (rc < 0)
 		return refuse_metadata(planner, model, rc);
@@ -260,14 +260,14 @@ static int check_architecture(const struct planner *planner, const struct plan_m
 		planner, model,
 		"\"%.60s\" is of architecture %s, the model that it is merged into of %s",
 		model->name, architecture_of(planner, model),
-		architecture_of(planner, &planner->form));
+		architecture_of(planner, &planner->host));
 }
 
 int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
 		     const struct plan_model *at)
 {
 	const int rc =
-		opened->is_form || opened->is_document || opened->fingerprint[0]
+		opened->is_host || opened->is_document || opened->fingerprint[0]
 			? 0
 			: fingerprint(opened->base.file, opened->base.gguf, opened->fingerprint);
 
@@ -280,15 +280,15 @@ int plan_fingerprint(const struct planner *planner, struct merge_model *opened,
 	return 0;
 }
 
-/* Without slices, blocks of the same number are merged, so models must have as many as the form. */
+/* Without slices, blocks of the same number are merged, so models must have as many as the host. */
 static int check_blocks(const struct planner *planner, const struct plan_model *model)
 {
-	if (planner->config->sliced || model->is_adapter || model->blocks == planner->form.blocks)
+	if (planner->config->sliced || model->is_adapter || model->blocks == planner->host.blocks)
 		return 0;
 	return plan_refuse(planner, model,
 			   "\"%.60s\" has %" PRIu64 " blocks, the model that it is merged into "
 			   "%" PRIu64,
-			   model->name, model->blocks, planner->form.blocks);
+			   model->name, model->blocks, planner->host.blocks);
 }
 
 static int check_ranges(const struct planner *planner)

@@ -67,7 +67,7 @@ static int refuse_missing(const struct planner *planner, const struct plan_model
 			   tied ? ": its token_embd.weight is that too" : "");
 }
 
-/* Check the number of rows of a tensor with one row per token that differs from the form's. */
+/* Check the number of rows of a tensor with one row per token that differs from the host's. */
 static int check_rows(const struct planner *planner, const struct plan_model *model,
 		      const struct gguf_tensor *found, const struct gguf_tensor *shaped)
 {
@@ -171,13 +171,13 @@ static void pass_through(const struct planner *planner, struct merge_plan_tensor
 			 struct merge_data data)
 {
 	const struct gguf_tensor *own =
-		result->of == MERGE_PLAN_NEW ? NULL : &planner->form.gguf->tensors[result->of];
+		result->of == MERGE_PLAN_NEW ? NULL : &planner->host.gguf->tensors[result->of];
 
 	result->tensor.type = data.type;
 	result->tensor.inputs[0] = data;
-	result->made = own && data.file == planner->form.file && data.offset == own->offset &&
+	result->made = own && data.file == planner->host.file && data.offset == own->offset &&
 				       data.type == own->type
-			       ? MERGE_AS_FORM
+			       ? MERGE_AS_HOST
 			       : MERGE_AS_MODEL;
 }
 
@@ -237,26 +237,26 @@ static int plan_table(const struct planner *planner, const struct plan_place *at
 	return 0;
 }
 
-/* The form's tensor that gives the result its shape and type: the one at the same place. For a
- * block that the form lacks it is the one in the block of the leader's number, or in the last
+/* The host's tensor that gives the result its shape and type: the one at the same place. For a
+ * block that the host lacks it is the one in the block of the leader's number, or in the last
  * block. NULL if there is none. */
 static const struct gguf_tensor *pattern_of(const struct planner *planner,
 					    const struct merge_plan_tensor *result,
 					    const struct gguf_tensor *led)
 {
-	const struct plan_model *form = &planner->form;
+	const struct plan_model *host = &planner->host;
 	uint64_t block;
 	size_t prefix;
 	uint32_t length;
 
 	if (result->of != MERGE_PLAN_NEW)
-		return &form->gguf->tensors[result->of];
+		return &host->gguf->tensors[result->of];
 	prefix = plan_block_prefix(led, &block);
-	if (form->blocks == 0)
+	if (host->blocks == 0)
 		return NULL;
-	block = block < form->blocks ? block : form->blocks - 1;
+	block = block < host->blocks ? block : host->blocks - 1;
 	length = plan_name_in_block(planner, led->name, led->name_length, prefix, block);
-	return gguf_tensor(form->gguf, planner->scratch, length);
+	return gguf_tensor(host->gguf, planner->scratch, length);
 }
 
 int plan_tensor(struct planner *planner, const struct plan_place *at,

@@ -40,7 +40,7 @@ struct merge_tensor {
 	uint32_t name_length;
 };
 
-/* Type of the result for a tensor of the form with that type and shape: wanted; or encode_type() if
+/* Type of the result for a tensor of the host with that type and shape: wanted; or encode_type() if
  * wanted is MERGE_TYPE_AS_IS, the tensor has only one axis, or its rows are not whole blocks. */
 #define MERGE_TYPE_AS_IS UINT32_MAX
 uint32_t merge_tensor_type(uint32_t type, const uint64_t ne[GGML_AXES], uint32_t wanted,

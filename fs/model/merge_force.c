@@ -315,7 +315,7 @@ static int add_planned(struct merge_preparation *preparing, const struct merge_p
 	struct content *content;
 	int rc;
 
-	if (tensor->made == MERGE_AS_FORM)
+	if (tensor->made == MERGE_AS_HOST)
 		return 0;
 	*noted = (struct merge_note_tensor){ .gone = tensor->made == MERGE_GONE };
 	noted->organ.name = tensor->name;
@@ -368,7 +368,7 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 	 * up. */
 	for (size_t i = 0; well && i < plan->n_files; i++)
 		well = add_model(state, plan->files[i]->written,
-				 plan->files[i]->is_form ? "" : plan->files[i]->path,
+				 plan->files[i]->is_host ? "" : plan->files[i]->path,
 				 plan->files[i]->fingerprint);
 	if (well && plan->other_tokenizer) {
 		state->tokenizer = strdup(plan->other_tokenizer);
@@ -390,7 +390,7 @@ static struct merge_state *state_of_plan(const struct merge_plan *plan, enum mer
 static void take_models(struct merge_state *state, struct merge_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_files; i++) {
-		if (plan->files[i]->is_form)
+		if (plan->files[i]->is_host)
 			continue;
 		state->bases[i] = plan->files[i]->base;
 		plan->files[i]->base = (struct base){ .file = NULL };

@@ -59,23 +59,23 @@ static int read_text(struct merge_option *option, const char *path, struct error
 	return 0;
 }
 
-/* Find the form of the merge. */
+/* Find the host of the merge. */
 static int find_form(struct merge_option *option, struct error *err)
 {
 	struct merge_config config;
 	struct base base = { .file = NULL };
-	const char *form;
+	const char *host;
 	int rc = merge_config_read(option->text, option->size, &config, err);
 
-	form = rc == 0 ? merge_config_form_file(&config) : NULL;
-	if (rc == 0 && !form)
+	host = rc == 0 ? merge_config_host_file(&config) : NULL;
+	if (rc == 0 && !host)
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET,
 			       "documents refer to each other in a circle");
 	if (rc == 0) {
-		rc = merge_open_by_path(option->directory, form, NULL, &base, &option->form, err);
+		rc = merge_open_by_path(option->directory, host, NULL, &base, &option->host, err);
 		base_close(&base);
 	}
-	if (rc == 0 && url_is_store(form) && !(option->known = strdup(form)))
+	if (rc == 0 && url_is_store(host) && !(option->known = strdup(host)))
 		rc = error_errno(err, ENOMEM);
 	merge_config_release(&config);
 	return rc;
@@ -94,7 +94,7 @@ void merge_option_release(struct merge_option *option)
 {
 	free(option->text);
 	free(option->directory);
-	free(option->form);
+	free(option->host);
 	free(option->known);
 	*option = (struct merge_option){ .text = NULL };
 }
@@ -115,6 +115,6 @@ int merge_option_run(struct mount *fs)
 		return 0;
 	if (model->whole)
 		return merge_edit_write(model, &request);
-	log_error("%s: shards are missing; a merge needs all shards of a model", option->form);
+	log_error("%s: shards are missing; a merge needs all shards of a model", option->host);
 	return -EINVAL;
 }

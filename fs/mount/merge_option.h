@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_option.h - a configuration of mergekit given as the MODEL. organfs mounts the merge's form,
+/* merge_option.h - a configuration of mergekit given as the MODEL. organfs mounts the merge's host,
  * and puts the merge in force before the mount appears, as if the configuration had been written to
  * .merge. A read-only mount does not keep the merge in a layer. */
 #ifndef FS_MOUNT_MERGE_OPTION_H
@@ -16,7 +16,7 @@ struct merge_option {
 	char *text; /* size bytes and a NUL */
 	size_t size;
 	char *directory; /* of the configuration's file, absolute */
-	char *form;	 /* the path of the model to be mounted */
+	char *host;	 /* the path of the model to be mounted */
 	char *known;	 /* its name in a store, or NULL */
 };
 

@@ -333,7 +333,7 @@ static int open_given(struct opening *opening, const char *path)
 	return rc;
 }
 
-/* Open the form of a configuration of mergekit. */
+/* Open the host of a configuration of mergekit. */
 static int open_merged(struct opening *opening, const char **culprit)
 {
 	struct models *models = opening->models;
@@ -345,7 +345,7 @@ static int open_merged(struct opening *opening, const char **culprit)
 	rc = merge_option_read(&models->merge, *culprit, opening->err);
 	if (rc < 0)
 		return rc;
-	*culprit = models->merge.form;
+	*culprit = models->merge.host;
 	opening->known = models->merge.known;
 	return open_given(opening, *culprit);
 }

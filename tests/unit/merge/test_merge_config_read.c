@@ -116,8 +116,8 @@ static void documents_with_a_name_are_those_of_the_other_one(void **state)
 	(void)state;
 	assert_null(config.name);
 	assert_int_equal(config.n_documents, 2);
-	assert_string_equal(merge_config_form(&config), "b");
-	assert_string_equal(merge_config_form_file(&config), "x");
+	assert_string_equal(merge_config_host(&config), "b");
+	assert_string_equal(merge_config_host_file(&config), "x");
 	assert_null(merge_config_document(&config, "x"));
 	assert_true(b && b->dtype == GGML_Q8_0 && b->seed == 3);
 	assert_true(config.dtype == MERGE_TYPE_AS_IS && config.seed == MERGE_CONFIG_SEED);
@@ -126,7 +126,7 @@ static void documents_with_a_name_are_those_of_the_other_one(void **state)
 	config = read_config("name: a\nmerge_method: passthrough\nmodels: [{model: b}]\n---\n"
 			     "name: b\nmerge_method: passthrough\nmodels: [{model: a}]\n");
 	assert_string_equal(config.name, "b");
-	assert_null(merge_config_form_file(&config));
+	assert_null(merge_config_host_file(&config));
 	merge_config_release(&config);
 }
 
@@ -177,9 +177,9 @@ static void the_form_is_the_base_model_or_the_first_one(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		struct merge_config config = read_config(cases[i][0]);
 
-		assert_string_equal(merge_config_form(&config), cases[i][1]);
+		assert_string_equal(merge_config_host(&config), cases[i][1]);
 		merge_config_release(&config);
-		assert_null(merge_config_form(&config));
+		assert_null(merge_config_host(&config));
 	}
 }
 

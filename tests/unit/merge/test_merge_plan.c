@@ -96,7 +96,7 @@ static void save_model(void **state, const struct spec *spec)
 /* Plans. */
 
 struct planned {
-	struct base form;
+	struct base host;
 	struct merge_config config;
 	struct merge_plan *plan;
 	struct error err;
@@ -117,17 +117,17 @@ static struct merge_plan_params beside(void **state, enum encode_choice choice)
 
 static void plan_into(struct planned *planned, struct merge_plan_params params)
 {
-	params.form = planned->form.file;
-	params.gguf = planned->form.gguf;
+	params.host = planned->host.file;
+	params.gguf = planned->host.gguf;
 	planned->plan = merge_plan_new(&planned->config, &params, &planned->err);
 }
 
-/* Plan with the form of form.gguf. */
+/* Plan with the host of host.gguf. */
 static struct planned plan_by(void **state, const char *text, struct merge_plan_params params)
 {
 	struct planned planned = { 0 };
 
-	assert_int_equal(base_open(&planned.form, in_temp(state, "form.gguf").text, &planned.err),
+	assert_int_equal(base_open(&planned.host, in_temp(state, "host.gguf").text, &planned.err),
 			 0);
 	if (merge_config_read(text, strlen(text), &planned.config, &planned.err) < 0)
 		fail_msg("%s: %s", text, planned.err.text);
@@ -153,7 +153,7 @@ static void release(struct planned *planned)
 {
 	merge_plan_free(planned->plan);
 	merge_config_release(&planned->config);
-	base_close(&planned->form);
+	base_close(&planned->host);
 }
 
 static const struct merge_plan_tensor *tensor_of(const struct planned *planned, const char *name)
@@ -169,17 +169,17 @@ static const struct merge_plan_tensor *tensor_of(const struct planned *planned, 
 	return NULL;
 }
 
-/* The data is that of the tensor of that name, in the model that is written so; NULL: the form. */
+/* The data is that of the tensor of that name, in the model that is written so; NULL: the host. */
 static void assert_data(const struct planned *planned, const struct merge_data *data,
 			const char *written, const char *name)
 {
-	const struct base *base = &planned->form;
+	const struct base *base = &planned->host;
 	const struct gguf_tensor *tensor;
 
 	for (size_t i = 0; written && i < planned->plan->n_models; i++)
 		if (strcmp(planned->plan->models[i].written, written) == 0)
 			base = &planned->plan->models[i].base;
-	assert_true(!written || base != &planned->form);
+	assert_true(!written || base != &planned->host);
 	tensor = gguf_tensor(base->gguf, name, strlen(name));
 	assert_non_null(tensor);
 	assert_ptr_equal(data->file, base->file);
@@ -204,13 +204,13 @@ static void assert_made(const struct planned *planned, const char *name, enum me
 }
 
 #define LINEAR                                                                      \
-	"merge_method: linear\nmodels:\n- {model: form, parameters: {weight: 1}}\n" \
+	"merge_method: linear\nmodels:\n- {model: host, parameters: {weight: 1}}\n" \
 	"- {model: donor.gguf, parameters: {weight: [0, 1]}}\n"
 
-/* The form and a donor of another type. */
+/* The host and a donor of another type. */
 static void save_two(void **state, uint64_t blocks)
 {
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = blocks });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = blocks });
 	save_model(state,
 		   &(struct spec){ .file = "donor.gguf", .blocks = blocks, .type = GGML_F16 });
 }
@@ -222,16 +222,16 @@ static void whole_models_are_merged_tensor_by_tensor(void **state)
 
 	save_two(state, 3);
 	p = plan(state, LINEAR);
-	assert_int_equal(p.plan->n, p.form.gguf->n_tensors);
+	assert_int_equal(p.plan->n, p.host.gguf->n_tensors);
 	assert_int_equal(p.plan->blocks, 3);
 	assert_int_equal(p.plan->n_models, 2);
-	assert_true(p.plan->models[0].is_form && !p.plan->models[1].is_form);
+	assert_true(p.plan->models[0].is_host && !p.plan->models[1].is_host);
 	for (uint32_t i = 0; i < p.plan->n; i++) {
 		assert_int_equal(p.plan->tensors[i].of, i);
-		assert_string_equal(p.plan->tensors[i].name, p.form.gguf->tensors[i].name);
+		assert_string_equal(p.plan->tensors[i].name, p.host.gguf->tensors[i].name);
 	}
-	assert_made(&p, "token_types", MERGE_AS_FORM);
-	assert_made(&p, "blk.1.rope_freqs.weight", MERGE_AS_FORM);
+	assert_made(&p, "token_types", MERGE_AS_HOST);
+	assert_made(&p, "blk.1.rope_freqs.weight", MERGE_AS_HOST);
 	assert_made(&p, "output_norm.weight", MERGE_OF_ROWS);
 	q = tensor_of(&p, "blk.2.attn_q.weight");
 	assert_int_equal(q->made, MERGE_OF_ROWS);
@@ -259,7 +259,7 @@ static void a_base_model_is_the_base_of_every_block(void **state)
 	save_two(state, 3);
 	save_model(state, &(struct spec){ .file = "third.gguf", .blocks = 3 });
 	p = plan(state, "merge_method: ties\nbase_model: third\nrandom_seed: 5\n"
-			"parameters: {weight: 1}\nmodels: [{model: donor}, {model: form.gguf}]\n");
+			"parameters: {weight: 1}\nmodels: [{model: donor}, {model: host.gguf}]\n");
 	q = tensor_of(&p, "blk.1.attn_q.weight");
 	assert_int_equal(q->made, MERGE_OF_ROWS);
 	assert_data(&p, &q->tensor.base, "third", "blk.1.attn_q.weight");
@@ -274,7 +274,7 @@ static void the_type_is_the_forms_unless_the_configuration_says(void **state)
 	static const struct {
 		const char *dtype;
 		enum encode_choice choice;
-		uint32_t form, matrix;
+		uint32_t host, matrix;
 	} cases[] = {
 		{ "", ENCODE_KEEP, GGML_Q4_0, GGML_Q4_0 },
 		{ "", ENCODE_Q8_0, GGML_Q4_0, GGML_Q8_0 },
@@ -290,9 +290,9 @@ static void the_type_is_the_forms_unless_the_configuration_says(void **state)
 		char text[400];
 		struct planned p;
 
-		save_model(state, &(struct spec){ .file = "form.gguf",
+		save_model(state, &(struct spec){ .file = "host.gguf",
 						  .blocks = 1,
-						  .type = cases[i].form });
+						  .type = cases[i].host });
 		save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
 		snprintf(text, sizeof(text), "%s%s", cases[i].dtype, LINEAR);
 		p = plan_as(state, text, cases[i].choice);
@@ -313,8 +313,8 @@ static void passthrough_takes_the_bytes_as_they_are(void **state)
 	assert_as_model(&p, "blk.1.attn_q.weight", "donor", "blk.1.attn_q.weight");
 	assert_as_model(&p, "output.weight", "donor", "output.weight");
 	release(&p);
-	p = plan_as(state, "merge_method: passthrough\nmodels: [{model: form}]\n", ENCODE_F16);
-	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
+	p = plan_as(state, "merge_method: passthrough\nmodels: [{model: host}]\n", ENCODE_F16);
+	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_HOST);
 	release(&p);
 	/* Norms are F32 as they are. */
 	p = plan(state,
@@ -345,19 +345,19 @@ static void slices_stack_more_blocks_than_the_form_has(void **state)
 	struct planned p;
 
 	save_two(state, 3);
-	p = plan(state, STACK PART("form", 0, 2) PART("donor", 1, 3) PART("form", 2, 3));
+	p = plan(state, STACK PART("host", 0, 2) PART("donor", 1, 3) PART("host", 2, 3));
 	assert_int_equal(p.plan->blocks, 5);
-	assert_int_equal(p.plan->n, p.form.gguf->n_tensors + 6u);
-	assert_made(&p, "token_embd.weight", MERGE_AS_FORM);
-	assert_made(&p, "output.weight", MERGE_AS_FORM);
-	assert_made(&p, "blk.0.attn_norm.weight", MERGE_AS_FORM);
-	assert_made(&p, "blk.1.rope_freqs.weight", MERGE_AS_FORM);
+	assert_int_equal(p.plan->n, p.host.gguf->n_tensors + 6u);
+	assert_made(&p, "token_embd.weight", MERGE_AS_HOST);
+	assert_made(&p, "output.weight", MERGE_AS_HOST);
+	assert_made(&p, "blk.0.attn_norm.weight", MERGE_AS_HOST);
+	assert_made(&p, "blk.1.rope_freqs.weight", MERGE_AS_HOST);
 	assert_as_model(&p, "blk.2.attn_q.weight", "donor", "blk.1.attn_q.weight");
 	assert_as_model(&p, "blk.2.rope_freqs.weight", "donor", "blk.1.rope_freqs.weight");
 	assert_as_model(&p, "blk.3.attn_norm.weight", "donor", "blk.2.attn_norm.weight");
 	assert_as_model(&p, "blk.4.attn_q.weight", NULL, "blk.2.attn_q.weight");
 	for (size_t i = 0; i < ARRAY_LENGTH(added); i++) {
-		const struct merge_plan_tensor *q = &p.plan->tensors[p.form.gguf->n_tensors + i];
+		const struct merge_plan_tensor *q = &p.plan->tensors[p.host.gguf->n_tensors + i];
 
 		assert_string_equal(q->name, added[i]);
 		assert_int_equal(q->length, strlen(added[i]));
@@ -371,11 +371,11 @@ static void slices_leave_blocks_out_and_change_their_order(void **state)
 	struct planned p;
 
 	save_two(state, 3);
-	p = plan(state, STACK PART("form", 2, 3) PART("form", 1, 2));
+	p = plan(state, STACK PART("host", 2, 3) PART("host", 1, 2));
 	assert_int_equal(p.plan->blocks, 2);
-	assert_int_equal(p.plan->n, p.form.gguf->n_tensors);
+	assert_int_equal(p.plan->n, p.host.gguf->n_tensors);
 	assert_as_model(&p, "blk.0.attn_q.weight", NULL, "blk.2.attn_q.weight");
-	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_HOST);
 	assert_made(&p, "blk.2.attn_q.weight", MERGE_GONE);
 	assert_made(&p, "blk.2.rope_freqs.weight", MERGE_GONE);
 	release(&p);
@@ -386,24 +386,24 @@ static void tensors_outside_blocks_come_from_first_and_last_slice(void **state)
 	struct planned p;
 
 	save_two(state, 3);
-	p = plan(state, STACK PART("donor", 0, 1) PART("form", 1, 3));
+	p = plan(state, STACK PART("donor", 0, 1) PART("host", 1, 3));
 	assert_as_model(&p, "token_embd.weight", "donor", "token_embd.weight");
-	assert_made(&p, "output.weight", MERGE_AS_FORM);
-	assert_made(&p, "output_norm.weight", MERGE_AS_FORM);
+	assert_made(&p, "output.weight", MERGE_AS_HOST);
+	assert_made(&p, "output_norm.weight", MERGE_AS_HOST);
 	release(&p);
-	p = plan(state, STACK PART("form", 1, 3) PART("donor", 0, 1));
-	assert_made(&p, "token_embd.weight", MERGE_AS_FORM);
+	p = plan(state, STACK PART("host", 1, 3) PART("donor", 0, 1));
+	assert_made(&p, "token_embd.weight", MERGE_AS_HOST);
 	assert_as_model(&p, "output.weight", "donor", "output.weight");
 	assert_as_model(&p, "output_norm.weight", "donor", "output_norm.weight");
-	/* Tables are the form's. */
-	assert_made(&p, "token_types", MERGE_AS_FORM);
+	/* Tables are the host's. */
+	assert_made(&p, "token_types", MERGE_AS_HOST);
 	release(&p);
 }
 
 #define SLERP                                                                                   \
-	"merge_method: slerp\nbase_model: form\nparameters: {t: [0, 1]}\nslices:\n- sources:\n" \
-	"  - {model: donor, layer_range: [2, 4]}\n  - {model: form, layer_range: [0, 2]}\n"     \
-	"- sources:\n  - {model: form, layer_range: [0, 3]}\n  - {model: donor, layer_range: "  \
+	"merge_method: slerp\nbase_model: host\nparameters: {t: [0, 1]}\nslices:\n- sources:\n" \
+	"  - {model: donor, layer_range: [2, 4]}\n  - {model: host, layer_range: [0, 2]}\n"     \
+	"- sources:\n  - {model: host, layer_range: [0, 3]}\n  - {model: donor, layer_range: "  \
 	"[1, 4]}\n"
 
 static void blocks_of_other_numbers_are_merged_and_gradients_go_by_slices(void **state)
@@ -433,7 +433,7 @@ static void blocks_of_other_numbers_are_merged_and_gradients_go_by_slices(void *
 	release(&p);
 }
 
-/* n slices of the form, each of one block more than the last one, and step further on. */
+/* n slices of the host, each of one block more than the last one, and step further on. */
 static char *many_slices(unsigned n, unsigned blocks, unsigned step)
 {
 	char *text;
@@ -443,7 +443,7 @@ static char *many_slices(unsigned n, unsigned blocks, unsigned step)
 	must(out);
 	fprintf(out, STACK);
 	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "- sources: [{model: form, layer_range: [%u, %u]}]\n", i * step,
+		fprintf(out, "- sources: [{model: host, layer_range: [%u, %u]}]\n", i * step,
 			i * step + blocks);
 	must(fclose(out) == 0);
 	return text;
@@ -471,7 +471,7 @@ static void a_thousand_slices_of_a_large_model_are_planned_soon_but_not_more(voi
 	char *text = many_slices(1024, 20, 6);
 	struct planned p;
 
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 6600 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 6600 });
 	p = plan(state, text);
 	assert_int_equal(p.plan->blocks, 20480);
 	assert_int_equal(p.plan->n, 4 + 20480 * 3);
@@ -506,12 +506,12 @@ static void too_many_models_are_refused_unopened(void **state)
 
 /* Refusals. */
 
-#define TWO_SLICES STACK PART("form", 0, 2) PART("donor", 1, 3)
+#define TWO_SLICES STACK PART("host", 0, 2) PART("donor", 1, 3)
 #define BASE(key)  "tokenizer_source: " key "\n" LINEAR
 
 #define TWO_BLOCKS                                                                 \
 	"merge_method: linear\nparameters: {weight: 1}\nslices:\n- sources:\n"     \
-	"  - {model: form, layer_range: [0, 1]}\n  - {model: donor, layer_range: " \
+	"  - {model: host, layer_range: [0, 1]}\n  - {model: donor, layer_range: " \
 	"[1, 2]}\n"
 
 static const struct {
@@ -565,24 +565,24 @@ static const struct {
 	{ TWO_SLICES, { .blocks = 2 }, "4:13", "\"donor\" has 2 blocks, none with number 2" },
 	{ TWO_SLICES, { .without = "output_norm.weight" }, "4:13", "output_norm.weight" },
 	{ TWO_SLICES, { .width = 64 }, "4:13", "64x4, not 32x4" },
-	{ "merge_method: linear\nmodels: [{model: form}, {model: donor}]\n",
+	{ "merge_method: linear\nmodels: [{model: host}, {model: donor}]\n",
 	  { 0 },
 	  "2:10",
 	  "\"weight\" for token_embd.weight" },
-	{ "merge_method: slerp\nbase_model: form\nmodels: [{model: donor}]\n",
+	{ "merge_method: slerp\nbase_model: host\nmodels: [{model: donor}]\n",
 	  { 0 },
 	  "3:1",
 	  "\"t\" for token_embd.weight" },
 	{ TWO_BLOCKS,
 	  { .with = "blk.1.attn_q.bias" },
 	  "6:5",
-	  "\"donor\" has blk.1.attn_q.bias, and \"form\" has none" },
+	  "\"donor\" has blk.1.attn_q.bias, and \"host\" has none" },
 	{ TWO_BLOCKS, { .without = "blk.1.attn_norm.weight" }, "6:5", "blk.1.attn_norm.weight" },
 };
 
 static void incompatible_models_are_refused_in_a_sentence(void **state)
 {
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 3 });
 	for (size_t i = 0; i < ARRAY_LENGTH(refusals); i++) {
 		struct spec donor = refusals[i].donor;
 
@@ -631,8 +631,8 @@ static void tensors_that_an_adapter_changes_are_made_of_rows(void **state)
 	assert_as_model(&p, "blk.2.attn_q.weight", "donor.gguf", "blk.2.attn_q.weight");
 	release(&p);
 	/* The pair in a slice is that of the block which is merged. */
-	p = plan(state, STACK PART("form", 0, 2) PART("donor.gguf+lora", 1, 2));
-	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_FORM);
+	p = plan(state, STACK PART("host", 0, 2) PART("donor.gguf+lora", 1, 2));
+	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_HOST);
 	assert_made(&p, "blk.2.attn_q.weight", MERGE_OF_ROWS);
 	release(&p);
 }
@@ -662,7 +662,7 @@ static void adapters_that_do_not_fit_are_refused_at_their_place(void **state)
 static void a_model_that_is_not_there_is_refused_at_its_place(void **state)
 {
 	save_two(state, 3);
-	assert_not_planned(state, STACK PART("form", 0, 1) PART("absent", 0, 1), ENOENT, "4:13",
+	assert_not_planned(state, STACK PART("host", 0, 1) PART("absent", 0, 1), ENOENT, "4:13",
 			   "\"absent\"");
 	assert_not_planned(state, STACK PART("a/b", 0, 1), ENOENT, "3:13", "\"a/b\"");
 	assert_not_planned(state, "base_model: absent\n" LINEAR, ENOENT, "1:13", "\"absent\"");
@@ -670,9 +670,9 @@ static void a_model_that_is_not_there_is_refused_at_its_place(void **state)
 
 static void a_slice_of_another_shape_than_the_forms_block_is_refused(void **state)
 {
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 3 });
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 3, .width = 64 });
-	assert_not_planned(state, STACK PART("form", 0, 3) PART("donor", 0, 1) PART("form", 2, 3),
+	assert_not_planned(state, STACK PART("host", 0, 3) PART("donor", 0, 1) PART("host", 2, 3),
 			   EINVAL, "4:13", "blk.0.attn_q.weight of \"donor\"");
 }
 
@@ -700,11 +700,11 @@ static void tied_embeddings_of_all_models_stay_tied(void **state)
 	struct planned p;
 
 	save_model(state,
-		   &(struct spec){ .file = "form.gguf", .blocks = 1, .without = "output.weight" });
+		   &(struct spec){ .file = "host.gguf", .blocks = 1, .without = "output.weight" });
 	save_model(state,
 		   &(struct spec){ .file = "donor.gguf", .blocks = 1, .without = "output.weight" });
 	p = plan(state, LINEAR);
-	assert_int_equal(p.plan->n, p.form.gguf->n_tensors);
+	assert_int_equal(p.plan->n, p.host.gguf->n_tensors);
 	release(&p);
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
 	assert_not_planned(state, LINEAR, EINVAL, "4:3", "output.weight");
@@ -719,7 +719,7 @@ static void a_table_that_another_model_lacks_stays_the_forms(void **state)
 					  .blocks = 1,
 					  .without = "blk.0.rope_freqs.weight" });
 	p = plan(state, LINEAR);
-	assert_made(&p, "blk.0.rope_freqs.weight", MERGE_AS_FORM);
+	assert_made(&p, "blk.0.rope_freqs.weight", MERGE_AS_HOST);
 	release(&p);
 }
 
@@ -729,7 +729,7 @@ static void the_first_model_with_another_tokenizer_is_told(void **state)
 {
 	struct planned p;
 
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1, .token = "one" });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 1, .token = "one" });
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1, .token = "one" });
 	p = plan(state, LINEAR);
 	assert_null(p.plan->other_tokenizer);
@@ -743,8 +743,8 @@ static void the_first_model_with_another_tokenizer_is_told(void **state)
 	assert_string_equal(p.plan->other_tokenizer, in_temp(state, "donor.gguf").text);
 	release(&p);
 	p = plan(state,
-		 "name: a\n" BY_WEIGHT "models: [{model: form}, {model: donor}]\n---\n" BY_WEIGHT
-		 "models: [{model: a}, {model: form}]\n");
+		 "name: a\n" BY_WEIGHT "models: [{model: host}, {model: donor}]\n---\n" BY_WEIGHT
+		 "models: [{model: a}, {model: host}]\n");
 	assert_string_equal(p.plan->other_tokenizer, in_temp(state, "donor.gguf").text);
 	release(&p);
 }
@@ -756,13 +756,13 @@ static void a_model_is_opened_once_for_each_name_and_a_link_to_the_form_is_the_f
 	struct planned p;
 
 	save_two(state, 2);
-	must(symlink("form.gguf", in_temp(state, "other.gguf").text) == 0);
-	p = plan(state, STACK PART("form", 0, 1) PART("other", 0, 1) PART("donor", 0, 1)
-				PART("form", 1, 2));
+	must(symlink("host.gguf", in_temp(state, "other.gguf").text) == 0);
+	p = plan(state, STACK PART("host", 0, 1) PART("other", 0, 1) PART("donor", 0, 1)
+				PART("host", 1, 2));
 	assert_int_equal(p.plan->n_models, 3);
 	assert_string_equal(p.plan->models[1].written, "other");
 	assert_string_equal(p.plan->models[1].path, in_temp(state, "other.gguf").text);
-	assert_true(p.plan->models[1].is_form && !p.plan->models[2].is_form);
+	assert_true(p.plan->models[1].is_host && !p.plan->models[2].is_host);
 	assert_as_model(&p, "blk.1.attn_q.weight", NULL, "blk.0.attn_q.weight");
 	release(&p);
 }
@@ -802,14 +802,14 @@ static void rows_that_are_too_long_are_not_merged(void **state)
 {
 	struct planned p;
 
-	save_long_rows(state, "form.gguf", MERGE_ROW_MAX + 1);
+	save_long_rows(state, "host.gguf", MERGE_ROW_MAX + 1);
 	save_long_rows(state, "donor.gguf", MERGE_ROW_MAX + 1);
 	assert_not_planned(state, LINEAR, EINVAL, "2:1",
 			   "the rows of output_norm.weight are too long to be merged");
 	p = plan(state, "merge_method: passthrough\nmodels: [{model: donor}]\n");
 	assert_made(&p, "output_norm.weight", MERGE_AS_MODEL);
 	release(&p);
-	save_long_rows(state, "form.gguf", MERGE_ROW_MAX);
+	save_long_rows(state, "host.gguf", MERGE_ROW_MAX);
 	save_long_rows(state, "donor.gguf", MERGE_ROW_MAX);
 	p = plan(state, LINEAR);
 	assert_made(&p, "output_norm.weight", MERGE_OF_ROWS);
@@ -830,7 +830,7 @@ static void a_name_that_would_be_too_long_is_refused(void **state)
 	mkgguf_kv_string(m, "general.architecture", "llama");
 	mkgguf_tensor(m, name, GGML_F32, 1, ne);
 	file = mkgguf_finish(m);
-	write_file(in_temp(state, "form.gguf").text, file.bytes, file.size);
+	write_file(in_temp(state, "host.gguf").text, file.bytes, file.size);
 	mk_file_free(&file);
 	assert_not_planned(state, text, EINVAL, "13:3", "the name blk.0.xxx");
 	free(text);
@@ -843,7 +843,7 @@ static int open_the_form(void *context, const char *written, struct base *base, 
 			 struct error *err)
 {
 	(void)written;
-	return merge_open_by_path(context, "form.gguf", NULL, base, path, err);
+	return merge_open_by_path(context, "host.gguf", NULL, base, path, err);
 }
 
 static void assert_no_secret(void **state, const char *text, const char *says)
@@ -852,7 +852,7 @@ static void assert_no_secret(void **state, const char *text, const char *says)
 	struct merge_plan_params params = beside(state, ENCODE_KEEP);
 
 	params.open = open_the_form;
-	assert_int_equal(base_open(&p.form, in_temp(state, "form.gguf").text, &p.err), 0);
+	assert_int_equal(base_open(&p.host, in_temp(state, "host.gguf").text, &p.err), 0);
 	if (merge_config_read(text, strlen(text), &p.config, &p.err) == 0)
 		plan_into(&p, params);
 	assert_null(p.plan);
@@ -871,7 +871,7 @@ static void credentials_of_a_url_are_in_no_message(void **state)
 		  "donor.gguf\"" },
 	};
 
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 3 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 3 });
 	for (size_t i = 0; i < ARRAY_LENGTH(refused); i++)
 		assert_no_secret(state, refused[i][0], refused[i][1]);
 }
@@ -917,7 +917,7 @@ static void a_plan_that_is_stopped_is_given_up(void **state)
 
 	save_two(state, 1);
 	snprintf(text, sizeof(text), "merge_method: passthrough\nmodels: [{model: \"%s\"}]\n",
-		 in_temp(state, "form.gguf").text);
+		 in_temp(state, "host.gguf").text);
 	p = plan_by(state, text,
 		    (struct merge_plan_params){
 			    .open = open_and_stop, .context = &stop, .stop = &stop });
@@ -999,7 +999,7 @@ static void arrays_of_other_elements_are_not_the_same(void **state)
 }
 
 #define DOCUMENTS                                                           \
-	"name: a\n" BY_WEIGHT "models: [{model: donor}, {model: form}]\n"   \
+	"name: a\n" BY_WEIGHT "models: [{model: donor}, {model: host}]\n"   \
 	"---\nname: b\n" BY_WEIGHT "models: [{model: a}, {model: donor}]\n" \
 	"---\n" BY_WEIGHT "models: [{model: a}, {model: b}]\nchat_template: auto\n"
 
@@ -1008,14 +1008,14 @@ static void document_is_a_model_of_others_and_brings_its_files(void **state)
 	struct planned p;
 	const struct merge_plan_tensor *tensor;
 
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 2 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 2 });
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 2, .chat = "{a}" });
 	p = plan(state, DOCUMENTS);
 	assert_int_equal(p.plan->n_files, 2);
 	assert_string_equal(p.plan->files[0]->written, "donor");
-	assert_true(!p.plan->files[0]->is_form && p.plan->files[0]->fingerprint[0]);
-	assert_string_equal(p.plan->files[1]->written, "form");
-	assert_true(p.plan->files[1]->is_form && !p.plan->files[1]->fingerprint[0]);
+	assert_true(!p.plan->files[0]->is_host && p.plan->files[0]->fingerprint[0]);
+	assert_string_equal(p.plan->files[1]->written, "host");
+	assert_true(p.plan->files[1]->is_host && !p.plan->files[1]->fingerprint[0]);
 	assert_int_equal(p.plan->n_documents, 2);
 	assert_int_equal(p.plan->documents[0].reads, 1);
 	assert_int_equal(p.plan->documents[1].reads, 2);
@@ -1023,7 +1023,7 @@ static void document_is_a_model_of_others_and_brings_its_files(void **state)
 	assert_int_equal(tensor->made, MERGE_OF_ROWS);
 	assert_ptr_equal(tensor->tensor.inputs[0].file, p.plan->documents[0].base.file);
 	assert_ptr_equal(tensor->tensor.inputs[1].file, p.plan->documents[1].base.file);
-	/* The metadata of the form that a document names are its own. */
+	/* The metadata of the host that a document names are its own. */
 	assert_string_equal(p.plan->chat_template, "{a}");
 	release(&p);
 }
@@ -1043,7 +1043,7 @@ static char *levels(unsigned n, unsigned wide)
 			fputs(BY_WEIGHT "models: [", out);
 			for (unsigned k = 0; level && k < wide; k++)
 				fprintf(out, "{model: l%ui%u}, ", level - 1, k);
-			fputs(level ? "{model: form}]\n---\n" : "{model: donor}]\n---\n", out);
+			fputs(level ? "{model: host}]\n---\n" : "{model: donor}]\n---\n", out);
 		}
 	size -= strlen("---\n");
 	assert_int_equal(fclose(out), 0);
@@ -1056,7 +1056,7 @@ static void documents_that_multiply_their_reads_are_refused(void **state)
 	char *deep = levels(31, 1), *wide = levels(4, 4);
 	struct planned p;
 
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 1 });
 	save_model(state, &(struct spec){ .file = "donor.gguf", .blocks = 1 });
 	p = plan(state, deep);
 	assert_int_equal(p.plan->documents[30].reads, 31);
@@ -1069,10 +1069,10 @@ static void documents_that_multiply_their_reads_are_refused(void **state)
 
 static void document_is_no_adapter(void **state)
 {
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 1 });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 1 });
 	assert_not_planned(state,
-			   "name: a\n" BY_WEIGHT "models: [{model: form}]\n---\n" BY_WEIGHT
-			   "models: [{model: {model: form, lora: a}}]\n",
+			   "name: a\n" BY_WEIGHT "models: [{model: host}]\n---\n" BY_WEIGHT
+			   "models: [{model: {model: host, lora: a}}]\n",
 			   EINVAL, "8:10", "is no half of a low-rank pair");
 }
 
@@ -1081,7 +1081,7 @@ static void without_memory_nothing_is_planned(void **state)
 	static const char *const texts[] = { SLERP, DOCUMENTS };
 
 	needs_failing_allocations();
-	save_model(state, &(struct spec){ .file = "form.gguf", .blocks = 4, .token = "one" });
+	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = 4, .token = "one" });
 	save_model(state,
 		   &(struct spec){
 			   .file = "donor.gguf", .blocks = 4, .token = "one", .chat = "{}" });
@@ -1111,7 +1111,7 @@ static void assert_template(void **state, const char *wanted, const char *templa
 
 	snprintf(text, sizeof(text),
 		 "merge_method: linear\nparameters: {weight: 1}\nchat_template: %s\n"
-		 "models: [{model: one}, {model: form}, {model: same}, {model: none}]\n",
+		 "models: [{model: one}, {model: host}, {model: same}, {model: none}]\n",
 		 wanted);
 	planned = plan(state, text);
 	if (template)
@@ -1123,7 +1123,7 @@ static void assert_template(void **state, const char *wanted, const char *templa
 
 static void chat_template_is_that_of_most_models(void **state)
 {
-	const struct spec specs[] = { { .file = "form.gguf", .chat = " {a}\n" },
+	const struct spec specs[] = { { .file = "host.gguf", .chat = " {a}\n" },
 				      { .file = "one.gguf", .chat = "{b}" },
 				      { .file = "same.gguf", .chat = "{a}" },
 				      { .file = "none.gguf", .chat = " \n" } };
