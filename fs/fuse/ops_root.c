@@ -66,7 +66,7 @@ static struct inode *root_of(struct mount *fs, fuse_ino_t ino)
 /* Whether the first n bytes of name are the name of a file of a root. */
 static bool is_generated(const char *name, size_t n)
 {
-	for (enum generated_kind kind = 0; kind < GENERATED_IN_ROOT; kind++)
+	for (enum generated_kind kind = 0; kind < GENERATED_ROOT_END; kind++)
 		/* A file renamed to .merge is meant to be obeyed, not discarded. */
 		if (kind != GENERATED_MERGE && strlen(generated_name(kind)) == n &&
 		    memcmp(name, generated_name(kind), n) == 0)

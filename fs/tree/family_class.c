@@ -16,7 +16,7 @@
 
 static enum generated_kind table_of(const struct inode *directory)
 {
-	return GENERATED_TABLES + directory->index;
+	return GENERATED_CLASS_THETA + directory->index;
 }
 
 struct inode *tree_find_adapter(const struct tree *tree, const struct inode *directory,

@@ -102,7 +102,7 @@ struct fixed_names {
 };
 
 static const struct fixed_names models_rows[] = { { 1, FILES, .number = GENERATED_MANIFEST },
-						  { 2, FILES, .number = GENERATED_REPORT },
+						  { 2, FILES, .number = GENERATED_THETA },
 						  { 1, FILES, .number = GENERATED_LOG },
 						  { 0 } };
 
@@ -128,8 +128,8 @@ static const struct fixed_names base_rows[] = {
 	{ 0 }
 };
 
-static const struct fixed_names views_rows[] = { { GENERATED_IN_VIEWS - GENERATED_IN_ROOT, FILES,
-						   .number = GENERATED_IN_ROOT },
+static const struct fixed_names views_rows[] = { { GENERATED_VIEWS_END - GENERATED_ROOT_END, FILES,
+						   .number = GENERATED_ROOT_END },
 						 { 1, SHARDS, INODE_VIEWS, "shards", false },
 						 { ORGAN_VIEWS, FORMS, .number = INODE_VIEW_DIR },
 						 { 1, TYPES, .number = INODE_VIEW_DIR },

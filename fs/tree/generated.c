@@ -24,7 +24,7 @@ struct generated {
 
 const char *generated_name(enum generated_kind kind)
 {
-	static const char *const names[GENERATED_TABLES] = {
+	static const char *const names[GENERATED_CLASS_THETA] = {
 		"manifest.json", "model.gguf",	    HEADER_FILE, "theta.svg", "checksums.xxh128",
 		".theta",	 ".report.json",    ".table",	 ".assemble", ".grafts",
 		".check",	 ".undo",	    ".log",	 ".recipe",   ".types",
@@ -33,7 +33,7 @@ const char *generated_name(enum generated_kind kind)
 
 	if (kind >= GENERATED_LOSSES)
 		return "loss.tsv";
-	return kind < GENERATED_TABLES ? names[kind] : ".theta";
+	return kind < GENERATED_CLASS_THETA ? names[kind] : ".theta";
 }
 
 struct generated *generated_new(const struct generator *generator, struct inodes *inodes)
@@ -81,8 +81,9 @@ static struct timespec time_of(const struct generated *generated, enum generated
 
 	if (stamp == 0 && kind != GENERATED_LOG && kind != GENERATED_ASSEMBLE)
 		return generator->model ? model_time(generator->model) : generator->mtime;
-	if (kind < GENERATED_TABLES || kind >= GENERATED_LOSSES ||
-	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_TABLES), &time))
+	if (kind < GENERATED_CLASS_THETA || kind >= GENERATED_LOSSES ||
+	    !model_class_time(generator->model, (enum organ_class)(kind - GENERATED_CLASS_THETA),
+			      &time))
 		clock_gettime(CLOCK_REALTIME, &time);
 	return time;
 }

@@ -128,7 +128,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 				 picture_print);
 	case GENERATED_BASE_PICTURE:
 		return report_of(files, figures_of_base(model), picture_print);
-	case GENERATED_REPORT:
+	case GENERATED_THETA:
 		return report_of(files, figures_new(model, snapshot), report_print);
 	case GENERATED_REPORT_JSON:
 		return report_of(files, figures_new(model, snapshot), report_json_print);
@@ -136,7 +136,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 		return checksums_view(model, files->hashes, snapshot);
 	case GENERATED_GGUF_HASH:
 		return checksums_gguf_hash(model, files->hashes, snapshot, &files->ending);
-	case GENERATED_ROWS:
+	case GENERATED_TABLE:
 		return table_view(model, files->measures, snapshot);
 	case GENERATED_GRAFTS:
 		return grafts_list_view(model, snapshot);
@@ -157,7 +157,7 @@ static struct view *view_of_slots(struct model_files *files, enum generated_kind
 			return loss_table_view(model, files->losses, snapshot,
 					       kind - GENERATED_LOSSES);
 		return theta_table(model, files->measures, snapshot,
-				   (enum organ_class)(kind - GENERATED_TABLES));
+				   (enum organ_class)(kind - GENERATED_CLASS_THETA));
 	}
 }
 

@@ -216,7 +216,7 @@ static struct view *view_of(void *context, enum generated_kind kind, struct erro
 	char *text;
 
 	(void)err;
-	if (kind == GENERATED_REPORT)
+	if (kind == GENERATED_THETA)
 		return report_view(overview->files, overview->n, print_ranking);
 	if (kind == GENERATED_REPORT_JSON)
 		return report_view(overview->files, overview->n, models_json_print);

@@ -74,13 +74,13 @@ static void each_has_a_name(void **state)
 	assert_string_equal(generated_name(GENERATED_GRAFTS), ".grafts");
 	assert_string_equal(generated_name(GENERATED_LOG), ".log");
 	assert_string_equal(generated_name(GENERATED_PICTURE), "theta.svg");
-	assert_string_equal(generated_name(GENERATED_REPORT), ".theta");
-	assert_string_equal(generated_name(GENERATED_ROWS), ".table");
+	assert_string_equal(generated_name(GENERATED_THETA), ".theta");
+	assert_string_equal(generated_name(GENERATED_TABLE), ".table");
 	assert_string_equal(generated_name(GENERATED_CHECK), ".check");
 	assert_string_equal(generated_name(GENERATED_UNDO), ".undo");
 	assert_string_equal(generated_name(GENERATED_CHECKSUMS), "checksums.xxh128");
 	assert_string_equal(generated_name(GENERATED_GGUF_HASH), "gguf-hash.xxh64");
-	for (enum generated_kind kind = GENERATED_TABLES; kind < GENERATED_LOSSES; kind++)
+	for (enum generated_kind kind = GENERATED_CLASS_THETA; kind < GENERATED_LOSSES; kind++)
 		assert_string_equal(generated_name(kind), ".theta");
 	for (enum generated_kind kind = GENERATED_LOSSES; kind < GENERATED_KINDS; kind++)
 		assert_string_equal(generated_name(kind), "loss.tsv");
