@@ -130,7 +130,7 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 {
 	const struct family *family = family_of(inode);
 	const mode_t writing = family->is_fixed && family->is_fixed(inode) ? 0222 : 0;
-	const mode_t others = family->is_private && family->is_private(inode) ? 0077 : 0;
+	const mode_t others = family->is_owner_only && family->is_owner_only(inode) ? 0077 : 0;
 	const uint64_t size = family_size(inode);
 	/* The directory without a model has those of all models as entries. */
 	const nlink_t models = inode->model ? 0 : fs->tree.n_models;
@@ -165,12 +165,12 @@ double ops_attributes(const struct mount *fs, const struct inode *inode, struct 
 
 static double entry_timeout(const struct mount *fs, const struct inode *inode)
 {
-	const enum family_name name = family_of(inode)->name;
+	const enum name_lifetime lifetime = family_of(inode)->lifetime;
 	const bool whole = !inode->model || inode->model->whole;
 
-	if (name == NAME_FOREVER || (whole && name == NAME_IN_WHOLE))
+	if (lifetime == NAME_FOREVER || (whole && lifetime == NAME_IN_WHOLE))
 		return FOREVER;
-	if (!fs->options->read_only || name == NAME_NEVER)
+	if (!fs->options->read_only || lifetime == NAME_NEVER)
 		return 0;
 	/* Missing shards may still come. */
 	return (inode->model ? whole : mount_is_complete(fs)) ? FOREVER : 0;

@@ -27,7 +27,7 @@ struct listed {
 };
 
 /* For how long a name denotes the same inode. */
-enum family_name {
+enum name_lifetime {
 	NAME_IN_READ_ONLY, /* in a read-only mount with all shards */
 	NAME_FOREVER,
 	NAME_IN_WHOLE, /* with all shards; before that as NAME_IN_READ_ONLY */
@@ -64,9 +64,9 @@ struct family_words {
 #define TITLE_MAX (NAME_MAX + 32)
 
 struct family {
-	mode_t mode;	      /* with type; is_fixed and is_private remove bits */
+	mode_t mode;	      /* with type; is_fixed and is_owner_only remove bits */
 	unsigned directories; /* subdirectories of every model, for st_nlink */
-	enum family_name name;
+	enum name_lifetime lifetime;
 	enum family_write write;
 	enum family_links links;
 	bool root;	  /* root of the mount or of a model */
@@ -95,8 +95,8 @@ struct family {
 	uint64_t (*size)(const struct inode *inode); /* default: see family_size() */
 	/* View for a reader. NULL with *rc set. Default: the inode's view. */
 	struct view *(*open)(const struct tree *tree, const struct inode *inode, int *rc);
-	bool (*is_fixed)(const struct inode *inode);   /* is it read-only? */
-	bool (*is_private)(const struct inode *inode); /* is it readable by its owner alone? */
+	bool (*is_fixed)(const struct inode *inode);	  /* is it read-only? */
+	bool (*is_owner_only)(const struct inode *inode); /* is it readable by its owner alone? */
 	/* Number of the slot or key of an inode, equal for the stage over it (write_opens.h). */
 	uint64_t (*number)(const struct inode *inode);
 	/* New inode for writing in its place; with WRITE_DROPPED only if this inode cannot be

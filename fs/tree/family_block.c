@@ -183,7 +183,7 @@ const struct family family_blocks = {
 	.path = "blocks",
 	.mode = S_IFDIR | 0777,
 	.directories = -1u,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = blocks_lookup,
 	.list = blocks_list,
@@ -288,7 +288,7 @@ static int remove_block(const struct tree *tree, const struct inode *directory)
 const struct family family_block = {
 	.path = "blocks/B",
 	.mode = S_IFDIR | 0777,
-	.name = NAME_IN_READ_ONLY,
+	.lifetime = NAME_IN_READ_ONLY,
 	.links = LINKS_OPENED,
 	.lookup = block_lookup,
 	.list = block_list,

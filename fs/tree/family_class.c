@@ -253,7 +253,7 @@ static int remove_class(const struct tree *tree, const struct inode *directory)
 const struct family family_class = {
 	.path = "C",
 	.mode = S_IFDIR | 0777,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_OPENED,
 	.grafts = true,
 	.takes_links = true,

@@ -255,7 +255,7 @@ static const char *diffs_advice(const char *name)
 const struct family family_diffs = {
 	.path = ".diff",
 	.mode = S_IFDIR | 0777,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.takes_links = true,
 	.lookup = diffs_lookup,
@@ -268,5 +268,5 @@ const struct family family_diffs = {
 
 const struct family family_diff_file = {
 	.mode = S_IFREG | 0444,
-	.name = NAME_NEVER,
+	.lifetime = NAME_NEVER,
 };

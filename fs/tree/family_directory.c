@@ -317,7 +317,7 @@ static const char *models_advice(const char *name)
 
 const struct family family_models = {
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.root = true,
 	.lookup = models_lookup,
@@ -372,7 +372,7 @@ static int root_check_link(const struct tree *tree, const struct inode *director
 const struct family family_root = {
 	.mode = S_IFDIR | 0777,
 	.directories = 1 + CLASSES,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.root = true,
 	.lookup = directory_lookup,
@@ -388,7 +388,7 @@ const struct family family_root = {
 const struct family family_base = {
 	.path = ".base",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.lookup = directory_lookup,
 	.list = directory_list,
 };
@@ -396,7 +396,7 @@ const struct family family_base = {
 const struct family family_views = {
 	.path = ".views",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = directory_lookup,
 	.may_block = directory_may_block,
@@ -406,7 +406,7 @@ const struct family family_views = {
 const struct family family_types = {
 	.path = ".views/types",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.lookup = directory_lookup,
 	.list = directory_list,
 };
@@ -414,7 +414,7 @@ const struct family family_types = {
 const struct family family_form = {
 	.path = ".views/F",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = directory_lookup,
 	.may_block = directory_may_block,
@@ -464,7 +464,7 @@ static bool base_class_list(const struct tree *tree, const struct inode *directo
 const struct family family_base_class = {
 	.path = ".base/C",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.lookup = base_class_lookup,
 	.list = base_class_list,
 };

@@ -101,7 +101,7 @@ const struct family family_model_file = {
 /* The log grows in a read-only mount too. */
 const struct family family_log = {
 	.mode = S_IFREG | 0666,
-	.name = NAME_NEVER,
+	.lifetime = NAME_NEVER,
 	.write = WRITE_DROPPED,
 	.polled = true,
 };
@@ -260,7 +260,7 @@ const struct family family_merge = {
 	.write = WRITE_OBEYED,
 	.traced = true,
 	.most = MERGE_CONFIG_MAX,
-	.is_private = merge_is_private,
+	.is_owner_only = merge_is_private,
 	.obey = merge_obey,
 	.remove = merge_remove,
 };

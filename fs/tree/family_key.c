@@ -166,7 +166,7 @@ const struct family family_key = {
 
 const struct family family_base_key = {
 	.mode = S_IFREG | 0666,
-	.name = NAME_IN_WHOLE,
+	.lifetime = NAME_IN_WHOLE,
 	.attributes = attributes,
 	.size = key_size,
 	.open = key_open,

@@ -126,7 +126,7 @@ static const char *metadata_advice(const char *name)
 const struct family family_metadata = {
 	.path = "metadata",
 	.mode = S_IFDIR | 0777,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.grafts = true,
 	.lookup = metadata_lookup,
 	.may_block = metadata_may_block,
@@ -138,7 +138,7 @@ const struct family family_metadata = {
 const struct family family_base_metadata = {
 	.path = ".base/metadata",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.lookup = metadata_lookup,
 	.may_block = metadata_may_block,
 	.list = metadata_list,

@@ -210,7 +210,7 @@ const struct family family_link = {
 
 const struct family family_base_organ = {
 	.mode = S_IFREG | 0444,
-	.name = NAME_IN_WHOLE,
+	.lifetime = NAME_IN_WHOLE,
 	.is_organ = true,
 	.attributes = family_organ_attributes,
 	.size = organ_size,

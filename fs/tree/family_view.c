@@ -81,7 +81,7 @@ static bool form_class_list(const struct tree *tree, const struct inode *directo
 const struct family family_form_class = {
 	.path = ".views/F/C",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = form_class_lookup,
 	.list = form_class_list,
@@ -220,7 +220,7 @@ static bool shards_list(const struct tree *tree, const struct inode *directory, 
 const struct family family_shards = {
 	.path = ".views/shards",
 	.mode = S_IFDIR | 0555,
-	.name = NAME_FOREVER,
+	.lifetime = NAME_FOREVER,
 	.links = LINKS_YES,
 	.lookup = shards_lookup,
 	.may_block = shards_may_block,
