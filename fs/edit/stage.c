@@ -202,17 +202,17 @@ bool stage_has_ended(const struct stage *stage)
 	return atomic_load(&stage->ended);
 }
 
-void stage_begin(struct stage *stage)
+void stage_add_writer(struct stage *stage)
 {
 	atomic_fetch_add(&stage->busy, 1);
 }
 
-unsigned stage_end(struct stage *stage)
+unsigned stage_remove_writer(struct stage *stage)
 {
 	return atomic_fetch_sub(&stage->busy, 1) - 1;
 }
 
-unsigned stage_busy(struct stage *stage)
+unsigned stage_writers(struct stage *stage)
 {
 	return atomic_load(&stage->busy);
 }

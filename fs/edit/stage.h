@@ -57,10 +57,10 @@ struct stage_shown {
 };
 struct stage_shown stage_shown(struct stage *stage);
 
-/* Count writers: begin, end, and the number still writing, which stage_end() returns too. */
-void stage_begin(struct stage *stage);
-unsigned stage_end(struct stage *stage);
-unsigned stage_busy(struct stage *stage);
+/* Count the busy writers (open_files.h). stage_remove_writer() returns the number of the others. */
+void stage_add_writer(struct stage *stage);
+unsigned stage_remove_writer(struct stage *stage);
+unsigned stage_writers(struct stage *stage);
 
 /* Like the system calls of the same names. Errors: -EIO, -ENOSPC and others of the disk. */
 int stage_write(struct stage *stage, const void *bytes, size_t n, uint64_t offset);

@@ -141,7 +141,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
-void ops_close(struct mount *fs, struct open_file *handle);
+void ops_free_open_file(struct mount *fs, struct open_file *handle);
 
 /* ops_create.c */
 

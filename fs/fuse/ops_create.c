@@ -64,7 +64,7 @@ static void reply_create(fuse_req_t req, struct inode *inode, struct fuse_file_i
 	inodes_count_lookup(fs->inodes, inode);
 	if (fuse_reply_create(req, &entry, fi) < 0) {
 		inodes_forget(fs->inodes, entry.ino, 1);
-		ops_close(fs, open_file_of(fi));
+		ops_free_open_file(fs, open_file_of(fi));
 	}
 }
 

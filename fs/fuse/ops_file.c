@@ -193,7 +193,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 		left = view_size(from->view) - (uint64_t)offset;
 	if (left > COPY_MOST)
 		left = COPY_MOST;
-	open_file_begin(to, 0, fuse_req_ctx(req)->pid);
+	open_file_record_write(to, 0, fuse_req_ctx(req)->pid);
 	if (offset == 0 && left && size >= left)
 		stage_adopt(to->inode->stage, from->view, &origin);
 	if (left && !stage_adopted(to->inode->stage, from->view))

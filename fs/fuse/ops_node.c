@@ -253,7 +253,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE) && !ops_can_write(fs, meant))
 		rc = -ESTALE;
 	if (rc == 0 && fi && (to_set & FUSE_SET_ATTR_SIZE))
-		open_file_begin(open_file_of(fi), 0, fuse_req_ctx(req)->pid);
+		open_file_record_write(open_file_of(fi), 0, fuse_req_ctx(req)->pid);
 	if (rc == 0 && (to_set & FUSE_SET_ATTR_SIZE))
 		rc = family_truncate(meant, (uint64_t)attr->st_size);
 	if (rc == 0)

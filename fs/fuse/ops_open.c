@@ -193,10 +193,10 @@ int ops_open(fuse_req_t req, struct inode *inode, struct fuse_file_info *fi)
 		view_unref(view);
 		return -ENOMEM;
 	}
-	/* ops_close() releases the handle's reference, but the caller keeps one. */
+	/* ops_free_open_file() releases the handle's reference, but the caller keeps one. */
 	if (has_ended(fs, handle->inode)) {
 		inodes_get(fs->inodes, inode->ino);
-		ops_close(fs, handle);
+		ops_free_open_file(fs, handle);
 		return -ESTALE;
 	}
 	handle->mode = mode;
@@ -305,7 +305,7 @@ static ssize_t choose(struct async_request *async)
 
 static void drop_open(struct async_request *async)
 {
-	ops_close(async->fs, async->handle);
+	ops_free_open_file(async->fs, async->handle);
 }
 
 /* The kernel reads this inode by itself, and the process wants to write. Answer as open_again()
@@ -357,7 +357,7 @@ static void open_by_mode(fuse_req_t req, struct open_file *handle, const struct 
 	struct async_request *async = async_new(req, NULL, choose, fi, sizeof(*fi));
 
 	if (!async) {
-		ops_close(fs, handle);
+		ops_free_open_file(fs, handle);
 		return;
 	}
 	async->handle = handle;
@@ -379,6 +379,6 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		open_by_mode(req, open_file_of(fi), fi);
 	} else if (fuse_reply_open(req, fi) < 0) {
 		/* An interrupted open() gets no release. */
-		ops_close(fs, open_file_of(fi));
+		ops_free_open_file(fs, open_file_of(fi));
 	}
 }

@@ -282,8 +282,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	}
 	expect_no_release(mount_of(req), handle);
 	/* A write-back page of a map carries neither owner nor process. */
-	open_file_begin(handle, fi->writepage ? 0 : fi->lock_owner,
-			fi->writepage ? 0 : fuse_req_ctx(req)->pid);
+	open_file_record_write(handle, fi->writepage ? 0 : fi->lock_owner,
+			       fi->writepage ? 0 : fuse_req_ctx(req)->pid);
 	if (handle->nameless && !place_nameless(req, handle, fi, size, &offset)) {
 		fuse_reply_err(req, EBUSY);
 		return;
@@ -364,7 +364,7 @@ static void end_file(struct mount *fs, const struct inode *inode)
 		scratch_files_end(fs->scratches, inode, &name);
 }
 
-void ops_close(struct mount *fs, struct open_file *handle)
+void ops_free_open_file(struct mount *fs, struct open_file *handle)
 {
 	struct inode *inode = inodes_get(fs->inodes, handle->inode->ino);
 
@@ -401,7 +401,7 @@ static bool run_on_stage(fuse_req_t req, struct open_file *handle,
 static void reply_released(struct async_request *async, ssize_t result)
 {
 	(void)result;
-	ops_close(async->fs, async->handle);
+	ops_free_open_file(async->fs, async->handle);
 	fuse_reply_err(async->req, 0);
 }
 
@@ -446,7 +446,7 @@ static void close_reader(struct mount *fs, struct open_file *handle)
 	struct pool *pool =
 		file ? read_threads_for_device(fs->read_threads, backing_stat(file)->st_dev) : NULL;
 
-	ops_close(fs, handle);
+	ops_free_open_file(fs, handle);
 	if (!pool || pool_submit(pool, end_trail, trail) < 0)
 		page_trail_unref(trail);
 }
@@ -469,14 +469,14 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		in_flight_begin(fs->emptied);
 		if (!run_on_stage(req, handle, commit, reply_emptied)) {
 			in_flight_end(fs->emptied);
-			ops_close(fs, handle);
+			ops_free_open_file(fs, handle);
 		}
 	} else if (last && (stage_unflushed(handle->inode->stage) ||
 			    stage_has_removal(handle->inode->stage))) {
 		/* Commit bytes that a map wrote after close(), which no flush has seen. A file
 		 * without any write is refused now. */
 		if (!run_on_stage(req, handle, commit, reply_released))
-			ops_close(fs, handle);
+			ops_free_open_file(fs, handle);
 	} else {
 		close_reader(fs, handle);
 		fuse_reply_err(req, 0);
@@ -508,7 +508,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	bool last;
 
 	(void)ino;
-	last = open_file_end(handle, fi->lock_owner, fuse_req_ctx(req)->pid);
+	last = open_file_record_close(handle, fi->lock_owner, fuse_req_ctx(req)->pid);
 	if (last && obey_async(req, handle, false, async_reply))
 		return;
 	last = last && handle->inode->stage;

@@ -49,11 +49,11 @@ void open_files_free(struct open_files *handles)
 static void make_busy(struct open_file *handle)
 {
 	if (!handle->writer.busy && handle->inode->stage)
-		stage_begin(handle->inode->stage);
+		stage_add_writer(handle->inode->stage);
 	handle->writer.busy = true;
 }
 
-void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread)
+void open_file_record_write(struct open_file *handle, uint64_t owner, pid_t thread)
 {
 	struct last_writer *writer = &handle->writer;
 	bool same;
@@ -96,10 +96,10 @@ static bool end(struct open_file *handle)
 	const bool busy = handle->writer.busy;
 
 	handle->writer.busy = false;
-	return !stage || (busy ? stage_end(stage) : stage_busy(stage)) == 0;
+	return !stage || (busy ? stage_remove_writer(stage) : stage_writers(stage)) == 0;
 }
 
-bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread)
+bool open_file_record_close(struct open_file *handle, uint64_t owner, pid_t thread)
 {
 	bool last;
 

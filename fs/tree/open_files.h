@@ -102,11 +102,12 @@ bool open_files_may_write_to(struct open_files *handles, struct open_file *handl
 /* A stage is committed, and words are obeyed, when the last writer closes the file and no other
  * open file of the stage is busy; later writes through a map are committed at the release.
  *
- * open_file_begin() records a process about to write, open_file_end() one that has closed a
- * descriptor; owner and thread are 0 if not known. open_file_end(), and open_file_release() at the
- * end of the handle, return true if no writer is busy any more; false for a reader. */
-void open_file_begin(struct open_file *handle, uint64_t owner, pid_t thread);
-bool open_file_end(struct open_file *handle, uint64_t owner, pid_t thread);
+ * open_file_record_write() records a process about to write, open_file_record_close() one that has
+ * closed a descriptor (op_flush()); owner and thread are 0 if not known. open_file_record_close(),
+ * and open_file_release() at the end of the handle, return true if no writer is busy any more;
+ * false for a reader. */
+void open_file_record_write(struct open_file *handle, uint64_t owner, pid_t thread);
+bool open_file_record_close(struct open_file *handle, uint64_t owner, pid_t thread);
 bool open_file_release(struct open_file *handle);
 
 #endif

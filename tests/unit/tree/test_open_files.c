@@ -192,16 +192,16 @@ static void the_close_of_the_process_that_opened_it_counts_until_another_writes(
 	struct open_file *handle = named(&scene, getpid());
 	const pid_t child = pausing_child();
 
-	assert_false(open_file_end(handle, 5, child));
-	assert_true(open_file_end(handle, 6, getpid()));
-	open_file_begin(handle, 5, child);
-	assert_false(open_file_end(handle, 6, getpid()));
-	assert_true(open_file_end(handle, 5, child));
+	assert_false(open_file_record_close(handle, 5, child));
+	assert_true(open_file_record_close(handle, 6, getpid()));
+	open_file_record_write(handle, 5, child);
+	assert_false(open_file_record_close(handle, 6, getpid()));
+	assert_true(open_file_record_close(handle, 5, child));
 	/* The one that has written last of two. */
-	open_file_begin(handle, 5, child);
-	open_file_begin(handle, 6, getpid());
-	assert_false(open_file_end(handle, 5, child));
-	assert_true(open_file_end(handle, 6, getpid()));
+	open_file_record_write(handle, 5, child);
+	open_file_record_write(handle, 6, getpid());
+	assert_false(open_file_record_close(handle, 5, child));
+	assert_true(open_file_record_close(handle, 6, getpid()));
 	open_files_close(scene.handles, handle);
 	end_child(child);
 	close_scene(&scene);
@@ -214,26 +214,26 @@ static void a_writer_is_known_by_its_owner_or_its_process(void **state)
 	struct open_file *handle = named(&scene, getpid());
 	const pid_t child = pausing_child();
 
-	open_file_begin(handle, 0, child);
-	assert_false(open_file_end(handle, 6, getpid()));
-	assert_true(open_file_end(handle, 5, child));
+	open_file_record_write(handle, 0, child);
+	assert_false(open_file_record_close(handle, 6, getpid()));
+	assert_true(open_file_record_close(handle, 5, child));
 	/* The page is the opener's after the last writer has closed the file. */
-	open_file_begin(handle, 0, 0);
-	assert_false(open_file_end(handle, 5, child));
-	assert_true(open_file_end(handle, 6, getpid()));
-	open_file_begin(handle, 0, child);
-	open_file_begin(handle, 0, 0);
-	assert_false(open_file_end(handle, 6, getpid()));
-	assert_true(open_file_end(handle, 5, child));
+	open_file_record_write(handle, 0, 0);
+	assert_false(open_file_record_close(handle, 5, child));
+	assert_true(open_file_record_close(handle, 6, getpid()));
+	open_file_record_write(handle, 0, child);
+	open_file_record_write(handle, 0, 0);
+	assert_false(open_file_record_close(handle, 6, getpid()));
+	assert_true(open_file_record_close(handle, 5, child));
 	/* The process of a thread that has ended meanwhile is known no more, its owner is. */
-	open_file_begin(handle, 5, -1);
-	assert_false(open_file_end(handle, 6, getpid()));
-	assert_true(open_file_end(handle, 5, -1));
+	open_file_record_write(handle, 5, -1);
+	assert_false(open_file_record_close(handle, 6, getpid()));
+	assert_true(open_file_record_close(handle, 5, -1));
 	open_files_close(scene.handles, handle);
 	/* If nothing is known, any close counts. */
 	handle = named(&scene, 0);
-	open_file_begin(handle, 0, -1);
-	assert_true(open_file_end(handle, 6, getpid()));
+	open_file_record_write(handle, 0, -1);
+	assert_true(open_file_record_close(handle, 6, getpid()));
 	open_files_close(scene.handles, handle);
 	end_child(child);
 	close_scene(&scene);
@@ -248,14 +248,14 @@ static void the_last_of_several_writers_of_a_stage_ends_it(void **state)
 				content(&scene), true, getpid());
 	read = reader(&scene, first->inode->ino);
 	must(second);
-	open_file_begin(read, 5, getpid());
-	assert_false(open_file_end(read, 5, getpid()));
+	open_file_record_write(read, 5, getpid());
+	assert_false(open_file_record_close(read, 5, getpid()));
 	assert_false(open_file_release(read));
-	assert_false(open_file_end(first, 5, getpid()));
-	assert_true(open_file_end(second, 5, getpid()));
-	open_file_begin(first, 5, getpid());
-	open_file_begin(first, 5, getpid());
-	assert_false(open_file_end(second, 5, getpid()));
+	assert_false(open_file_record_close(first, 5, getpid()));
+	assert_true(open_file_record_close(second, 5, getpid()));
+	open_file_record_write(first, 5, getpid());
+	open_file_record_write(first, 5, getpid());
+	assert_false(open_file_record_close(second, 5, getpid()));
 	assert_true(open_file_release(first));
 	assert_true(open_file_release(second));
 	open_files_close(scene.handles, read);

@@ -315,7 +315,7 @@ static struct inode *open_file(struct scene *scene, const char *name)
 	return inode;
 }
 
-/* Close like ops_close(). Returns whether no process has the file open any more. */
+/* Close like ops_free_open_file(). Returns whether no process has the file open any more. */
 static bool close_file(struct scene *scene, struct inode *inode)
 {
 	char text[NAME_MAX + 1];
