@@ -16,11 +16,11 @@ void journal_begin(struct model *model)
 	struct journal *journal = &model->journal;
 
 	pthread_mutex_lock(&journal->commit);
-	journal->alone++;
+	journal->exclusive++;
 	while (journal->waiting)
 		pthread_cond_wait(&journal->moved, &journal->commit);
 	/* Wake the grafts that gave way to this thread. */
-	if (--journal->alone == 0)
+	if (--journal->exclusive == 0)
 		pthread_cond_broadcast(&journal->moved);
 }
 
@@ -50,7 +50,7 @@ void journal_begin_graft(struct model *model, struct journal_graft *graft, enum 
 
 	*graft = (struct journal_graft){ .klass = klass, .name = name };
 	pthread_mutex_lock(&journal->commit);
-	while (journal->alone || is_waiting(journal, klass, name))
+	while (journal->exclusive || is_waiting(journal, klass, name))
 		pthread_cond_wait(&journal->moved, &journal->commit);
 }
 

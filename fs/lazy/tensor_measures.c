@@ -20,7 +20,7 @@ static bool is_wanted(void *context)
 static struct memo_state *place(struct content *content, uint64_t samples)
 {
 	(void)samples;
-	return &content->reading.once;
+	return &content->measure.once;
 }
 
 static int measure(struct model *model, uint64_t samples, const struct subject *subject,

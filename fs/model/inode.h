@@ -129,12 +129,12 @@ static inline uint64_t inode_new(struct model *model)
 /* First of n constant numbers for files generated from a graft. */
 static inline uint64_t inode_of_generated(struct model *model, struct content *content, uint32_t n)
 {
-	uint64_t first = atomic_load(&content->made), none = 0;
+	uint64_t first = atomic_load(&content->generated_ino), none = 0;
 
 	if (first == 0) {
 		first = INODE_NEW | (uint64_t)model->number << 44 |
 			atomic_fetch_add(&model->next_ino, n);
-		if (!atomic_compare_exchange_strong(&content->made, &none, first))
+		if (!atomic_compare_exchange_strong(&content->generated_ino, &none, first))
 			first = none;
 	}
 	return first;

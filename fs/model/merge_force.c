@@ -33,11 +33,11 @@ struct merge_state *merge_force_get(struct model *model)
 {
 	struct merge_state *state;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	state = model->merge;
 	if (state)
 		atomic_fetch_add(&state->refs, 1);
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return state;
 }
 
@@ -69,9 +69,9 @@ bool merge_force_broken(struct model *model)
 {
 	bool broken;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	broken = model->merge && model->merge->broken;
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return broken;
 }
 
@@ -520,10 +520,10 @@ void merge_force_publish(struct model *model, struct merge_ready *ready)
 
 	/* Replace the state before the generation increments: a thread that caches a result of the
 	 * new state under the old generation then computes it again. */
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	before = model->merge;
 	model->merge = ready->state;
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	slots_set_beneath(model->slots, ready->puts, ready->n);
 	/* The slots own the new contents and have released the old ones. */
 	ready->n = 0;

@@ -213,7 +213,7 @@ static struct model *model_new(const struct model_options *options, const struct
 	pthread_mutex_init(&model->journal.commit, NULL);
 	pthread_cond_init(&model->journal.moved, NULL);
 	pthread_mutex_init(&model->experts_lock, NULL);
-	pthread_mutex_init(&model->names, NULL);
+	pthread_mutex_init(&model->names_lock, NULL);
 	pthread_mutex_init(&model->sent_lock, NULL);
 	atomic_init(&model->next_ino, INODE_FIRST);
 	atomic_init(&model->seconds, 0);
@@ -310,7 +310,7 @@ void model_close(struct model *model)
 	pthread_mutex_destroy(&model->journal.commit);
 	pthread_cond_destroy(&model->journal.moved);
 	pthread_mutex_destroy(&model->experts_lock);
-	pthread_mutex_destroy(&model->names);
+	pthread_mutex_destroy(&model->names_lock);
 	pthread_mutex_destroy(&model->sent_lock);
 	free(model->shown);
 	free(model->known);
@@ -364,9 +364,9 @@ static struct timespec directory_time(struct model *model, unsigned directory)
 
 	if (model->layer && layer_time(model->layer, directory, &time))
 		return time;
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	time = model->set[directory];
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return time.tv_sec || time.tv_nsec ? time : backing_stat(model->base)->st_mtim;
 }
 
@@ -419,9 +419,9 @@ void model_tell_directories(struct model *model, void (*tell)(void *context, uin
 
 int model_set_directory_time(struct model *model, unsigned directory, const struct timespec *time)
 {
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	model->set[directory] = *time;
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return layer_set_time(model->layer, directory, time);
 }
 
@@ -430,9 +430,9 @@ bool model_find_slot(struct model *model, enum organ_class klass, const char *na
 {
 	bool found;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	found = names_find(model->files[klass], name, length, tensor);
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return found;
 }
 
@@ -441,11 +441,11 @@ bool model_class_slot(struct model *model, enum organ_class klass, uint32_t k, u
 	const struct members *members = &model->members[klass];
 	bool found;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	found = k < members->n;
 	if (found)
 		*tensor = members->slots[k];
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return found;
 }
 
@@ -476,9 +476,9 @@ uint32_t model_class_count(struct model *model, enum organ_class klass)
 {
 	uint32_t n;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	n = model->members[klass].n;
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	return n;
 }
 
@@ -515,9 +515,9 @@ int model_add_slot(struct model *model, enum organ_class klass, const char *name
 					   .tensor_length = tensor_length };
 	int rc;
 
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	rc = add_slot(model, &place, content);
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	content_unref(content);
 	return rc;
 }

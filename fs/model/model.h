@@ -43,7 +43,7 @@ struct journal {
 		moved;
 	/* Protected by commit: */
 	struct journal_graft *waiting; /* grafts whose transaction is not durable yet */
-	unsigned alone;		       /* threads that wait until that list is empty */
+	unsigned exclusive;	       /* threads that wait until that list is empty */
 	bool replaying; /* the replayer alone may make changes, which become visible in one step */
 	pthread_t replayer;
 	atomic_uint publishing;	  /* threads whose changes become visible in one step */
@@ -100,7 +100,7 @@ struct model {
 	char *shown;
 	_Atomic(struct model *) latest; /* of the first: the model that has its place now */
 
-	pthread_mutex_t names; /* protects the fields below, up to slots */
+	pthread_mutex_t names_lock; /* protects the fields below, up to slots */
 	struct members {
 		uint32_t *slots; /* slot numbers: in file order, then in the order of addition */
 		uint32_t n;

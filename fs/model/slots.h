@@ -77,13 +77,14 @@ enum content_kind {
 struct content {
 	atomic_uint refs;
 	enum content_kind kind;
-	bool beneath;		   /* from a merge of models, not a graft; also for its whiteouts */
-	bool found;		   /* by check_origin.h: the base has the same bytes in the slot */
-	uint64_t ino;		   /* the inode number of its organ file */
-	atomic_uint_fast64_t made; /* of the first file generated from it; 0: none yet (inode.h) */
-	struct organ organ;	   /* its header's fields; the content owns the name */
-	struct backing *file;	   /* file with the data */
-	uint64_t offset;	   /* of the data in file, in bytes */
+	bool beneath; /* from a merge of models, not a graft; also for its whiteouts */
+	bool found;   /* by check_origin.h: the base has the same bytes in the slot */
+	uint64_t ino; /* the inode number of its organ file */
+	atomic_uint_fast64_t
+		generated_ino; /* of the first file generated from it; 0: none yet (inode.h) */
+	struct organ organ;    /* its header's fields; the content owns the name */
+	struct backing *file;  /* file with the data */
+	uint64_t offset;       /* of the data in file, in bytes */
 	struct timespec mtime;
 	union {					    /* fields of one kind of content */
 		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of the model file */
@@ -109,7 +110,7 @@ struct content {
 	};
 	struct donor *donor;		       /* NULL: not known */
 	char *broken;			       /* reason why the data cannot be read, or NULL */
-	struct measure_result reading;	       /* the Z-measure; tensor_measures.h */
+	struct measure_result measure;	       /* the Z-measure; tensor_measures.h */
 	struct hash_result hashes[HASH_KINDS]; /* tensor_hashes.h */
 	/* One per type of .views/types; NULL: no loss.tsv was read; tensor_losses.h. */
 	_Atomic(struct loss_result *) losses;

@@ -360,11 +360,11 @@ static void a_generation_begins_with_its_merge(void **state)
 	publishing.ready = merge_ready_new_none(model, &err);
 	must(publishing.ready);
 	before = model_generation(model);
-	pthread_mutex_lock(&model->names);
+	pthread_mutex_lock(&model->names_lock);
 	task_begin(&task, publish, &publishing);
 	assert_true(task_sleeps(&task));
 	assert_int_equal(model_generation(model), before);
-	pthread_mutex_unlock(&model->names);
+	pthread_mutex_unlock(&model->names_lock);
 	task_end(&task);
 	assert_true(model_generation(model) > before);
 	close_scene(scene);

@@ -213,7 +213,7 @@ static void the_contents_a_job_measures_are_given_back(void **state)
 	assert_int_equal(memo_prepare(measures, &graft, 1, NULL), 0);
 	memo_free(measures);
 	assert_int_equal(graft.content->refs, 2);
-	assert_int_equal(graft.content->reading.once.waiting, 0);
+	assert_int_equal(graft.content->measure.once.waiting, 0);
 	content_unref(graft.content);
 	close_model(&o);
 }
@@ -482,7 +482,7 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 		crowd.over = false;
 		for (size_t i = 0; i < crowd.n; i++)
 			if (subjects[i].content)
-				subjects[i].content->reading = (struct measure_result){ 0 };
+				subjects[i].content->measure = (struct measure_result){ 0 };
 		for (size_t i = 0; i < THREADS; i++)
 			must(pthread_create(&threads[i], NULL, ask_for_some, &crowd) == 0);
 		must(pthread_create(&stopper, NULL, stop_some, &crowd) == 0);
@@ -499,7 +499,7 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 	for (size_t i = 0; i < crowd.n; i++)
 		if (subjects[i].content) {
 			assert_int_equal(subjects[i].content->refs, 2);
-			assert_int_equal(subjects[i].content->reading.once.waiting, 0);
+			assert_int_equal(subjects[i].content->measure.once.waiting, 0);
 			content_unref(subjects[i].content);
 		}
 	pthread_barrier_destroy(&crowd.start);
