@@ -447,7 +447,7 @@ int graft_check(struct model *model, const struct graft_place *place, const stru
 }
 
 /* Does the slot without a graft hold the result of a merge of models? */
-static bool is_merged(const struct filling *filling)
+static bool is_blend(const struct filling *filling)
 {
 	return !filling->is_new && slots_has_beneath(filling->model->slots, filling->tensor);
 }
@@ -469,7 +469,7 @@ static int fill(struct filling *filling, struct donor *donor, struct stage *stag
 		base = model_time(model);
 		filling->may_be_base = !filling->from_recipe &&
 				       !filling_has_other_time(filling, &base) &&
-				       !is_merged(filling);
+				       !is_blend(filling);
 		filling_find_donor(filling, stage, donor);
 		rc = fill_from_stage(filling, stage);
 		donor_unref(filling->donor);

@@ -150,10 +150,10 @@ int journal_snapshot(struct model *model, struct snapshot *snapshot)
 bool journal_needs_whiteout(struct model *model, uint32_t slot)
 {
 	struct content *beneath = slots_get_beneath(model->slots, slot);
-	const bool merged = beneath && !content_is_whiteout(beneath);
+	const bool blended = beneath && !content_is_whiteout(beneath);
 
 	content_unref(beneath);
-	return merged || slot < model->gguf->n_tensors;
+	return blended || slot < model->gguf->n_tensors;
 }
 
 struct layer_undone journal_emptied(struct model *model, uint32_t slot)

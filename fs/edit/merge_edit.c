@@ -158,7 +158,7 @@ static int put(struct merging *merging)
 	if (!ready)
 		return -merging->err.code;
 	/* If the models were opened again, the layer has the note already. */
-	kept = !merging->lookup.again && !merging->lookup.request->passing;
+	kept = !merging->lookup.again && !merging->lookup.request->temporary;
 	if (kept)
 		rc = keep(merging, ready);
 	if (rc < 0) {

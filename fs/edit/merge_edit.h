@@ -31,8 +31,8 @@ struct merge_request {
 	size_t n_found;
 	uid_t uid;
 	gid_t gid;
-	bool report;  /* on stderr too, because the mount is not there yet */
-	bool passing; /* not recorded in the layer: the next mount starts without the merge */
+	bool report;	/* on stderr too, because the mount is not there yet */
+	bool temporary; /* not recorded in the layer: the next mount starts without the merge */
 	const atomic_bool *stop; /* give up when it becomes true; NULL: never */
 	/* Last check before the change, called with the commit lock held: 0, or -errno with err
 	 * set. NULL: none. */

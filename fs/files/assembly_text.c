@@ -42,7 +42,7 @@ void assembly_text_done(const struct model *model, const struct snapshot *snapsh
 			double seconds, char *text, size_t n)
 {
 	const uint64_t size = atomic_load(&progress->total);
-	const uint32_t merged = snapshot_merged(snapshot, model->gguf->n_tensors);
+	const uint32_t merged = snapshot_merge_grafts(snapshot, model->gguf->n_tensors);
 	const uint32_t missing = model->left_alone;
 	char in_shards[32] = "", of_merge[32] = "", without[80] = "", grafts[GRAFTS_MAX];
 

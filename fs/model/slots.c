@@ -552,7 +552,7 @@ int slots_snapshot(struct slots *slots, struct snapshot *snapshot)
 	return -ENOMEM;
 }
 
-uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base)
+uint32_t snapshot_merge_grafts(const struct snapshot *snapshot, uint32_t base)
 {
 	uint32_t merged = merge_state_template(snapshot->merge) != NULL;
 

@@ -300,6 +300,6 @@ void snapshot_release(struct snapshot *snapshot);
 
 /* Number of snapshot->grafts that come from a merge of models; base: number of slots of the
  * base. */
-uint32_t snapshot_merged(const struct snapshot *snapshot, uint32_t base);
+uint32_t snapshot_merge_grafts(const struct snapshot *snapshot, uint32_t base);
 
 #endif

@@ -108,7 +108,7 @@ int merge_option_run(struct mount *fs)
 					       .uid = getuid(),
 					       .gid = getgid(),
 					       .report = true,
-					       .passing = fs->options->read_only };
+					       .temporary = fs->options->read_only };
 	struct model *model = fs->models->models[0];
 
 	if (!option->text)

@@ -33,7 +33,8 @@ static int add_model(const struct mount *fs, const struct model_files *model_fil
 	merge_state_unref(merge);
 	if (model_snapshot(model, &snapshot) < 0)
 		return -ENOMEM;
-	forecast->grafts += snapshot.grafts - snapshot_merged(&snapshot, model->gguf->n_tensors);
+	forecast->grafts +=
+		snapshot.grafts - snapshot_merge_grafts(&snapshot, model->gguf->n_tensors);
 	forecast->adapters += snapshot.adapters ? snapshot.adapters->n : 0;
 	if (mount_assembles(fs) && model->whole && !model->keep_layer &&
 	    assembly_forecast(model_files->assembly, &snapshot, &size,

@@ -11,7 +11,7 @@
 
 #define SOURCE(field)  offsetof(struct recipe_source, field)
 #define MERGE(field)   offsetof(struct recipe_merge, field)
-#define MODEL(field)   offsetof(struct recipe_merged, field)
+#define MODEL(field)   offsetof(struct recipe_merge_model, field)
 #define GRAFT(field)   offsetof(struct recipe_graft, field)
 #define KEY(field)     offsetof(struct recipe_key, field)
 #define ADAPTER(field) offsetof(struct recipe_adapter, field)
@@ -156,16 +156,16 @@ struct recipe_source *recipe_add_donor(struct recipe *recipe)
 	return more;
 }
 
-struct recipe_merged *recipe_add_model(struct recipe *recipe)
+struct recipe_merge_model *recipe_add_model(struct recipe *recipe)
 {
-	struct recipe_merged *more =
+	struct recipe_merge_model *more =
 		array_grown(recipe->models, recipe->n_models, &recipe->models_room, sizeof(*more));
 
 	if (!more)
 		return NULL;
 	recipe->models = more;
 	more = &recipe->models[recipe->n_models++];
-	*more = (struct recipe_merged){ .donor = RECIPE_NO_DONOR };
+	*more = (struct recipe_merge_model){ .donor = RECIPE_NO_DONOR };
 	return more;
 }
 

@@ -89,7 +89,7 @@ struct recipe_merge {
 	struct recipe_text config; /* no bytes: no merge */
 };
 
-struct recipe_merged {
+struct recipe_merge_model {
 	struct recipe_text written;
 	uint32_t donor;
 };
@@ -149,7 +149,7 @@ struct recipe {
 	struct recipe_options options;
 	struct recipe_source *donors;
 	struct recipe_merge merge;
-	struct recipe_merged *models;
+	struct recipe_merge_model *models;
 	struct recipe_graft *grafts;
 	struct recipe_key *keys;
 	struct recipe_adapter *adapters;
@@ -179,7 +179,7 @@ int recipe_text_set(struct recipe_text *text, const char *bytes, size_t n);
 
 /* Add an item, all zeros and without a donor. NULL: out of memory. */
 struct recipe_source *recipe_add_donor(struct recipe *recipe);
-struct recipe_merged *recipe_add_model(struct recipe *recipe);
+struct recipe_merge_model *recipe_add_model(struct recipe *recipe);
 struct recipe_graft *recipe_add_graft(struct recipe *recipe);
 struct recipe_key *recipe_add_key(struct recipe *recipe);
 struct recipe_adapter *recipe_add_adapter(struct recipe *recipe);

@@ -393,12 +393,12 @@ static int add_base(struct maker *maker)
 static const struct merge_state *merge_shown(const struct model *model,
 					     const struct snapshot *snapshot)
 {
-	return snapshot_merged(snapshot, model->gguf->n_tensors) ? snapshot->merge : NULL;
+	return snapshot_merge_grafts(snapshot, model->gguf->n_tensors) ? snapshot->merge : NULL;
 }
 
 static int add_model(struct maker *maker, const struct merge_state *state, size_t i)
 {
-	struct recipe_merged *added = recipe_add_model(maker->recipe);
+	struct recipe_merge_model *added = recipe_add_model(maker->recipe);
 	const struct merge_note_model *model = &state->models[i];
 	struct backing *file = state->bases[i].file;
 	const char *path = url_is_store(model->written) ? model->written : model->path;

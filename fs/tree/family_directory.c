@@ -171,7 +171,7 @@ static void fill_class(const struct tree *tree, const struct inode *directory,
 }
 
 /* The file .merge exists only while a merge is in force. */
-static bool is_merged(struct model *model)
+static bool has_merge(struct model *model)
 {
 	struct merge_state *state = merge_force_get(model);
 
@@ -202,7 +202,7 @@ static bool child_of(const struct tree *tree, const struct inode *directory, uin
 		child->file = row->number + (unsigned)i;
 		child->name = generated_name(child->file);
 		if (child->file == GENERATED_MERGE)
-			child->there = is_merged(directory->model);
+			child->there = has_merge(directory->model);
 		child->listed &= child->there;
 	} else if (row->kind == FORMS) {
 		child->name = organ_view_name((enum organ_view)i);

@@ -26,7 +26,7 @@ static void merge(struct recipe *recipe)
 
 	set(&recipe->merge.config, "merge_method: linear # so\nmodels: [b, ./x y]\n");
 	for (uint32_t i = 0; i < 2; i++) {
-		struct recipe_merged *added = recipe_add_model(recipe);
+		struct recipe_merge_model *added = recipe_add_model(recipe);
 
 		set(&added->written, names[i]);
 		added->donor = i ? 2 : RECIPE_BASE;

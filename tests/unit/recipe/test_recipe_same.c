@@ -69,7 +69,7 @@ static void other_merged_model(struct recipe *recipe)
 
 static void swap_models(struct recipe *recipe)
 {
-	const struct recipe_merged first = recipe->models[0];
+	const struct recipe_merge_model first = recipe->models[0];
 
 	recipe->models[0] = recipe->models[1];
 	recipe->models[1] = first;
