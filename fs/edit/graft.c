@@ -117,7 +117,7 @@ static int check_again(struct filling *filling)
 	const bool gone = content_is_whiteout(content);
 
 	content_unref(content);
-	return gone && !filling->is_named && !filling->confirmed ? find_added(filling) : 0;
+	return gone && !filling->is_named && !filling->taken_up ? find_added(filling) : 0;
 }
 
 static int check_new(struct filling *filling)
@@ -154,7 +154,7 @@ int filling_check(struct filling *filling)
 {
 	struct model *model = filling->model;
 	const bool adapter =
-		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->confirmed;
+		filling->klass == CLASS_ADAPTERS && adapters_apply(model) && !filling->taken_up;
 	const struct organ_place *place;
 	int rc = organ_check_whole(&filling->organ, "the organ", &filling->err);
 
@@ -198,11 +198,12 @@ bool filling_stand_in(const struct filling *filling, struct organ *organ)
 	return false;
 }
 
-static void show_left(struct filling *filling)
+static void empty_moved_from(struct filling *filling)
 {
-	if (filling->left)
-		slots_set(filling->model->slots, filling->left_slot, filling->nothing);
-	filling->nothing = NULL;
+	if (filling->moved_from)
+		slots_set(filling->model->slots, filling->moved_from_slot,
+			  filling->moved_from_whiteout);
+	filling->moved_from_whiteout = NULL;
 }
 
 int filling_put(struct filling *filling, struct content *content)
@@ -211,7 +212,7 @@ int filling_put(struct filling *filling, struct content *content)
 		return model_add_slot(filling->model, filling->klass, filling->name, filling->added,
 				      (uint32_t)filling->added_length, content);
 	slots_set(filling->model->slots, filling->tensor, content);
-	show_left(filling);
+	empty_moved_from(filling);
 	return 0;
 }
 
@@ -237,7 +238,7 @@ void filling_publish(struct filling *filling, struct content *content, struct ba
 	content->mtime = *mtime;
 	content_set_donor(content, donor_ref(filling->donor));
 	slots_set(filling->model->slots, filling->tensor, content);
-	show_left(filling);
+	empty_moved_from(filling);
 }
 
 int filling_restore(struct filling *filling)
@@ -247,13 +248,13 @@ int filling_restore(struct filling *filling)
 	};
 	int rc;
 
-	if (filling->left)
-		undone[1] = *filling->left;
-	rc = layer_undo(filling->model->layer, undone, filling->left ? 2 : 1);
+	if (filling->moved_from)
+		undone[1] = *filling->moved_from;
+	rc = layer_undo(filling->model->layer, undone, filling->moved_from ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	slots_set(filling->model->slots, filling->tensor, NULL);
-	show_left(filling);
+	empty_moved_from(filling);
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct filling {
 	enum organ_class klass;
 	const char *name;
 	bool any_shape;
-	bool confirmed; /* by an earlier mount: half a pair is kept even if its target is missing */
-	bool is_new;	/* the slot does not exist yet */
+	bool taken_up; /* by an earlier mount: half a pair is kept even if its target is missing */
+	bool is_new;   /* the slot does not exist yet */
 	bool from_recipe;	      /* as in struct graft_place */
 	bool is_named;		      /* the tensor's name is known, even if the slot is empty */
 	const struct timespec *mtime; /* time set for the file; NULL: none */
@@ -32,12 +32,13 @@ struct filling {
 	uint32_t tensor;	      /* number of the slot, unless is_new */
 	bool replaces_only;	      /* replace was alone, NULL for the base's */
 	const struct content *was;
-	bool moved_on;			 /* the slot has another content by now */
-	bool put_back;			 /* the file was refused and the removal before it undone */
-	struct layer_seal *seal;	 /* sealed organ, owned by the stage */
-	const struct layer_undone *left; /* slot emptied in the same transaction; NULL: none */
-	uint32_t left_slot;		 /* number of that slot */
-	struct content *nothing;	 /* its whiteout; used up */
+	bool moved_on;		 /* the slot has another content by now */
+	bool put_back;		 /* the file was refused and the removal before it undone */
+	struct layer_seal *seal; /* sealed organ, owned by the stage */
+	const struct layer_undone
+		*moved_from;		     /* slot emptied in the same transaction; NULL: none */
+	uint32_t moved_from_slot;	     /* number of that slot */
+	struct content *moved_from_whiteout; /* its whiteout; used up */
 	struct organ organ;  /* organ to fill the slot; owns the name until a content takes it */
 	struct donor *donor; /* borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* tensor's name of a new slot */

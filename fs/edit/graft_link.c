@@ -49,7 +49,7 @@ static int put_content(struct filling *filling, struct content *content)
 		entry.kind = is_link ? LAYER_LINK : LAYER_REFERENCE;
 		entry.reference = is_link ? content->seen : text;
 		entry.mtime = content->mtime;
-		rc = layer_put(filling->model->layer, &entry, filling->left);
+		rc = layer_put(filling->model->layer, &entry, filling->moved_from);
 	}
 	free(text);
 	if (rc == 0)
@@ -158,7 +158,7 @@ static int share(struct filling *filling, const struct origin *from)
 	entry = filling_entry(filling);
 	if (name && content)
 		rc = layer_link(from->model->layer, place->klass, place->name, model->layer, &entry,
-				filling->left, &file);
+				filling->moved_from, &file);
 	if (rc == 0) {
 		filling->organ.name = name;
 		filling_publish(filling, content, file, &from->content->mtime);
@@ -358,16 +358,16 @@ int graft_link(struct model *from, uint32_t tensor, struct model *model, enum or
 static int move_slot(struct filling *filling, const struct origin *from)
 {
 	struct model *model = filling->model;
-	const struct layer_undone left = journal_emptied(model, from->slot);
+	const struct layer_undone moved_from = journal_emptied(model, from->slot);
 	int rc = -ENOMEM;
 
-	filling->left = &left;
-	filling->left_slot = from->slot;
-	filling->nothing = content_new_whiteout();
-	if (filling->nothing)
+	filling->moved_from = &moved_from;
+	filling->moved_from_slot = from->slot;
+	filling->moved_from_whiteout = content_new_whiteout();
+	if (filling->moved_from_whiteout)
 		rc = link_slot(filling, from);
-	content_unref(filling->nothing);
-	filling->left = NULL;
+	content_unref(filling->moved_from_whiteout);
+	filling->moved_from = NULL;
 	return rc;
 }
 

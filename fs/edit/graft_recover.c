@@ -444,7 +444,7 @@ static int recover_one(void *context, const struct layer_entry *entry, struct er
 				   .klass = entry->klass,
 				   .name = entry->name,
 				   .any_shape = true,
-				   .confirmed = true,
+				   .taken_up = true,
 				   .err = *err };
 	struct content *content = NULL;
 	char text[320], file[NAME_MAX + sizeof(".bin")];

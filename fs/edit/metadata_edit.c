@@ -36,8 +36,8 @@ struct editing {
 	struct value_type type;
 	struct timespec mtime;
 	struct value_bytes bytes;
-	const struct layer_undone *left; /* key emptied in the same transaction; NULL: none */
-	uint32_t left_key;		 /* number of that key */
+	const struct layer_undone *moved_from; /* key emptied in the same transaction; NULL: none */
+	uint32_t moved_from_key;	       /* number of that key */
 	struct error err;
 };
 
@@ -231,17 +231,17 @@ static int write_layer(const struct editing *editing, struct view *text)
 		value_type_text(editing->type, type);
 		key.type = type;
 	}
-	return layer_write_key(editing->model->layer, &key, text, editing->left);
+	return layer_write_key(editing->model->layer, &key, text, editing->moved_from);
 }
 
-static void show_left(const struct editing *editing)
+static void empty_moved_from(const struct editing *editing)
 {
 	struct metadata *metadata = editing->model->metadata;
 
-	if (!editing->left)
+	if (!editing->moved_from)
 		return;
-	metadata_set_type(metadata, editing->left_key, NULL);
-	metadata_set(metadata, editing->left_key, NULL);
+	metadata_set_type(metadata, editing->moved_from_key, NULL);
+	metadata_set(metadata, editing->moved_from_key, NULL);
 }
 
 /* Add a missing key, without a value, so that nothing can fail after the layer's commit. */
@@ -261,13 +261,13 @@ static int restore(struct editing *editing)
 	struct layer_undone undone[2] = { { LAYER_KEY, .name = editing->name } };
 	int rc;
 
-	if (editing->left)
-		undone[1] = *editing->left;
-	rc = layer_undo(editing->model->layer, undone, editing->left ? 2 : 1);
+	if (editing->moved_from)
+		undone[1] = *editing->moved_from;
+	rc = layer_undo(editing->model->layer, undone, editing->moved_from ? 2 : 1);
 	if (rc < 0)
 		return rc;
 	metadata_reset(editing->model->metadata, editing->i);
-	show_left(editing);
+	empty_moved_from(editing);
 	return 0;
 }
 
@@ -289,7 +289,7 @@ static int replace(struct editing *editing)
 		rc = write_layer(editing, text);
 	if (text && rc == 0) {
 		metadata_set(model->metadata, editing->i, metadatum);
-		show_left(editing);
+		empty_moved_from(editing);
 	} else {
 		metadata_entry_unref(metadatum);
 	}
@@ -462,8 +462,8 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 {
 	struct model *model = editing->model;
 	const struct metadata_key key = metadata_key(model->metadata, i);
-	const struct layer_undone left = { LAYER_KEY, .name = key.name,
-					   .removed = i < model->gguf->n_kv };
+	const struct layer_undone moved_from = { LAYER_KEY, .name = key.name,
+						 .removed = i < model->gguf->n_kv };
 	int rc = find_key(editing);
 
 	if (rc == 0 && key.fixed)
@@ -471,10 +471,10 @@ static int move_key(struct editing *editing, uint32_t i, struct metadata_entry *
 			       "the key describes the file itself and cannot be changed");
 	if (rc < 0 || (!editing->is_new && editing->i == i))
 		return rc;
-	editing->left = &left;
-	editing->left_key = i;
+	editing->moved_from = &moved_from;
+	editing->moved_from_key = i;
 	rc = fill_from(editing, metadatum);
-	editing->left = NULL;
+	editing->moved_from = NULL;
 	return rc;
 }
 

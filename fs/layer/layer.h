@@ -207,10 +207,10 @@ bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *n
 		      char xxh128[XXH128_TEXT]);
 
 /* Set the slot's content to a link or a reference, opened with the rights of this thread; durable.
- * left, here and below: NULL, or the item from which the content was moved, undone in the same
- * transaction. Returns 0 or -errno. */
+ * moved_from, here and below: NULL, or the item from which the content was moved, undone in the
+ * same transaction. Returns 0 or -errno. */
 int layer_put(struct layer *layer, const struct layer_entry *entry,
-	      const struct layer_undone *left);
+	      const struct layer_undone *moved_from);
 
 /* Record the tensor to which the slot's link leads; durable. A read-only layer stays unchanged.
  * Returns 0 or -errno. */
@@ -221,7 +221,7 @@ int layer_record_seen(struct layer *layer, enum organ_class klass, const char *n
  * CLASS/NAME, without copying; durable. Returns 0 with the bytes in *file, or -errno: EXDEV the
  * layers are on different filesystems. */
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       const struct layer_entry *entry, const struct layer_undone *left,
+	       const struct layer_entry *entry, const struct layer_undone *moved_from,
 	       struct backing **file);
 
 #endif

@@ -37,7 +37,7 @@ static int undo_key(struct layer *layer, struct database *database,
 
 struct key_change {
 	struct layer_key key;
-	const struct layer_undone *left;
+	const struct layer_undone *moved_from;
 };
 
 static int apply_key(struct layer *layer, struct database *database, const void *context)
@@ -45,7 +45,7 @@ static int apply_key(struct layer *layer, struct database *database, const void 
 	const struct key_change *change = context;
 	const int rc = put_key(layer, database, &change->key);
 
-	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
+	return rc == 0 ? layer_undo_one(layer, database, change->moved_from) : rc;
 }
 
 /* The text of a value, to free. NULL with *rc set. */
@@ -68,9 +68,9 @@ static uint8_t *text_of(struct view *text, size_t *size, int *rc)
 }
 
 int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
-		    const struct layer_undone *left)
+		    const struct layer_undone *moved_from)
 {
-	struct key_change change = { *key, left };
+	struct key_change change = { *key, moved_from };
 	int rc;
 	uint8_t *bytes = text_of(text, &change.key.size, &rc);
 

@@ -28,10 +28,10 @@ struct layer_key {
 	struct timespec mtime;
 };
 
-/* Set the text of the key. left: NULL, or the item from which it was moved, undone in the same
- * transaction. layer_undo() removes keys. */
+/* Set the text of the key. moved_from: NULL, or the item from which it was moved, undone in the
+ * same transaction. layer_undo() removes keys. */
 int layer_write_key(struct layer *layer, const struct layer_key *key, struct view *text,
-		    const struct layer_undone *left);
+		    const struct layer_undone *moved_from);
 
 /* Call `found` for each key in the layer. A result of found other than 0, -errno with err set, ends
  * the loop and is returned. Otherwise returns 0, or -errno with err set if a row cannot be read. */

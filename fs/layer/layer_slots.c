@@ -90,7 +90,7 @@ int layer_undo_slot(struct layer *layer, struct database *database,
 struct slot_change {
 	struct layer_entry row; /* the member file is not used */
 	uint64_t blob;
-	const struct layer_undone *left;
+	const struct layer_undone *moved_from;
 };
 
 static int apply_slot(struct layer *layer, struct database *database, const void *context)
@@ -98,12 +98,13 @@ static int apply_slot(struct layer *layer, struct database *database, const void
 	const struct slot_change *change = context;
 	const int rc = set_row(layer, database, &change->row, change->blob, false);
 
-	return rc == 0 ? layer_undo_one(layer, database, change->left) : rc;
+	return rc == 0 ? layer_undo_one(layer, database, change->moved_from) : rc;
 }
 
-int layer_put(struct layer *layer, const struct layer_entry *entry, const struct layer_undone *left)
+int layer_put(struct layer *layer, const struct layer_entry *entry,
+	      const struct layer_undone *moved_from)
 {
-	struct slot_change change = { .row = *entry, .left = left };
+	struct slot_change change = { .row = *entry, .moved_from = moved_from };
 
 	if (entry->kind == LAYER_REFERENCE) {
 		change.row.uid = geteuid();
@@ -315,10 +316,10 @@ static int share_with_other(struct layer *from, struct blob *blob, struct layer 
 }
 
 int layer_link(struct layer *from, enum organ_class klass, const char *name, struct layer *to,
-	       const struct layer_entry *entry, const struct layer_undone *left,
+	       const struct layer_entry *entry, const struct layer_undone *moved_from,
 	       struct backing **file)
 {
-	struct slot_change change = { .row = *entry, .left = left };
+	struct slot_change change = { .row = *entry, .moved_from = moved_from };
 	struct blob blob;
 	int rc = read_blob(from, klass, name, &blob, &change.row.mtime);
 
