@@ -156,7 +156,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	else if (slow)
 		async_submit(async, view_has_rows(view, size, (uint64_t)offset)
 					    ? fs->computed_rows
-					    : mount_computed_reads(fs, handle->inode));
+					    : mount_measured_reads(fs, handle->inode));
 	else
 		async_submit(async, read_threads_for_device(fs->read_threads,
 							    from ? backing_stat(from)->st_dev : 0));

@@ -149,7 +149,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (in_flight_any(fs->emptied) || is_by_links(fs, directory, name))
 		pool = fs->link_lookups;
 	else if (may_block(fs, directory, name))
-		pool = mount_computed_reads(fs, directory);
+		pool = mount_measured_reads(fs, directory);
 	if (!pool) {
 		look_up(req, directory, name);
 		inodes_put(fs->inodes, directory);

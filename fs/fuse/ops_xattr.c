@@ -218,7 +218,7 @@ static void get_figure(fuse_req_t req, struct inode *inode, const char *name, si
 	async->size = size;
 	snprintf(async->text, FIGURE_MAX, "%s", name);
 	/* The forecast asks disks alone, and is not to wait for those who measure. */
-	async_submit(async, is_root ? async->fs->opens : mount_computed_reads(async->fs, inode));
+	async_submit(async, is_root ? async->fs->opens : mount_measured_reads(async->fs, inode));
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)

@@ -33,9 +33,9 @@ static const struct mount_pool {
 	unsigned threads; /* 0: as many as parallel_threads() */
 } pools[] = {
 	/* Reads of θ and hashes, which wait for the measurers and the hashers. */
-	{ offsetof(struct mount, computed_reads), 32 },
+	{ offsetof(struct mount, measured_reads), 32 },
 	/* The same reads of models on servers, which may be slow. */
-	{ offsetof(struct mount, remote_reads), 32 },
+	{ offsetof(struct mount, remote_measured_reads), 32 },
 	/* Reads of tensors that are merged, purified or in another form. Their sources may lie on a
 	 * disk that hangs. */
 	{ offsetof(struct mount, computed_rows), 32 },
@@ -190,7 +190,7 @@ void mount_drain(struct mount *fs)
 		tensor_losses_stop(fs->model_files[i].losses);
 	}
 	for (size_t i = 0; i < POOLS; i++) {
-		/* Jobs of computed_reads use the read threads, and these use the pools below. */
+		/* Jobs of measured_reads use the read threads, and these use the pools below. */
 		if (pool_of(fs, i) == &fs->first_writes)
 			read_threads_drain(fs->read_threads);
 		pool_free(*pool_of(fs, i));

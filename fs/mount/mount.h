@@ -34,21 +34,21 @@ struct mount {
 	struct fresh_directories *fresh;
 	struct in_flight *emptied; /* keys whose commit as empty strings is under way */
 	struct reply_buffers *buffers;
-	struct read_threads *read_threads; /* threads that read from disks */
-	struct pool *measurers;		   /* threads that measure */
-	struct pool *hashers;		   /* threads that hash */
-	struct pool *differs;		   /* threads that help readers of .diff */
-	struct pool *computed_reads;	   /* reads that wait for measurers and hashers */
-	struct pool *remote_reads;	   /* the same for models on servers, and for all models */
-	struct pool *computed_rows;	   /* reads of tensors computed from others */
-	struct stop_flags *stop_reads;	   /* of running reads, and of words being obeyed */
-	struct pool *obeyed;		   /* words of .undo, .recipe and .merge */
-	struct pool *commits;		   /* grafts being made durable */
-	struct pool *assemblies;	   /* writes to .assemble */
-	struct pool *opens;		   /* opens of files that the kernel may read by itself */
-	struct fifo_lock *assembly_lock;   /* lets one assembly run */
-	struct pool *link_lookups;	   /* look-ups of the targets of links */
-	struct pool *shard_checks;	   /* checks for shards, one at a time */
+	struct read_threads *read_threads;  /* threads that read from disks */
+	struct pool *measurers;		    /* threads that measure */
+	struct pool *hashers;		    /* threads that hash */
+	struct pool *differs;		    /* threads that help readers of .diff */
+	struct pool *measured_reads;	    /* reads that wait for measurers and hashers */
+	struct pool *remote_measured_reads; /* the same for models on servers, and for all models */
+	struct pool *computed_rows;	    /* reads of tensors computed from others */
+	struct stop_flags *stop_reads;	    /* of running reads, and of words being obeyed */
+	struct pool *obeyed;		    /* words of .undo, .recipe and .merge */
+	struct pool *commits;		    /* grafts being made durable */
+	struct pool *assemblies;	    /* writes to .assemble */
+	struct pool *opens;		    /* opens of files that the kernel may read by itself */
+	struct fifo_lock *assembly_lock;    /* lets one assembly run */
+	struct pool *link_lookups;	    /* look-ups of the targets of links */
+	struct pool *shard_checks;	    /* checks for shards, one at a time */
 	struct symlinks *links;
 	struct model_listener listener; /* of all models; set before the first request */
 	struct pool *first_writes;	/* first writes to a stage, whose writers are traced */
@@ -105,10 +105,10 @@ static inline struct model_files *mount_model_files(struct mount *fs, const stru
 
 /* Pool for reads that wait until tensors of the inode's model, or of all models, were measured or
  * hashed. */
-static inline struct pool *mount_computed_reads(const struct mount *fs, const struct inode *inode)
+static inline struct pool *mount_measured_reads(const struct mount *fs, const struct inode *inode)
 {
-	return inode->model && !backing_is_remote(inode->model->base) ? fs->computed_reads
-								      : fs->remote_reads;
+	return inode->model && !backing_is_remote(inode->model->base) ? fs->measured_reads
+								      : fs->remote_measured_reads;
 }
 
 #endif
