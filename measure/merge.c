@@ -190,7 +190,7 @@ static const struct {
 	[MERGE_PASS_ARCS] = { merge_arcs_add, merge_arcs_end },
 	[MERGE_PASS_UPPER] = { merge_trim_add, merge_trim_end_pass },
 	[MERGE_PASS_LOWER] = { merge_trim_add, merge_trim_end_pass },
-	[MERGE_PASS_TIES] = { merge_trim_add, merge_trim_end_pass },
+	[MERGE_PASS_EQUAL_KEYS] = { merge_trim_add, merge_trim_end_pass },
 	[MERGE_PASS_MAGNITUDES] = { merge_magnitudes_add, merge_magnitudes_end },
 	[MERGE_PASS_CHANGES] = { merge_changes_add, merge_changes_end },
 	[MERGE_PASS_SQUARES] = { merge_squares_add, merge_squares_end },

@@ -261,7 +261,7 @@ static void end_lower_pass(struct merge *m)
 		end_lower(m, i, 1, &part->to);
 		ties = ties || part->from.ties || part->to.ties;
 	}
-	m->pass = ties && !seeks_values(&m->rule) ? MERGE_PASS_TIES : m->then;
+	m->pass = ties && !seeks_values(&m->rule) ? MERGE_PASS_EQUAL_KEYS : m->then;
 }
 
 void merge_trim_end_pass(struct merge *m)

@@ -66,7 +66,7 @@ static bool keeps_equal(const struct merge_rule *rule)
 	return rule->normalize ? fabs(sum) > NEAR_0 : fabs(sum - 1.0) < NEAR_1;
 }
 
-const struct merge_data *merge_passes_of(const struct merge_tensor *tensor)
+const struct merge_data *merge_passes_first(const struct merge_tensor *tensor)
 {
 	return merge_uses_base(&tensor->rule) ? &tensor->base : &tensor->inputs[0];
 }
@@ -87,7 +87,7 @@ static struct organ_location location_of(const struct merge_tensor *tensor,
 static bool find_others(const struct merge_tensor *tensor, uint64_t size,
 			const struct merge_data **others, unsigned *n)
 {
-	const struct merge_data *of = merge_passes_of(tensor);
+	const struct merge_data *of = merge_passes_first(tensor);
 	const struct organ_location first = location_of(tensor, of, size);
 
 	*n = 0;
@@ -110,7 +110,7 @@ static bool find_others(const struct merge_tensor *tensor, uint64_t size,
 static int compare_some(const struct merge_passes *passes, const struct merge_data *const *others,
 			unsigned n_others, size_t n, uint8_t *two, const atomic_bool *stop)
 {
-	const struct merge_data *of = merge_passes_of(passes->tensor);
+	const struct merge_data *of = merge_passes_first(passes->tensor);
 	int rc = backing_read_cancellable(of->file, 0, two, n, of->offset + passes->next, stop);
 	bool same = true;
 

@@ -39,6 +39,6 @@ void merge_passes_release(struct merge_passes *passes);
 int merge_passes_find(struct merge_passes *passes, const atomic_bool *stop);
 
 /* The tensor whose bytes the result takes if all are the same. */
-const struct merge_data *merge_passes_of(const struct merge_tensor *tensor);
+const struct merge_data *merge_passes_first(const struct merge_tensor *tensor);
 
 #endif

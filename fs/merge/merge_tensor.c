@@ -108,7 +108,7 @@ static int make(void *context, unsigned flags, uint64_t first, size_t n, void *b
 		const atomic_bool *stop)
 {
 	struct merged_tensor *merged = context;
-	const struct merge_data *of = merge_passes_of(&merged->tensor);
+	const struct merge_data *of = merge_passes_first(&merged->tensor);
 	const int rc = merge_passes_find(&merged->passes, stop);
 
 	if (rc < 0)
@@ -170,5 +170,5 @@ struct backing *merge_tensor_new(const struct merge_tensor *tensor,
 	*kept = &merged->tensor;
 	source.n = merged->bytes ? tensor->rule.rows : 0;
 	source.length = merged->bytes ? merged->bytes : 1;
-	return computed_rows_new(&source, merge_passes_of(tensor)->file);
+	return computed_rows_new(&source, merge_passes_first(tensor)->file);
 }
