@@ -525,7 +525,6 @@ int model_add_slot(struct model *model, enum organ_class klass, const char *name
 void model_leave_alone(struct model *model, const char *directory, const char *file,
 		       const char *why)
 {
-	model->keep_layer = true;
 	model->left_alone++;
 	log_add(model->log, "%s: %s/%s is left alone: %s", layer_path(model->layer), directory,
 		file, why);

@@ -115,10 +115,9 @@ struct model {
 	_Atomic(struct removal *) removal; /* removal.h */
 	struct adapters *adapters;
 	struct metadata *metadata;
-	uint32_t recovered;  /* grafts of an earlier mount, taken up from the layer */
-	uint32_t left_alone; /* rows of the layer that could not be taken up */
-	bool keep_layer; /* some rows of the layer could not be taken up: it must not be dropped */
-	struct symlinks *links;		       /* of the mount; set before the first request */
+	uint32_t recovered;	/* grafts of an earlier mount, taken up from the layer */
+	uint32_t left_alone;	/* rows of the layer that could not be taken up */
+	struct symlinks *links; /* of the mount; set before the first request */
 	const struct model_listener *listener; /* likewise; NULL: none */
 	/* Earliest clock_ms() for the next attempt to repair a broken merge; protected by the turn
 	 * of symlinks. */

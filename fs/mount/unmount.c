@@ -99,9 +99,9 @@ static int finish_model(struct work *work, struct model_files *model_files)
 
 	snprintf(path, sizeof(path), "%s", layer_path(model->layer));
 	/* Assemble nothing if some grafts could not be taken up: the model would lack them. */
-	rc = model->keep_layer ? -EIO : assembly_run_at_unmount(model_files->assembly);
+	rc = model->left_alone ? -EIO : assembly_run_at_unmount(model_files->assembly);
 	impossible = rc > 0;
-	if (model->keep_layer) {
+	if (model->left_alone) {
 		report_failure(work->status, model_files,
 			       "some of its grafts could not be taken up", path);
 	} else if (rc < 0) {

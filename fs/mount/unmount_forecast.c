@@ -36,7 +36,7 @@ static int add_model(const struct mount *fs, const struct model_files *model_fil
 	forecast->grafts +=
 		snapshot.grafts - snapshot_merge_grafts(&snapshot, model->gguf->n_tensors);
 	forecast->adapters += snapshot.adapters ? snapshot.adapters->n : 0;
-	if (mount_assembles(fs) && model->whole && !model->keep_layer &&
+	if (mount_assembles(fs) && model->whole && !model->left_alone &&
 	    assembly_forecast(model_files->assembly, &snapshot, &size,
 			      forecast->files ? path : forecast->path)) {
 		forecast->files++;

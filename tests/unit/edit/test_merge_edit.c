@@ -177,7 +177,7 @@ static void a_block_more_has_slots_of_its_own(void **state)
 	assert_int_equal(merge_edit_end(model), 0);
 	reopen(state, scene);
 	assert_int_equal(scene->o.model->recovered, 0);
-	assert_false(scene->o.model->keep_layer);
+	assert_false(scene->o.model->left_alone);
 	close_scene(scene);
 }
 

@@ -487,7 +487,7 @@ static void a_row_of_the_layer_that_is_no_edit_is_left_alone(void **state)
 		snprintf(sql, sizeof(sql), "INSERT INTO key VALUES (%s, 0)", rows[i]);
 		alter_rows(layer_path(o.model->layer), sql);
 		reopen(state, &o);
-		assert_true(o.model->keep_layer);
+		assert_true(o.model->left_alone);
 		assert_true(log_says(o.log, "left alone"));
 		assert_int_equal(edits_of(o.model), 1);
 		assert_int_equal(layer_delete(o.model->layer), 0);
