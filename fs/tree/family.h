@@ -28,15 +28,15 @@ struct listed {
 
 /* For how long a name denotes the same inode. */
 enum name_lifetime {
-	NAME_IN_READ_ONLY, /* in a read-only mount with all shards */
+	NAME_IN_READ_ONLY, /* in a read-only mount, with all shards of its model */
 	NAME_FOREVER,
-	NAME_IN_WHOLE, /* with all shards; before that as NAME_IN_READ_ONLY */
+	NAME_IN_WHOLE, /* in every mount, with all shards of its model */
 	NAME_NEVER,
 };
 
 /* Effect of writes to an inode without a stage. */
 enum family_write {
-	WRITE_REFUSED, /* open() fails, or the stage operation makes another inode */
+	WRITE_REFUSED, /* open() for writing fails, or the stage operation makes another inode */
 	WRITE_DROPPED, /* writes succeed without effect, so that whole trees can be copied in */
 	WRITE_OBEYED,  /* words, carried out by obey() when the last writer closes the file */
 	/* each write is the name of a file to assemble, also where nothing can be grafted */
@@ -79,8 +79,8 @@ struct family {
 	bool discarded;	  /* can be created and removed without effect */
 	bool traced;	  /* WRITE_OBEYED: source and cwd are traced */
 	bool lines;	  /* WRITE_OBEYED: complete lines count; '#' begins a comment */
-	bool computed;	  /* bytes are computed at each read */
-	bool polled;	  /* WRITE_DROPPED, generated: poll(2) waits for a change */
+	bool computed;	  /* open() bypasses the page cache, as for every view of computed bytes */
+	bool polled;	  /* WRITE_DROPPED, generated: poll(2) reports a change as POLLPRI */
 	bool is_copy;	  /* model.gguf: the organs' bytes once more; counts one block */
 	/* st_ino is number(), so that an editor finds the same file after a write */
 	bool shows_slot;
@@ -90,7 +90,7 @@ struct family {
 	const char *const *attributes; /* listed attributes of user.organfs; ends with NULL */
 
 	/* May the bytes change under the same inode number? Then each open() takes its own bytes,
-	 * past the page cache. */
+	 * and the page cache is bypassed. */
 	bool (*varies)(const struct inode *inode);
 	uint64_t (*size)(const struct inode *inode); /* default: see family_size() */
 	/* View for a reader. NULL with *rc set. Default: the inode's view. */
@@ -127,9 +127,9 @@ struct family {
 	 * -errno. */
 	int (*remove)(const struct inode *inode, pid_t process);
 
-	/* attribute: user.organfs.NAME into text of n bytes; returns its length or -ENODATA. type:
-	 * of a metadata value; makes user.organfs.type writable. organ: described by the other
-	 * attributes. */
+	/* attribute: user.organfs.NAME into text of n bytes, unless its value has to be computed
+	 * (ops_xattr.c); returns its length or -ENODATA. type: of a metadata value; makes
+	 * user.organfs.type writable. organ: described by the other attributes. */
 	int (*attribute)(const struct inode *inode, const char *name, char *text, size_t n);
 	bool (*type)(const struct inode *inode, struct value_type *type);
 	struct organ (*organ)(const struct inode *inode);

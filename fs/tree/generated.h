@@ -16,6 +16,7 @@ struct error;
 struct inode;
 struct inodes;
 
+/* The first kind behind those of a directory has the suffix END. */
 enum generated_kind {
 	GENERATED_MANIFEST,
 	GENERATED_MODEL,
@@ -30,6 +31,7 @@ enum generated_kind {
 	GENERATED_CHECK,
 	GENERATED_UNDO,
 	GENERATED_LOG,
+	/* The root's list ends here; family_directory.c names the others of the root. */
 	GENERATED_RECIPE,
 	GENERATED_TYPES,
 	GENERATED_MERGE,
@@ -38,8 +40,8 @@ enum generated_kind {
 	GENERATED_VIEWS_END,
 	GENERATED_BASE_PICTURE = GENERATED_VIEWS_END,
 	GENERATED_BASE_END,
-	GENERATED_ORDER = GENERATED_BASE_END, /* order of the blocks */
-	/* The table of each class, in the order of enum organ_class. */
+	GENERATED_ORDER = GENERATED_BASE_END,
+	/* The .theta of each class, in the order of enum organ_class. */
 	GENERATED_CLASS_THETA,
 	/* loss.tsv of each type in .views/types, in the order of organ_view_of_type(). */
 	GENERATED_LOSSES = GENERATED_CLASS_THETA + CLASSES,
@@ -54,8 +56,9 @@ struct generator {
 	uint64_t (*stamp)(void *context, enum generated_kind kind);
 	struct view *(*view)(void *context, enum generated_kind kind, struct error *err);
 	void *context;
-	struct model *model;   /* owner of the files; NULL: the mount */
-	struct timespec mtime; /* of files with stamp 0, if model is NULL */
+	struct model *model; /* owner of the files; NULL: the mount */
+	/* if model is NULL: of files with stamp 0, which is that of an unchanged base */
+	struct timespec mtime;
 	struct log *log;
 };
 
@@ -69,7 +72,7 @@ const char *generated_name(enum generated_kind kind);
 /* Inode number of the current state, without making the file. */
 uint64_t generated_ino(struct generated *generated, enum generated_kind kind);
 
-/* Must the current state be made, not from memory alone? */
+/* Is the file of the current state still to be made, for which disks may be read? */
 bool generated_may_block(struct generated *generated, enum generated_kind kind);
 
 /* File of the current state, to release with inodes_put(). NULL with *rc set to -errno and a line

@@ -2,7 +2,8 @@
 /* name_locks.h - locks on names. The close() of a private file commits it under its name; rename()
  * and unlink() take a name away. A lock lets one thread at a time work on a name, so that a removed
  * name does not come back and a committed file is moved with its name. Locks are held while the
- * disk works. A file opened as a slot's is committed to that slot and takes no lock. */
+ * disk works. The close of a slot's stage locks its inode's number with an empty name, so that two
+ * closes commit in turn. */
 #ifndef FS_TREE_NAME_LOCKS_H
 #define FS_TREE_NAME_LOCKS_H
 
@@ -20,7 +21,8 @@ struct name_lock {
 struct name_locks *name_locks_new(void); /* NULL: out of memory */
 void name_locks_free(struct name_locks *locks);
 
-/* Wait until no other thread has locked one of these names, and lock both. */
+/* Wait until no thread has locked either name, then lock both at once. A lock on one name has NULL
+ * as its second. */
 void name_locks_take(struct name_locks *locks, struct name_lock *lock);
 void name_locks_release(struct name_locks *locks, struct name_lock *lock);
 

@@ -18,11 +18,11 @@ struct write_opens; /* any thread may use it */
 struct write_opens *write_opens_new(void);
 void write_opens_free(struct write_opens *writers);
 
-/* Answer an open() of a slot by a thread: ESTALE, unless it got ESTALE already and has not looked
- * the name up since. Then it is a nameless writer: it reopens a descriptor through /proc/self/fd or
- * a file handle, which the kernel does not distinguish. smbd opens every file so, and could copy
- * nothing onto a slot otherwise (tests/mount/tools/samba). open_files.h describes nameless writers.
- * slot is any number that identifies the slot. */
+/* Answer an open() of a slot by a thread: ESTALE. A thread that got ESTALE within the last seconds
+ * and has not looked the name up since is a nameless writer: it reopens a descriptor through
+ * /proc/self/fd or a file handle, which the kernel does not distinguish. smbd opens every file so,
+ * and could copy nothing onto a slot otherwise (tests/mount/tools/samba). open_files.h describes
+ * nameless writers. slot is any number that identifies the slot. */
 enum write_opens_answer { WRITE_OPENS_STALE, WRITE_OPENS_NAMELESS, WRITE_OPENS_NO_MEMORY };
 enum write_opens_answer write_opens_expect(struct write_opens *writers, pid_t thread,
 					   uint64_t slot);
