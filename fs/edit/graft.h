@@ -17,7 +17,8 @@ struct organ;
 struct stage;
 
 /* Fill the slot with the staged organ, if the organ fits. Returns 0, or -errno with a line in the
- * log and the slot unchanged: EINVAL the organ does not fit, else the disk's error. */
+ * log and the slot unchanged: EINVAL the organ does not fit, EBUSY another thread replays a recipe,
+ * else ENOMEM or the disk's error. */
 int graft_fill(struct model *model, uint32_t tensor, struct stage *stage);
 
 /* Like graft_fill(), for an organ of any shape, and only while the slot's content equals was (NULL:

@@ -22,23 +22,23 @@ struct filling {
 	enum organ_class klass;
 	const char *name;
 	bool any_shape;
-	bool taken_up; /* by an earlier mount: half a pair is kept even if its target is missing */
-	bool is_new;   /* the slot does not exist yet */
+	bool taken_up;		      /* from the layer: an earlier mount checked name and target */
+	bool is_new;		      /* the slot does not exist yet */
 	bool from_recipe;	      /* as in struct graft_place */
 	bool is_named;		      /* the tensor's name is known, even if the slot is empty */
 	const struct timespec *mtime; /* time set for the file; NULL: none */
 	bool may_be_base;	      /* an organ equal to the base's ends the graft */
 	bool is_base;		      /* the staged bytes are those of the base */
 	uint32_t tensor;	      /* number of the slot, unless is_new */
-	bool replaces_only;	      /* replace was alone, NULL for the base's */
+	bool replaces_only;	      /* fill the slot only while it holds the next member */
 	const struct content *was;
 	bool moved_on;		 /* the slot has another content by now */
 	bool put_back;		 /* the file was refused and the removal before it undone */
 	struct layer_seal *seal; /* sealed organ, owned by the stage */
 	const struct layer_undone
-		*moved_from;		     /* slot emptied in the same transaction; NULL: none */
-	uint32_t moved_from_slot;	     /* number of that slot */
-	struct content *moved_from_whiteout; /* its whiteout; used up */
+		*moved_from; /* source of a move, emptied in the same transaction; NULL: none */
+	uint32_t moved_from_slot;	     /* its number */
+	struct content *moved_from_whiteout; /* content of the emptied slot; used up */
 	struct organ organ;  /* organ to fill the slot; owns the name until a content takes it */
 	struct donor *donor; /* borrowed; NULL: not known */
 	char added[ADDED_NAME_MAX]; /* tensor's name of a new slot */
@@ -81,21 +81,21 @@ int filling_check(struct filling *filling);
  * the base that differs in the block alone. False: there is none. */
 bool filling_stand_in(const struct filling *filling, struct organ *organ);
 
-/* Add a missing slot with a whiteout, so that filling_put() cannot fail. Returns 0, -ENOSPC or
+/* Add a missing slot with a whiteout, so that filling_publish() cannot fail. Returns 0, -ENOSPC or
  * -ENOMEM. */
 int filling_reserve(struct filling *filling);
 
-/* Put content, which becomes the model's also on failure, into the slot, and empty the slot left.
- * Returns 0, -ENOSPC or -ENOMEM. */
+/* Put content, which becomes the model's also on failure, into the slot, and empty the source of a
+ * move. Returns 0, -ENOSPC or -ENOMEM. */
 int filling_put(struct filling *filling, struct content *content);
 
-/* Publish the graft of a reserved slot whose transaction is durable: content, until now a whiteout,
- * gets the organ in file. Uses up both. The caller holds the commit lock, also for the next two
- * functions. */
+/* Publish the graft of a reserved slot whose transaction is durable: content, a whiteout that no
+ * other thread knows, becomes the organ in file. Uses up content and file. The caller holds the
+ * commit lock, also for the next two functions. */
 void filling_publish(struct filling *filling, struct content *content, struct backing *file,
 		     const struct timespec *mtime);
 
-/* Has another thread filled or emptied the slot since? */
+/* With replaces_only: does the slot hold another content than was by now? Sets moved_on. */
 bool filling_has_moved_on(struct filling *filling);
 
 /* End the graft of the slot, which holds the base's tensor again. Returns 0 or -errno. */

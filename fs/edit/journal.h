@@ -2,9 +2,9 @@
 /* journal.h - order of the changes of a model: a change is checked, made durable in the layer and
  * published before the next change of the same slot begins.
  *
- * Lock order: the turn of struct symlinks, experts_lock of a model, lock of a struct stage, commit
- * of a journal (of two models first that of the lower number), then the locks inside model, slots,
- * metadata and adapters, under which no function here is called. */
+ * Part of the lock order in fs/README.md: the turn of struct symlinks, experts_lock of a model,
+ * lock of a struct stage, commit of a journal (of two models first that of the lower number), then
+ * the locks inside model, slots, metadata and adapters, whose holders call no function here. */
 #ifndef FS_EDIT_JOURNAL_H
 #define FS_EDIT_JOURNAL_H
 
@@ -16,17 +16,17 @@
 struct model;
 struct snapshot;
 
-/* Begin a change: lock commit once no graft waits for the disk. End it: unlock commit, then call
- * the model's listener. The caller may hold commit of another model. */
+/* Begin a change: wait until no graft waits for the disk, and lock commit. End it: unlock commit,
+ * then call the model's listener. The caller may hold commit of another model. */
 void journal_begin(struct model *model);
 void journal_end(struct model *model);
 
 /* A graft of one slot. Grafts of other slots need not wait for it, so that several share one wait
- * for the disk. journal_begin_graft() locks commit once no other graft of the slot is under way;
- * journal_end() must follow. In between, journal_wait() unlocks commit while the thread waits for
- * the disk, and journal_resume() locks it again; until then no other thread changes the slot and no
- * journal_begin() returns. A thread waiting in journal_begin() has priority over new grafts. name
- * is borrowed until journal_resume(). */
+ * for the disk. journal_begin_graft() waits until no other graft of the slot is under way, and
+ * locks commit; journal_end() must follow. In between, journal_wait() unlocks commit while the
+ * thread waits for the disk, and journal_resume() locks it again; until then no other thread
+ * changes the slot and no journal_begin() returns. A thread waiting in journal_begin() has priority
+ * over new grafts. name is borrowed until journal_resume(). */
 struct journal_graft {
 	struct journal_graft *next;
 	enum organ_class klass;
@@ -37,7 +37,8 @@ void journal_begin_graft(struct model *model, struct journal_graft *graft, enum 
 void journal_wait(struct model *model, struct journal_graft *graft);
 void journal_resume(struct model *model, struct journal_graft *graft);
 
-/* The functions below are called with commit held, or before the mount. */
+/* The functions below, except journal_snapshot(), are called with commit held or before the
+ * mount. */
 
 /* May this thread change the model now? Returns 0, or -EBUSY while another thread replays a
  * recipe. */
@@ -56,7 +57,7 @@ void journal_end_publish(struct model *model);
  * merge first, then those of adapters; no snapshot is taken between the two. */
 void journal_refresh(struct model *model);
 
-/* Take model_snapshot(), never amid a publication. Called without commit held. */
+/* Take model_snapshot(), never amid a publication. Called without commit. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot);
 
 /* Must a removal leave a whiteout, because the slot would hold a tensor without a graft? */

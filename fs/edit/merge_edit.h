@@ -61,8 +61,8 @@ int merge_edit_take_back(struct model *model);
  * unknown and the model cannot be shown. */
 int merge_edit_recover(struct model *model, struct error *err);
 
-/* Try again to open the models of a broken merge, unless the last attempt took long a short while
- * ago; models are the n models of the mount. Returns true if some gave no answer. */
+/* Try again to open the models of a broken merge, unless the last attempt was slow and is recent;
+ * models are the n models of the mount. Returns true if some gave no answer. */
 bool merge_edit_refresh(struct model *model, struct model *const *models, uint32_t n, bool hurried);
 
 #endif

@@ -107,20 +107,21 @@ void stage_set_type(struct stage *stage, enum stage_type how, struct value_type 
  * shells close a descriptor between truncation and write. */
 bool stage_written(struct stage *stage);
 
-/* Has a write failed? stage_fail() marks the stage as failed with rc, a -errno. */
+/* Must each commit fail, because a write, a sync or a seal has failed? stage_fail() makes it so,
+ * with rc, a -errno. */
 bool stage_failed(struct stage *stage);
 void stage_fail(struct stage *stage, int rc);
 
-/* Was the stage written to since the last stage_commit_begin(), successful or not? */
+/* Was the stage written to since the last stage_commit_begin(), even if that commit failed? */
 bool stage_unflushed(struct stage *stage);
 
-/* Begin a commit: block writes until stage_commit_end() or stage_commit_keep(), which must follow
- * even on failure. Returns 0 with the bytes to check in staged, borrowed until then, or -errno if a
- * write has failed. */
+/* Begin a commit: lock the stage until this thread calls stage_commit_end() or stage_commit_keep(),
+ * which must follow even on failure. Returns 0 with the bytes to check in staged, borrowed until
+ * then, or -errno as stage_failed(). */
 int stage_commit_begin(struct stage *stage, struct source *staged);
 
 /* Make the staged bytes durable, for layer_commit_begin() with that seal, which the stage owns.
- * Returns 0, or -errno, after which the stage has failed. */
+ * Returns 0, or -errno: all but ENOMEM make the stage fail. */
 int stage_seal(struct stage *stage, struct layer_seal **seal);
 
 /* End a commit. rc 0: the bytes are in force and now, which becomes the stage's, shows them (NULL:

@@ -45,7 +45,7 @@ struct undo_ready *undo_ready_new(const struct undo_list *list);
 void undo_ready_free(struct undo_ready *ready); /* NULL is fine */
 
 /* Restore all listed slots, keys and adapters of the model as the base has them, after the layer's
- * commit and with the commit lock held. ready can only be freed afterwards. */
+ * commit or rollback and with the commit lock held. ready can only be freed afterwards. */
 void undo_take_back(struct model *model, struct undo_ready *ready);
 
 #endif
