@@ -71,8 +71,8 @@ struct merge_ready *merge_ready_new(struct model *model, struct merge_plan *plan
 				    enum merge_method method,
 				    const struct merge_request_state *request, struct error *err);
 
-/* Prepare a merge from its note, broken for the reason why: its models cannot be opened. Modifies
- * note. */
+/* Prepare a merge from its note, broken because its models cannot be opened, for the reason in
+ * `why`. Modifies note. */
 struct merge_ready *merge_ready_new_broken(struct model *model, char *note, const char *why,
 					   const struct merge_request_state *request,
 					   struct error *err);

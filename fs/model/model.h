@@ -37,13 +37,11 @@ enum { MODEL_REMOVED_BLOCKS = 1024, MODEL_REMOVED = CLASSES + MODEL_REMOVED_BLOC
 /* Order of the changes of a model; fs/edit/journal.h has the functions and the order of locks. */
 struct journal {
 	pthread_mutex_t commit; /* held while layer and slots change */
-	pthread_cond_t
-		/* signalled when a graft begins to wait for the disk, or a waiting thread may go
-		 * on */
-		moved;
+	pthread_cond_t moved;	/* a thread that waits for a graft or a publication may go on */
 	/* Protected by commit: */
 	struct journal_graft *waiting; /* grafts whose transaction is not durable yet */
-	unsigned exclusive;	       /* threads that wait until that list is empty */
+	/* threads in journal_begin(): they wait until the list is empty, and new grafts for them */
+	unsigned exclusive;
 	bool replaying; /* the replayer alone may make changes, which become visible in one step */
 	pthread_t replayer;
 	atomic_uint publishing;	  /* threads whose changes become visible in one step */
@@ -52,8 +50,8 @@ struct journal {
 
 struct model;
 
-/* Callback after each change of a model, called with no lock of the model held. Set before the
- * first request. */
+/* Callback after each change of a model, called after commit is unlocked; the thread may hold
+ * experts_lock, or the lock of a stage. Set before the first request. */
 struct model_listener {
 	void (*changed)(void *context, struct model *model); /* NULL: none */
 	void *context;
@@ -74,11 +72,11 @@ struct lineage {
 	void *context;
 };
 
-/* 1. A model with missing shards holds no grafts. When shards come or go, a new model with a new
- *    number and new inodes takes its place; only directories keep their inodes. The old model lives
- *    on while its files are open. */
+/* A model with missing shards holds no grafts. When shards come or go, a new model with a new
+ * number and new inodes takes its place; only directories keep their inodes. The old model lives on
+ * while its files are open. */
 struct model {
-	/* Set by model_open(), immutable afterwards. */
+	/* Set by model_open(), immutable afterwards except places, shown and latest. */
 	uint32_t number; /* in the mount */
 	char *name;	 /* the base's file name, without ".gguf" and shard number (paths_stem()) */
 	char *known;	 /* its name in a store; NULL: none */
@@ -100,7 +98,7 @@ struct model {
 	char *shown;
 	_Atomic(struct model *) latest; /* of the first: the model that has its place now */
 
-	pthread_mutex_t names_lock; /* protects the fields below, up to slots */
+	pthread_mutex_t names_lock; /* protects the fields below, up to merge */
 	struct members {
 		uint32_t *slots; /* slot numbers: in file order, then in the order of addition */
 		uint32_t n;
@@ -115,9 +113,11 @@ struct model {
 	_Atomic(struct removal *) removal; /* removal.h */
 	struct adapters *adapters;
 	struct metadata *metadata;
-	uint32_t recovered;	/* grafts of an earlier mount, taken up from the layer */
-	uint32_t left_alone;	/* rows of the layer that could not be taken up */
-	struct symlinks *links; /* of the mount; set before the first request */
+	uint32_t recovered; /* grafts of an earlier mount, taken up from the layer */
+	/* rows of the layer that could not be taken up: the unmount then assembles nothing and
+	 * keeps the layer */
+	uint32_t left_alone;
+	struct symlinks *links;		       /* of the mount; set before the first request */
 	const struct model_listener *listener; /* likewise; NULL: none */
 	/* Earliest clock_ms() for the next attempt to repair a broken merge; protected by the turn
 	 * of symlinks. */
@@ -167,7 +167,7 @@ struct model_params {
 struct model *model_open(const struct model_options *options, const char *path,
 			 struct model_params *params, struct error *err);
 
-/* Grafts stay in the layer, unless layer_drop() was called before. */
+/* Grafts stay in the layer, unless layer_delete() was called before. */
 void model_close(struct model *model);
 
 /* Model that has this model's place now: itself, or a successor with other shards. */
@@ -203,7 +203,7 @@ bool model_class_time(struct model *model, enum organ_class klass, struct timesp
 /* Modification time of a directory: the layer's if it has one, else the time set by a program, else
  * the base's. Only for models that can be grafted on. The caller sends the time to the kernel,
  * which caches it until model_tell_directories() invalidates it; each change calls that function
- * before it is confirmed. */
+ * before it is answered. */
 struct timespec model_send_directory_time(struct model *model, unsigned directory);
 
 /* Call tell() for each directory whose time the kernel may have cached and that has changed since.

@@ -69,8 +69,8 @@ enum content_kind {
 	CONTENT_REFERENCE, /* a tensor of a model file, of the base or another */
 	CONTENT_LINK,	   /* the organ that a symbolic link leads to */
 	CONTENT_WHITEOUT,  /* the slot was removed; organ, file and offset mean nothing */
-	CONTENT_MERGED, /* the slot's own content, changed by adapters or encoded in another type */
-	CONTENT_BLEND,	/* the result of a merge of models */
+	CONTENT_MERGED,	   /* made from the slot's own content, by adapters or in a chosen type */
+	CONTENT_BLEND,	   /* the result of a merge of models */
 };
 
 /* Content of a slot: a graft, or a result of a merge of models or of adapters. */
@@ -78,13 +78,12 @@ struct content {
 	atomic_uint refs;
 	enum content_kind kind;
 	bool beneath; /* from a merge of models, not a graft; also for its whiteouts */
-	bool found;   /* by check_origin.h: the base has the same bytes in the slot */
+	bool found;   /* check_origin.h: a donor has the bytes of the base's tensor */
 	uint64_t ino; /* the inode number of its organ file */
-	atomic_uint_fast64_t
-		generated_ino; /* of the first file generated from it; 0: none yet (inode.h) */
-	struct organ organ;    /* its header's fields; the content owns the name */
-	struct backing *file;  /* file with the data */
-	uint64_t offset;       /* of the data in file, in bytes */
+	atomic_uint_fast64_t generated_ino; /* of the first file generated from it; 0: none yet */
+	struct organ organ;		    /* its header's fields; the content owns the name */
+	struct backing *file;		    /* file with the data */
+	uint64_t offset;		    /* of the data in file, in bytes */
 	struct timespec mtime;
 	union {					    /* fields of one kind of content */
 		char fingerprint[FINGERPRINT_TEXT]; /* CONTENT_REFERENCE: of the model file */
@@ -235,8 +234,9 @@ struct slot_type {
 struct slot_type slots_type(struct slots *slots, uint32_t i);
 void slots_set_type(struct slots *slots, uint32_t i, const struct slot_type *type);
 
-/* Content to put into a slot; it becomes the slots'. NULL: to be shown: the own content; to be
- * held: the content beneath. */
+/* Content to put into a slot; it becomes the slots'. NULL stands for the own content in
+ * slots_set_shown(), for the content beneath in slots_set_all(), for the base's in
+ * slots_set_beneath(). */
 struct slot_content {
 	uint32_t slot;
 	struct content *content;
@@ -260,9 +260,9 @@ bool slots_is_changed(struct slots *slots, uint32_t i, const struct content *own
  * content beneath or a graft. */
 void slots_set_beneath(struct slots *slots, struct slot_content *puts, size_t n);
 
-/* Called by slots_set() before slot i holds content. Sets showing to the content that slot i, or
- * another slot, shows in the same step. False: slot i shows its own content and no other slot
- * changes. */
+/* Called by slots_set(), without the slots' lock, before slot i holds content. Sets showing to the
+ * content that one slot, i or another, shows from the same step on. False: slot i shows its own
+ * content, and no other slot changes. */
 typedef bool slots_listener(void *context, uint32_t i, struct content *content,
 			    struct slot_content *showing);
 void slots_set_listener(struct slots *slots, slots_listener *listener, void *context);
@@ -285,7 +285,8 @@ uint32_t slots_count(struct slots *slots);
 /* A model at one moment. */
 struct snapshot {
 	uint64_t generation;
-	uint32_t n, grafts;	       /* slots; changed ones, by graft, adapter or merge */
+	uint32_t n;		       /* slots */
+	uint32_t grafts;	       /* changes, also by adapters, a merge and metadata edits */
 	struct metadata_edits *edits;  /* of the metadata; NULL: snapshot of slots alone */
 	struct adapter_list *adapters; /* in force (adapters.h); NULL: snapshot of slots alone */
 	struct merge_state *merge;     /* in force (merge_force.h); NULL: none, or slots alone */
