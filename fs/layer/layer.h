@@ -6,7 +6,8 @@
  *	reserve         space for undos and removals while the disk is full
  *
  * 1. One change is one transaction: a graft, a removal, a move, an undo of any number of changes.
- *    The change is durable when the call returns, and then visible. A failed change has no effect.
+ *    The change is durable when the call returns, except after layer_hold(), and the caller then
+ *    makes it visible. A failed change has no effect.
  * 2. A mount locks the directory of its layer, so that no other mount uses the layer.
  * 3. A private layer is made with its first stage, so a mount that is only read writes nothing to
  *    disk. A layer of -o layer= is made at the start and never removed.
@@ -65,8 +66,8 @@ struct layer *layer_open_at(const char *path, const struct layer_options *manner
 /* Close the database until the next change, for fork(2). No other thread may use the layer. */
 void layer_rest(struct layer *layer);
 
-/* Close the layer and leave its files on disk; an empty private layer is removed. The log is
- * checkpointed and removed, as far as the disk allows. */
+/* Close the layer and leave its files on disk; an empty private layer is removed. The write-ahead
+ * log is checkpointed and removed, as far as the disk allows. */
 void layer_close(struct layer *layer);
 
 /* Remove a private layer with all its grafts from disk; has no effect on a layer of -o layer=.
@@ -103,8 +104,8 @@ bool layer_time(struct layer *layer, unsigned directory, struct timespec *mtime)
 int layer_set_time(struct layer *layer, unsigned directory, const struct timespec *mtime);
 
 /* Begin a transaction for all changes up to layer_hold_end(), which commits it or rolls it back.
- * Only this thread may make changes meanwhile. Both return 0 or -errno; if layer_hold_end() fails,
- * none of the changes is in the layer. */
+ * The caller keeps other threads from making changes meanwhile. Both return 0 or -errno; if
+ * layer_hold_end() fails, none of the changes is in the layer. */
 int layer_hold(struct layer *layer);
 int layer_hold_end(struct layer *layer, bool keep);
 
@@ -173,14 +174,14 @@ int layer_copy_view(int fd, uint64_t at, struct view *view, uint64_t size);
 /* Remove the file of a stage. */
 void layer_unstage(struct layer *layer, uint64_t number);
 
-/* Form in which the organ file of a stage will be stored. */
+/* The organ file of a stage as it will be stored. */
 struct layer_seal {
 	uint64_t number; /* of its blob: the stage's file, or a compressed copy */
 	uint64_t size;	 /* of the organ file, uncompressed */
 	char xxh128[XXH128_TEXT];
 	bool compressed;
 	uint8_t *bytes; /* of a small one, for a row; NULL: in a file */
-	bool is_kept;	/* it is in force */
+	bool is_kept;	/* its row is durable: the release keeps the blob */
 };
 
 /* Hash, compress and sync the bytes of stage `number`, whose descriptor is fd; small content is
@@ -190,10 +191,10 @@ int layer_seal_stage(struct layer *layer, uint64_t number, int fd, bool in_memor
 		     struct layer_seal *seal);
 void layer_seal_release(struct layer *layer, struct layer_seal *seal);
 
-/* Put a sealed stage in force as the content of the entry's slot, in two steps, so that threads
+/* Make a sealed stage durable as the content of the entry's slot, in two steps, so that threads
  * wait for the disk together (layer_queue.h). Call layer_commit_begin() in the order of the
- * changes. Until layer_commit_wait() returns, the slot must not change otherwise, and the entry's
- * texts stay valid. NULL with *rc set. */
+ * changes. Until layer_commit_wait() returns, the slot must not change otherwise, and the caller
+ * keeps the entry's texts valid. NULL with *rc set. */
 struct layer_commit;
 struct layer_commit *layer_commit_begin(struct layer *layer, struct layer_seal *seal,
 					const struct layer_entry *entry, int *rc);
@@ -206,9 +207,9 @@ int layer_commit_wait(struct layer_commit *commit, struct backing **file);
 bool layer_organ_hash(struct layer *layer, enum organ_class klass, const char *name,
 		      char xxh128[XXH128_TEXT]);
 
-/* Set the slot's content to a link or a reference, opened with the rights of this thread; durable.
- * moved_from, here and below: NULL, or the item from which the content was moved, undone in the
- * same transaction. Returns 0 or -errno. */
+/* Set the slot's content to a link, or to a reference that later mounts open with the rights of
+ * this thread; durable. moved_from, here and below: NULL, or the item from which the content was
+ * moved, undone in the same transaction. Returns 0 or -errno. */
 int layer_put(struct layer *layer, const struct layer_entry *entry,
 	      const struct layer_undone *moved_from);
 

@@ -5,7 +5,7 @@
  * becomes the leader: it takes all submitted changes, applies each within a savepoint, so that a
  * change that violates a constraint fails alone, and commits the others in one transaction. A disk
  * error that ends the transaction fails all of them. Changes that are submitted meanwhile belong to
- * the next leader. A single thread thus never waits for others, and n concurrent threads share an
+ * the next leader. A change is thus never delayed to gather others, and n concurrent ones share an
  * fsync(). Changes are applied in the order of submission. */
 #ifndef FS_LAYER_LAYER_QUEUE_H
 #define FS_LAYER_LAYER_QUEUE_H
@@ -40,20 +40,21 @@ struct blob_numbers {
 };
 
 struct layer_queue {
-	pthread_mutex_t lock; /* protects first, last, leads */
+	pthread_mutex_t lock; /* protects first, last, leads, and `done` of submitted changes */
 	pthread_cond_t moved;
 	struct layer_change *first, **last;
 	bool leads; /* a thread is committing */
 
 	pthread_mutex_t database_lock; /* protects the members below; held while the disk works */
 	struct database *database;     /* NULL: closed until needed */
-	atomic_int failed;  /* -errno of a failed transaction that may be in the log; no change
-			     * until the log is empty */
-	bool holds;	    /* all changes belong to one transaction, layer_hold() */
-	int lost;	    /* -errno of a disk error that ended this transaction */
-	bool may_be_logged; /* set by database_commit() for the failed transaction */
-	bool is_timed;	    /* the transaction has written times of directories */
-	bool has_new_file;  /* the directory blobs has to be synced first */
+	/* -errno of a failed transaction that may be in the write-ahead log; no change until the
+	 * log is empty */
+	atomic_int failed;
+	bool holds;		     /* all changes belong to one transaction, layer_hold() */
+	int lost;		     /* -errno of a disk error that ended this transaction */
+	bool may_be_logged;	     /* set by database_commit() for the failed transaction */
+	bool is_timed;		     /* the transaction has written times of directories */
+	bool has_new_file;	     /* the directory blobs has to be synced first */
 	struct blob_numbers dropped; /* files to remove after the commit */
 	struct blob_numbers added;   /* files to remove after a rollback */
 };
@@ -64,7 +65,8 @@ void layer_queue_destroy(struct layer_queue *queue); /* call after the database 
 /* Submit the change. Call in the order of the caller's changes. */
 void layer_submit(struct layer *layer, struct layer_change *change);
 
-/* Wait until the change is durable. Returns 0, or -errno with nothing changed. */
+/* Wait until the change is durable, or amid layer_hold() applied. Returns 0, or -errno with nothing
+ * changed. */
 int layer_await(struct layer *layer, struct layer_change *change);
 
 /* layer_submit() and layer_await() for a function and its context. -EROFS for a read-only layer. */
