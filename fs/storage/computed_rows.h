@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* computed_rows.h - a backing whose bytes are computed by each read: rows of equal length, each
- * computable alone. A read computes the rows that it touches. A row that concurrent reads have in
- * common is computed once. */
+ * computable alone. A read computes the rows that it touches. Up to four rows of which only parts
+ * were read stay in memory, and reads share them. */
 #ifndef FS_STORAGE_COMPUTED_ROWS_H
 #define FS_STORAGE_COMPUTED_ROWS_H
 

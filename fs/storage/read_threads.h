@@ -9,7 +9,7 @@
  *    requests. Other reads, and reads from HTTP servers, run on separate threads.
  * 2. There are at most READ_THREADS_MAX of these for each filesystem, so that a hanging one does
  *    not delay reads of others; its further reads are queued.
- * 3. A program that is interrupted and has no answer a moment later gets EINTR from one more
+ * 3. A program that is interrupted and has no answer a second later gets EINTR from one more
  *    thread, while the read continues and its bytes are dropped (fuse/ops.h). */
 #ifndef FS_STORAGE_READ_THREADS_H
 #define FS_STORAGE_READ_THREADS_H

@@ -35,8 +35,8 @@ uint64_t remote_cache_add_file(struct remote_cache *cache);
 /* Drop the blocks of a file. No thread may hold or fetch one. */
 void remote_cache_drop_file(struct remote_cache *cache, uint64_t file);
 
-/* Pin those of the file's first `blocks` blocks that are present, up to REMOTE_KEPT_BYTES, until
- * the file is dropped. */
+/* Pin those of the file's first `blocks` blocks that are present and lie in its first
+ * REMOTE_KEPT_BYTES, until the file is dropped. */
 void remote_cache_keep(struct remote_cache *cache, uint64_t file, uint64_t blocks);
 
 /* Result of remote_cache_get(). */
@@ -46,8 +46,8 @@ enum remote_cache_state {
 	REMOTE_FETCHING, /* another thread fetches it: remote_cache_wait() */
 };
 
-/* Look up a block of a file. If it is absent, this thread has to fetch it and the blocks after it
- * that are absent as well: *n, the number wanted, becomes their number. */
+/* Look up a block of a file. If it is absent, this thread has to fetch it and the absent blocks
+ * after it: *n, the number wanted, becomes their number, or 0 if out of memory. */
 enum remote_cache_state remote_cache_get(struct remote_cache *cache, uint64_t file, uint64_t block,
 					 size_t *n, struct remote_block **found);
 

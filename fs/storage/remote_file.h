@@ -34,9 +34,9 @@ void remote_file_close(struct remote_file *file); /* NULL is fine */
  * hashes of the server and of the URL with its ETag. No disk has such a device number. */
 const struct stat *remote_file_stat(const struct remote_file *file);
 
-/* Read all n bytes at any offset. Returns 0; -EINTR soon after *stop became true, which may be
- * NULL; or -EIO or -ENOMEM with err set. err->code is ESTALE if the file on the server has
- * changed. */
+/* Read all n bytes at any offset. Returns 0; -EINTR soon after *stop became true (stop may be NULL)
+ * or after remote_cache_interrupt(); or -EIO or -ENOMEM with err set. err->code is ESTALE if the
+ * file on the server has changed. */
 int remote_file_read(struct remote_file *file, void *bytes, size_t n, uint64_t offset,
 		     const atomic_bool *stop, struct error *err);
 

@@ -19,7 +19,7 @@
 struct error;
 struct remote_answer;
 
-/* Requests of one call, and calls for many ranges, that may be in progress at a time. */
+/* Most requests of one call, and most calls for many ranges, that are in progress at a time. */
 #define REMOTE_PARALLEL 8
 #define REMOTE_BATCHES	4
 
@@ -47,9 +47,9 @@ void remote_http_close(struct remote_http *http); /* NULL is fine */
 /* The first answer, which identifies the file. */
 const struct remote_answer *remote_http_identity(const struct remote_http *http);
 
-/* Fetch all bytes of n ranges, which lie within the file. Returns 0; -EINTR soon after *stop became
- * true, which may be NULL; or -EIO or -ENOMEM with err set. err->code is ESTALE if the server has
- * another file now. */
+/* Fetch all bytes of n ranges, which lie within the file. Returns 0; -EINTR soon after *stop (stop
+ * may be NULL) or *interrupted became true; or -EIO or -ENOMEM with err set. err->code is ESTALE if
+ * the server has another file now. */
 int remote_http_get(struct remote_http *http, const struct remote_range *ranges, size_t n,
 		    const atomic_bool *stop, struct error *err);
 

@@ -20,7 +20,8 @@ struct remote_range;
  * that brings fewer per minute is ended. */
 #define REMOTE_PROGRESS ((size_t)4096)
 
-/* A try without a byte of the file is ended after this time. */
+/* Time without a byte of the file after which a try ends. The request ends with it, unless the try
+ * brought REMOTE_PROGRESS bytes. */
 #define REMOTE_PATIENCE_MS 30000
 
 /* The state of a request. */
@@ -63,7 +64,7 @@ struct remote_http {
 	bool is_known; /* identity is set */
 	struct remote_answer identity;
 	const atomic_bool *interrupted;
-	atomic_bool gone;     /* the last request failed for good */
+	atomic_bool gone;     /* the last request was given up after its tries */
 	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t freed;
 	char *direct; /* target of redirects; NULL: none */

@@ -10,8 +10,8 @@
 
 struct view;
 
-/* Print the hash to text. Returns 0 or -errno: EIO, ENOMEM, or EINTR soon after *stop became true,
- * which may be NULL. */
+/* Print the hash to text. Returns 0 or -errno: EIO, ENOMEM, or EINTR soon after *stop became true;
+ * stop may be NULL. */
 int view_hash(struct view *view, const atomic_bool *stop, char text[XXH128_TEXT]);
 
 #endif

@@ -8,8 +8,8 @@
 /* Initialise a condition variable with the clock CLOCK_MONOTONIC. */
 void cond_poll_init(pthread_cond_t *condition);
 
-/* Wait, with the lock held, until the condition is signalled or POLL_MS have passed. The caller
- * then checks for events that no thread signals, such as an interrupt. */
+/* Wait, with the lock held, until the condition is signalled or 20 ms have passed. The caller then
+ * checks for events that no thread signals, such as an interrupt. */
 void cond_poll_wait(pthread_cond_t *condition, pthread_mutex_t *lock);
 
 #endif

@@ -20,7 +20,7 @@ void in_flight_free(struct in_flight *in_flight);
 void in_flight_expect(struct in_flight *in_flight);
 void in_flight_unexpect(struct in_flight *in_flight);
 
-/* A change is on its way; it is in force, or refused. */
+/* A change is on its way (begin); it is in force, or refused (end). */
 void in_flight_begin(struct in_flight *in_flight);
 void in_flight_end(struct in_flight *in_flight);
 

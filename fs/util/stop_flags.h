@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stop_flags.h - a list of the stop flags of running jobs. Each flag has its own event; the end of
- * the mount sets all of them. */
+/* stop_flags.h - a list of the stop flags of running jobs. Each flag has a cause of its own, such
+ * as an interrupt; the end of the mount sets all of them. */
 #ifndef FS_UTIL_STOP_FLAGS_H
 #define FS_UTIL_STOP_FLAGS_H
 
