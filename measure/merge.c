@@ -27,7 +27,8 @@ const char *const merge_method_names[MERGE_METHODS] = {
 	[MERGE_ARCEE_FUSION] = "arcee_fusion",
 };
 
-/* begin sets the first pass; NULL: none. make sums differences from the base if based. */
+/* begin sets the first pass; NULL: none. make's result is a difference from the base if
+ * merge_uses_base(). */
 struct kind {
 	void (*begin)(struct merge *m);
 	void (*make)(const struct merge *m, const struct merge_strip *strip,

@@ -157,8 +157,8 @@ struct merge_part {
 	uint64_t shared, alone;	   /* ramplus_tl: changed by others too; by no other */
 };
 
-/* State of a merge, in the caller's memory; all members are private. After the passes it is
- * constant, and threads may share it. */
+/* State of the merge of one tensor, in the caller's memory; all members are private. After the
+ * passes it is constant, and threads may share it. */
 struct merge {
 	struct merge_rule rule;
 	enum merge_pass pass, then; /* `then` follows the passes that find cuts */

@@ -17,7 +17,7 @@ struct merge_data;
 
 struct merge_passes {
 	/* Results, constant once found. */
-	bool same;	    /* all tensors have the same bytes, and so has the result */
+	bool same;	    /* the result has the bytes that all tensors have */
 	struct merge merge; /* valid unless same */
 	/* Private. */
 	const struct merge_tensor *tensor;
@@ -35,10 +35,10 @@ void merge_passes_init(struct merge_passes *passes, const struct merge_tensor *t
 void merge_passes_release(struct merge_passes *passes);
 
 /* Compute the results unless they are known. Any thread may call this. Returns 0; -EINTR soon after
- * *stop, which may be NULL, became true; or an error of backing_read(). */
+ * *stop became true (stop may be NULL); or an error of backing_read(). */
 int merge_passes_find(struct merge_passes *passes, const atomic_bool *stop);
 
-/* The tensor whose bytes the result takes if all are the same. */
+/* The base, else input 0, with whose bytes those of the other tensors are compared. */
 const struct merge_data *merge_passes_first(const struct merge_tensor *tensor);
 
 #endif

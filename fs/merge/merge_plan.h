@@ -56,7 +56,7 @@ struct merge_plan_tensor {
 	const char *name; /* in the result; length bytes, may hold NULs */
 	uint32_t length;
 	uint32_t of; /* its number in the host, or MERGE_PLAN_NEW in a block that the host lacks */
-	int32_t block; /* block of the leader (merge_plan.c) that it is made of; -1: none */
+	int32_t block; /* block that it comes from, in the model that gives it its name; -1: none */
 	enum merge_made made;
 	struct merge_tensor tensor; /* for MERGE_AS_MODEL only ne, type and inputs[0] */
 };
@@ -66,7 +66,7 @@ struct merge_plan_tensor {
 /* The result of a document of the configuration, as a GGUF whose bytes are computed when read. */
 struct merge_document {
 	struct base base; /* gguf NULL: it is not planned yet */
-	unsigned reads;	  /* of results that one read of this one takes, itself included */
+	unsigned reads;	  /* documents that one read of this one reads, itself included */
 };
 
 struct merge_plan {
@@ -98,12 +98,11 @@ struct merge_plan {
  * token_embd or output of a model has more rows than the host's, "tokenizer_source: base" leaves
  * them out; otherwise, and for fewer rows, the model is refused.
  *
- * NULL with err set: ENOMEM; EINTR; EIO if metadata cannot be read; an error of
- * params->open(); EINVAL: a refusal of merge_settings(), an adapter that does not fit its
- * model, or a model that has another architecture, a missing shard, a tensor that another
- * model lacks or lacks one itself, another shape, a type that cannot be decoded, rows
- * longer than MERGE_ROW_MAX, or no such block. Except for ENOMEM and EINTR, the message
- * begins with line and column of the model's name. */
+ * NULL with err set: ENOMEM; EINTR; EIO if metadata cannot be read; an error of params->open();
+ * EINVAL: a refusal of merge_settings(), an adapter that does not fit its model, or a model that
+ * has another architecture, a missing shard, a tensor more or one less than another model, another
+ * shape, a type that cannot be decoded, rows longer than MERGE_ROW_MAX, or no such block. Except
+ * for ENOMEM and EINTR, the message begins with line and column of the model's name. */
 struct merge_plan *merge_plan_new(const struct merge_config *config,
 				  const struct merge_plan_params *params, struct error *err);
 void merge_plan_free(struct merge_plan *plan); /* NULL is fine */

@@ -39,7 +39,7 @@ struct planner {
 	const struct merge_config *config;
 	struct planner *outer;	/* of the document that has this one as a model; NULL: the result */
 	struct planner *result; /* the outermost */
-	unsigned reads;		/* of documents' results that one read of its result takes */
+	unsigned reads;		/* documents that one read of its result reads */
 	const struct merge_plan_params *params;
 	struct merge_plan *plan;
 	size_t room, added; /* allocated and new tensors of the plan */
