@@ -28,7 +28,7 @@ struct unmount_arguments {
 	const char *space;
 	bool lazy, verbose;
 	bool all;      /* mounts of this user, and no points */
-	bool keep;     /* the grafts in the layer, and write no model */
+	bool keep;     /* leave the grafts in the layer, and write no model */
 	char flags[8]; /* for umount(8): "-", and each of f, l, n, r, v that was given */
 };
 

@@ -28,9 +28,9 @@ bool outcome_state(const char *text, struct outcome_state *state);
  * is none. */
 bool outcome_progress(const char *text, char *line, size_t n);
 
-/* Print the lines of a daemon that has ended: failures, losses and impossible models go to err
- * after name, files that were written to out, which may be NULL. Returns the exit status: 0, 1 if
- * anything was not written, or else 2 if .check calls a written model impossible. */
+/* Print the lines of a daemon that has ended: failures, lost files and impossible models go to err,
+ * after name; written files go to out, unless it is NULL. Returns the exit status: 0, 1 if anything
+ * was not written, or else 2 if .check calls a written model impossible. */
 int outcome_print(const char *text, const char *name, FILE *out, FILE *err);
 
 #endif

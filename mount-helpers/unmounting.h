@@ -8,10 +8,11 @@
  *
  * The daemon ends with the superblock, and the superblock with its last mount. Besides the mount
  * that is removed there may be copies that go with it, if a directory above is mounted twice and
- * shared; bind mounts, which stay; and mounts in other namespaces. So the list of mounts before
- * the unmount decides nothing. Once the kernel reports that the superblock is gone, the helper
- * waits for the daemon without limit. Before that, it stops waiting if another mount is visible,
- * or if none is visible for 5 seconds and the daemon has not begun its end. */
+ * shared; bind mounts, which stay; and mounts in other namespaces. So the list of mounts before the
+ * unmount decides nothing. Once the kernel reports that the superblock is gone, the helper waits
+ * for the daemon without limit, but root without a terminal gives up a user's daemon that writes
+ * nothing for an hour. Before that, it stops waiting if another mount is visible, or if none is
+ * visible for 5 seconds and the daemon has not begun its end. */
 #ifndef MOUNT_HELPERS_UNMOUNTING_H
 #define MOUNT_HELPERS_UNMOUNTING_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* atomic_write.h - views written out as files.
  *
- * 1. A target stays as it was, or is whole and durable: the bytes are written to a temporary file
- *    beside it, synced, and renamed; then the directory is synced.
+ * 1. A target stays as it was, or is whole, and durable if the write succeeded: the bytes are
+ *    written to a temporary file beside it, synced, and renamed; then the directory is synced.
  * 2. Several files are all durable under temporary names before the first rename. They are renamed
  *    from the last to the first; if one rename fails, the renamed ones are removed again.
  * 3. A temporary file is locked while it is written. An unlocked one was left by a killed assembly,
@@ -66,8 +66,8 @@ struct write_target {
 	dev_t mount;		     /* device of the mount, in which no target may lie; 0: none */
 	struct backing **written; /* NULL, or receives the (single) file, open to read, or NULL */
 	struct written_files *record; /* NULL, or receives each file in place */
-	bool *placed; /* NULL, or set if the file is in place but its rename not durable */
-	bool several; /* for the error: several files, none of which is replaced */
+	bool *placed;	  /* NULL, or set if the file is in place but its rename not durable */
+	bool several;	  /* for the error: several files, none of which is replaced */
 	bool one_of_many; /* part of a tree: no mark; the caller cleans and makes it durable */
 	/* Whether that file is another one that must not be replaced. NULL: no such files. */
 	bool (*is_other_base)(const void *context, const struct stat *stat);

@@ -18,8 +18,8 @@ struct view;
 
 struct assembly; /* any thread may use it, except where noted */
 
-/* output: where the unmount writes; NULL: to a default name in directory, which if NULL is the
- * base's. All are borrowed. NULL: out of memory. */
+/* output: the file that the unmount writes or replaces; NULL: a free default name in directory,
+ * which if NULL is the base's. All are borrowed. NULL: out of memory. */
 struct assembly *assembly_new(struct model *model, const char *output, const char *directory);
 void assembly_free(struct assembly *assembly);
 
@@ -50,7 +50,7 @@ int assembly_run_at_unmount(struct assembly *assembly);
 bool assembly_forecast(struct assembly *assembly, const struct snapshot *snapshot, uint64_t *size,
 		       char path[PATH_MAX]);
 
-/* The file and the first reason, one line to free, after the result 1. NULL: out of memory. */
+/* After a result of 1: the file and the first reason, one line to free. NULL: out of memory. */
 char *assembly_impossible(struct assembly *assembly);
 
 /* Make the running assembly, and each later one, end with -EINTR. */

@@ -2,7 +2,7 @@
 /* ops.h - declarations shared by the FUSE operations. Each operation finds its inode, acts and
  * replies once. The contracts are those of fuse_lowlevel.h. Besides replies the kernel is sent
  * only: files that it may read by itself (passthrough.h), changed times of directories
- * (directory_notices.h), and changes of .grafts and .log (ops_poll.c). No page is invalidated:
+ * (directory_notices.h), and changes of .grafts and .log (pollers.h). No page is invalidated:
  * contents never change. */
 #ifndef FS_FUSE_OPS_H
 #define FS_FUSE_OPS_H
@@ -68,9 +68,10 @@ struct async_request {
 	 * for run even if interrupted. */
 	void (*drop)(struct async_request *async);
 	struct mount *fs;
-	/* set by an interrupt or the end of the mount: run may return -EINTR */
+	/* set by an interrupt, or through stop_read: run may return -EINTR */
 	atomic_bool stop;
-	struct stop_flag stop_read; /* registered while run computes bytes or obeys words */
+	/* sets stop at the end of the mount; registered while run computes bytes or obeys words */
+	struct stop_flag stop_read;
 	/* Arguments of run and reply; each operation sets those that it needs. */
 	struct open_file *handle;
 	struct inode *inode;
@@ -141,6 +142,8 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+/* Free an open file at its release, or if its open() was not answered. close(2) is op_flush(). */
 void ops_free_open_file(struct mount *fs, struct open_file *handle);
 
 /* ops_create.c */

@@ -17,7 +17,7 @@ struct pool;
 
 struct memo; /* any thread may use it */
 
-/* A tensor of the base, or, if content is not NULL, the graft in its slot. */
+/* A tensor of the base, or, if content is not NULL, the content of its slot. */
 struct subject {
 	uint32_t tensor;
 	struct content *content;
@@ -26,7 +26,8 @@ struct subject {
 /* A kind of value, kept in a structure of size bytes: a struct memo_state, then the value. */
 struct memo_ops {
 	size_t size;
-	/* The structure in a content. how is that of memo_new(), here and below. */
+	/* The structure in a content. how, here and below, is the number given to memo_new(): of
+	 * samples, of the kind of hash, or of the type. */
 	struct memo_state *(*place)(struct content *content, uint64_t how);
 	/* Compute the value and store it behind *once. Returns 0; -EINTR soon after once->unwanted
 	 * becomes true; -ENOTSUP: no value; or another -errno. */

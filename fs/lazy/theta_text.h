@@ -26,9 +26,10 @@ const char *theta_status(const struct zmeasure *z);
 #define THETA_EXACT_COLUMNS	  15
 #define THETA_EXACT_FIRST_COLUMNS 10
 
-/* Cells: degrees, "36.07" or "  nan", and a newline; THETA_COLUMNS and a newline; the members of a
- * JSON object from "theta" on, without braces; the same without z_re and z_im, with the digits of
- * theta_figure(); THETA_EXACT and a newline, with theta and signal exact to the bit. */
+/* Cells. theta_degrees: "36.07" or "  nan". theta_columns: THETA_COLUMNS. theta_exact: THETA_EXACT,
+ * with theta and signal exact to the bit. These three end with a newline. theta_json: the members
+ * of a JSON object from "theta" on, without braces; theta_json_figures: the same without z_re and
+ * z_im, with the digits of theta_figure(). */
 lazy_text_print_fn theta_degrees, theta_columns, theta_json, theta_json_figures, theta_exact;
 
 /* NAME.theta of an organ: one cell of 6 bytes. NULL: out of memory. */
@@ -40,8 +41,8 @@ struct view *theta_file(struct memo *measures, const struct subject *subject);
 struct view *theta_table(struct model *model, struct memo *measures,
 			 const struct snapshot *snapshot, enum organ_class klass);
 
-/* Whether there is a figure of that name ("theta", "signal", "entropy", "kurtosis", "spacing",
- * "magnitude", "min", "max", "mean", "deviation", "zeros"). */
+/* Whether there is a figure of that name, so that user.organfs.NAME has it ("theta", "signal",
+ * "entropy", "kurtosis", "spacing", "magnitude", "min", "max", "mean", "deviation", "zeros"). */
 bool theta_is_figure(const char *name);
 
 /* Print the figure of that name into text of n bytes, as snprintf(). -ENODATA: there is none. */

@@ -34,21 +34,23 @@ struct mount {
 	struct fresh_directories *fresh;
 	struct in_flight *emptied; /* keys whose commit as empty strings is under way */
 	struct reply_buffers *buffers;
-	struct read_threads *read_threads;  /* threads that read from disks */
-	struct pool *measurers;		    /* threads that measure */
-	struct pool *hashers;		    /* threads that hash */
-	struct pool *differs;		    /* threads that help readers of .diff */
-	struct pool *measured_reads;	    /* reads that wait for measurers and hashers */
-	struct pool *remote_measured_reads; /* the same for models on servers, and for all models */
-	struct pool *computed_rows;	    /* reads of tensors computed from others */
-	struct stop_flags *stop_reads;	    /* of running reads, and of words being obeyed */
-	struct pool *obeyed;		    /* words of .undo, .recipe and .merge */
-	struct pool *commits;		    /* grafts being made durable */
-	struct pool *assemblies;	    /* writes to .assemble */
-	struct pool *opens;		    /* opens of files that the kernel may read by itself */
-	struct fifo_lock *assembly_lock;    /* lets one assembly run */
-	struct pool *link_lookups;	    /* look-ups of the targets of links */
-	struct pool *shard_checks;	    /* checks for shards, one at a time */
+	/* A job waits only for jobs of pools that are further down in mount.c. */
+	struct read_threads *read_threads; /* threads that read from disks */
+	struct pool *measurers;		   /* threads that measure */
+	struct pool *hashers;		   /* threads that hash */
+	struct pool *differs;		   /* threads that help readers of .diff */
+	struct pool *measured_reads;	   /* requests that wait for measures and hashes */
+	/* the same, of models on servers or of several models */
+	struct pool *remote_measured_reads;
+	struct pool *computed_rows;    /* reads of tensors computed from others */
+	struct stop_flags *stop_reads; /* of running reads, and of words being obeyed */
+	struct pool *obeyed;	       /* words of .undo, .recipe and .merge */
+	struct pool *commits;	 /* closes, removals, renames and fsync() of what was written */
+	struct pool *assemblies; /* writes to .assemble */
+	struct pool *opens;	 /* opens of files that the kernel may read by itself */
+	struct fifo_lock *assembly_lock; /* lets one assembly run */
+	struct pool *link_lookups;	 /* look-ups of the targets of links */
+	struct pool *shard_checks;	 /* checks for shards, one at a time */
 	struct symlinks *links;
 	struct model_listener listener; /* of all models; set before the first request */
 	struct pool *first_writes;	/* first writes to a stage, whose writers are traced */
@@ -70,8 +72,8 @@ struct mount *mount_new(struct models *models);
 /* Initialise the mount's own state of a model, as model_files_init(). */
 int mount_add_model(struct mount *fs, struct model_files *model_files, struct model *model);
 
-/* Stop measurements, and wait for running grafts and assemblies. The caller starts none
- * afterwards. */
+/* Stop measures and reads of computed or remote bytes, and wait for the jobs of all pools, such as
+ * commits and assemblies. The caller starts none afterwards. */
 void mount_drain(struct mount *fs);
 
 void mount_free(struct mount *fs);
@@ -103,8 +105,8 @@ static inline struct model_files *mount_model_files(struct mount *fs, const stru
 	return &fs->model_files[inode->model->number];
 }
 
-/* Pool for reads that wait until tensors of the inode's model, or of all models, were measured or
- * hashed. */
+/* Pool for requests that wait until tensors of the inode's model, or of several models, are
+ * measured or hashed. */
 static inline struct pool *mount_measured_reads(const struct mount *fs, const struct inode *inode)
 {
 	return inode->model && !backing_is_remote(inode->model->base) ? fs->measured_reads

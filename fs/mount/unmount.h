@@ -13,11 +13,11 @@ struct unmount_status;
 void unmount_block_signals(void);
 
 /* Finish a mount that is gone. Waits for running grafts and assemblies, as mount_drain(). If write
- * is true, it then assembles each model with grafts and deletes its layer. SIGINT or SIGTERM
- * cancels the assemblies that are not done. After that, as after any failure, the grafts are kept,
- * the target is unchanged, and log and status name the layer. status gets the progress. Returns 0;
- * -EIO if a model was not written; else 1 if .check calls a written model impossible, as status
- * says. */
+ * is true, it then assembles each model with grafts and deletes its layer, if private. SIGINT or
+ * SIGTERM cancels the assemblies that are not done. After that, as after any failure, the grafts
+ * are kept, and log and status name the layer and say whether the target is unchanged. status gets
+ * the progress. Returns 0; -EIO if the grafts of a model were kept by a failure; else 1 if .check
+ * calls a written model impossible, as status says. */
 int unmount_finish(struct mount *fs, bool write, struct unmount_status *status);
 
 #endif

@@ -14,7 +14,7 @@
  *	STATE DONE TOTAL MS	mounted or finishing; bytes done and all bytes of the assembly under
  *				way, 0 without one; milliseconds since its first byte. Of fixed
  *				width, padded with blanks
- *	keep	DIRECTORY	the layer with the grafts to be written
+ *	keep	DIRECTORY	a layer with grafts, which stays unless `drop` follows
  *	gone	TEXT		private files whose content is lost
  *	begin	NAME		the model that is written now
  *	done	TEXT		the file that was written, now or before, with the doubts of .check
