@@ -16,7 +16,7 @@
 #include <float.h>
 #include <sys/mman.h>
 
-/* How many of the last bytes choose: the scale, the type of the result, and two windows. */
+/* Number of last bytes that choose: the scale, the type of the result, and two windows. */
 #define CHOICES ((size_t)4)
 
 #define ADAPTER "a.gguf"
@@ -90,7 +90,7 @@ static void check_as_before(const struct fuzz *f, uint32_t slot)
 	free(now);
 }
 
-/* A window of the view, twice, in the whole. */
+/* Check a window of the view, read twice, against the whole. */
 static void check_window(struct view *view, const char *whole, uint8_t choice)
 {
 	const size_t size = (size_t)view_size(view), from = size * choice / 256;
@@ -119,7 +119,7 @@ static void check_merged(const struct fuzz *f, uint32_t slot, const struct conte
 	require(view != NULL);
 	size = (size_t)view_size(view);
 	require(size == organ_file_size(f->o.model, slot, content));
-	/* The windows come first: nothing of the whole is kept for them. */
+	/* The windows come first, before a read of the whole could leave anything in a cache. */
 	whole = malloc(size + 1);
 	require(whole && view_read(view, whole + size / 2, size - size / 2, size / 2) ==
 				 (ssize_t)(size - size / 2));
@@ -190,7 +190,7 @@ static void merge(const struct fuzz *f, struct backing *file, struct gguf *gguf)
 		check_as_before(f, i);
 }
 
-/* The weights of a matrix that was taken can be read, for each tensor that its shapes fit. */
+/* Check that the weights of an accepted matrix can be read, for each tensor that its shapes fit. */
 static void check_weights(const struct fuzz *f, const struct source *source,
 			  const struct gguf *matrix)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_dequant.c - any bytes as blocks of the type that the last bytes choose: they decode, and
- * so does a range of their values alone, to the same. */
+/* fuzz_dequant.c - any bytes as blocks of the type that the last bytes choose: the blocks decode,
+ * and decoding a range alone gives the same values. */
 #include "fuzz_help.h"
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
 
-/* How many of the last bytes choose: first value u16, count u16, type u8. */
+/* Number of last bytes that choose: first value u16, count u16, type u8. */
 #define CHOICES ((size_t)5)
 
-/* Copies, so that a step outside of either is seen. */
+/* Decode copies of the blocks, so that ASan sees an access outside of them. */
 static void check_range(uint32_t type, const uint8_t *blocks, const float *whole, uint64_t first,
 			uint64_t count)
 {

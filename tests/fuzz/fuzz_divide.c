@@ -7,16 +7,16 @@
 #include "gguf/divide.h"
 #include "gguf/join.h"
 
-/* How many of the last bytes choose. */
+/* Number of last bytes that choose. */
 #define CHOICES ((size_t)8)
 
 struct bench {
 	struct gguf *whole;
-	const uint8_t *bytes; /* of the whole */
+	const uint8_t *bytes; /* of the whole file */
 	uint64_t most;
 	struct division division;
 	uint8_t **shards;
-	struct gguf **ggufs; /* NULL: it is lost */
+	struct gguf **ggufs; /* NULL: the shard is lost */
 };
 
 /* Check that all pieces lie within their source. Returns false if the file is too large to
@@ -89,7 +89,7 @@ static uint8_t *render_join(const struct bench *b, const struct join *join)
 	return bytes;
 }
 
-/* Every tensor of the shards that are left, in their order, with its bytes. */
+/* Check that the joined model has the remaining shards' tensors, in order, with their bytes. */
 static void check_joined(const struct bench *b, const struct gguf *joined, const uint8_t *bytes)
 {
 	uint32_t n = 0;
@@ -167,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	size -= CHOICES;
 	b.whole = read_bytes(data, size);
-	/* The smallest choice asks for a shard per tensor. */
+	/* The smallest choice makes a shard per tensor. */
 	if (b.whole && b.whole->n_tensors <= 4096 && !has_short(b.whole))
 		divide(&b, data + size);
 	gguf_free(b.whole);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* More organs than that are not made. */
+/* Most organs that the fuzzer makes. */
 #define ORGANS_MAX 512u
 
 struct bench {
@@ -18,12 +18,12 @@ struct bench {
 	struct gather_header header;
 	const struct gguf **files;
 	uint8_t *head;	  /* bytes of the header */
-	uint8_t **organs; /* bytes of the organ files, as far as there are any */
+	uint8_t **organs; /* bytes of the organ files, NULL without any */
 	size_t *sizes;
 };
 
-/* The organ of a tensor of the file at bytes; with NULL its header alone, from a source of as many
- * bytes as it should have. */
+/* Make the organ of a tensor of the file at bytes; if bytes is NULL, its header alone, from a
+ * source of the size that the organ should have. */
 static bool make_organ(struct bench *b, uint32_t i, const uint8_t *bytes)
 {
 	const struct gguf_tensor *t = &b->gguf->tensors[i];
@@ -43,7 +43,7 @@ static bool make_organ(struct bench *b, uint32_t i, const uint8_t *bytes)
 	memory = (struct memory_bytes){ b->organs[i], b->sizes[i] };
 	source = source_of_memory(&memory);
 	b->files[i + 1] = gather_read_organ(&source, t->name, t->name_length, &err);
-	/* The bytes of a short tensor are no organ. */
+	/* A short tensor has no organ. */
 	require((b->files[i + 1] != NULL) == !type_is_short(t->type));
 	return b->files[i + 1] != NULL;
 }
@@ -74,7 +74,7 @@ static void release(struct bench *b)
 	free(b->head);
 }
 
-/* Every piece lies in its file, and they follow one another. */
+/* Check that the pieces follow one another and that each lies in its file. */
 static void check_pieces(const struct bench *b, const struct join *join, bool packed)
 {
 	uint64_t at = 0;
@@ -121,7 +121,7 @@ static void join_header(const uint8_t *data, size_t size)
 	gguf_free(gguf);
 }
 
-/* The bytes of no tensor. */
+/* Take the input as a header whose tensors have no bytes. */
 static void take_header(struct bench *b, const uint8_t *data, size_t size)
 {
 	uint64_t at = 0, n = 0;

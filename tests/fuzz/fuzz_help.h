@@ -14,7 +14,7 @@
 /* Run one input; a violated requirement aborts the process. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Files of more are planned, but not rendered: an alignment may ask for gigabytes of padding. */
+/* Most bytes of a rendered file: an alignment may ask for gigabytes of padding. */
 #define RENDER_MAX ((uint64_t)1 << 18)
 
 #define require(holds) require_at(holds, #holds, __FILE__, __LINE__)
@@ -27,7 +27,7 @@ static inline void require_at(bool holds, const char *what, const char *file, in
 	abort();
 }
 
-/* NULL: it is none. */
+/* Parse bytes as a GGUF; NULL if they are none. */
 static inline struct gguf *read_bytes(const uint8_t *bytes, size_t size)
 {
 	struct memory_bytes memory = { bytes, size };

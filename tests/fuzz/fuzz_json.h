@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_json.h - JSON that fuzzers look at. */
+/* fuzz_json.h - checks of printed JSON. */
 #ifndef TESTS_FUZZ_FUZZ_JSON_H
 #define TESTS_FUZZ_FUZZ_JSON_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_json_value.c - any bytes as a text and as the name of a key in JSON: the output is
- * JSON without control characters, it repeats the text as far as that is UTF-8, and a key's
- * bytes can all be restored. And the metadata of any GGUF: each value is printed as JSON,
- * or cannot be read. */
+/* fuzz_json_value.c - any bytes as a text and as the name of a key in JSON: the output is JSON
+ * without control characters and repeats the text as far as that is UTF-8, and all bytes of a key
+ * can be restored. The metadata of any GGUF: each value is printed as JSON, or cannot be read. */
 #include "fs/metadata/json_value.h"
 #include "fs/metadata/value.h"
 #include "fs/util/text_escape.h"
@@ -12,7 +11,7 @@
 
 #include <string.h>
 
-/* Longest text: bytes that are no UTF-8 are slow. */
+/* Longest text: the conversion of bytes that are no UTF-8 is slow. */
 #define TEXT_MAX ((size_t)4096)
 
 /* Does the text equal the bytes, with U+FFFD for each byte that is no UTF-8? */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_key_filename.c - any bytes as a metadata key and as the name of a new file: a key has a name
- * that a directory can hold, by which no other short key goes, and a name that makes a key is that
- * key's name. */
+/* fuzz_key_filename.c - any bytes as a metadata key and as the name of a new file: a key has a
+ * valid file name, no other short key has the same one, and a name that makes a key is that key's
+ * name. */
 #include "fs/metadata/key_filename.h"
 #include "fs/util/text_escape.h"
 #include "fuzz_help.h"
 
 #include <string.h>
 
-/* A key whose name was not cut comes back from it. */
+/* Check that a key's name, if it was not cut, gives the key back. */
 static void check_key(const char *key, size_t n)
 {
 	char name[KEY_FILENAME_MAX + 1], again[KEY_FILENAME_MAX + 1];

@@ -6,14 +6,14 @@
 #include "gguf/organ.h"
 #include "tests/unit/render.h"
 
-/* How many of the last bytes choose grafts. */
+/* Number of last bytes that choose grafts. */
 #define CHOICES ((size_t)16)
 
 struct bench {
 	struct gguf *base;
 	const uint8_t *bytes; /* of the base */
 	struct organ *organs;
-	struct layout_slot *slots; /* as layout_build() takes them; one is added */
+	struct layout_slot *slots; /* array for layout_build(); one slot is added */
 	uint32_t n;
 	uint8_t **data; /* of each graft */
 	struct layout_value *values;
@@ -93,7 +93,7 @@ static void choose_value(struct bench *b, uint32_t kv, uint8_t choice)
 	b->any = true;
 }
 
-/* Keys that the base has not. */
+/* Add keys that the base lacks. */
 static void choose_keys(struct bench *b, uint8_t choice)
 {
 	static const char *const keys[] = { "zz.added", "aa.added" };
@@ -140,7 +140,7 @@ static void check_metadata(const struct bench *b, const struct gguf *made, const
 				    bytes);
 		value += changed;
 	}
-	/* The choices are in the wrong order. */
+	/* choose_keys() adds keys in reverse order. */
 	for (uint32_t i = 0; i < b->n_added; i++)
 		check_entry(b, &made->kv[n++], NULL, &value[b->n_added - 1 - i], bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_merge_note.c - any text as the note of a merge in a layer: refused with its line, or read
- * into one that is printed and read again as the same. */
+ * into a note that reads back the same after it was printed. */
 #include "fs/merge/merge_note.h"
 #include "fuzz_help.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_npy_parse.c - any bytes as a NumPy file: refused with a sentence, or an array whose values
- * are all in the file. */
+/* fuzz_npy_parse.c - any bytes as a NumPy file: refused with a reason, or read as an array whose
+ * values are all in the file. */
 #include "fs/tensor/npy_parse.h"
 #include "fuzz_help.h"
 #include "gguf/cursor.h"

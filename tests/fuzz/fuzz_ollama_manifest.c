@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ollama_manifest.c - any bytes as a manifest of ollama: refused with a sentence, or the name
- * of a blob that leads out of no directory. */
+/* fuzz_ollama_manifest.c - any bytes as a manifest of ollama: refused with a reason, or read as
+ * the name of a blob, which cannot lead out of the directory. */
 #include "fs/base/ollama_manifest.h"
 #include "fuzz_help.h"
 

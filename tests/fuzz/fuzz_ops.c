@@ -19,7 +19,7 @@
 struct handle {
 	uint64_t node, fh;
 	bool directory, reads, writes;
-	uint64_t written; /* bytes of an organ, in their order */
+	uint64_t written; /* bytes of an organ written so far, in order */
 };
 
 struct fuzz {
@@ -33,7 +33,7 @@ struct fuzz {
 	struct organ_file organ;
 };
 
-/* ## decoding of the input; zeros at its end */
+/* ## decoding of the input, which ends in zeros */
 
 static uint8_t byte(struct fuzz *f)
 {
@@ -49,7 +49,7 @@ static uint64_t number(struct fuzz *f, unsigned bytes)
 	return value;
 }
 
-/* Small, or anything. */
+/* A small offset, or any number. */
 static uint64_t offset(struct fuzz *f)
 {
 	const uint8_t kind = byte(f);
@@ -69,7 +69,7 @@ static uint64_t node(struct fuzz *f)
 	return number(f, 8);
 }
 
-/* Bytes for a text: as the mount takes paths, with nothing in them that leads anywhere. */
+/* A text, with the rules of paths in a mount, none of which leads anywhere. */
 static size_t text(struct fuzz *f, char *to, size_t most)
 {
 	size_t n = byte(f) % most;
@@ -138,7 +138,7 @@ static const char *const names[] = {
 	"blk_0_ffn_gate.bin",
 };
 
-/* Never empty, nor "." or "..", as the kernel has it. links: paths too. */
+/* A name that is not empty, "." or "..", as from the kernel; with links also a path. */
 static void name(struct fuzz *f, char to[FUZZ_NAME], bool links)
 {
 	const uint8_t kind = byte(f);
@@ -216,7 +216,7 @@ static void ask(struct fuzz *f, uint32_t opcode, uint64_t number, const void *bo
 	fuzz_kernel_ask(f->kernel, &request, answer);
 }
 
-/* Send a request below a node whose answer is a node. Returns the error. */
+/* Send a request whose parent and answer are nodes. Returns the error. */
 static int ask_entry(struct fuzz *f, uint32_t opcode, uint64_t number, const void *body, size_t n,
 		     const char *first, const char *second)
 {
@@ -313,7 +313,7 @@ static void create_file(struct fuzz *f)
 	free(answer.bytes);
 }
 
-/* Read twice: an opened file keeps its content, and a read of a file being written waits for
+/* Read twice: an opened file keeps its content, and a read of a file in writing waits for the
  * writes. */
 static void read_file(struct fuzz *f, const struct handle *h)
 {
@@ -332,7 +332,7 @@ static void read_file(struct fuzz *f, const struct handle *h)
 	free(again.bytes);
 }
 
-/* The next bytes of an organ, or bytes of the input. */
+/* Write the next bytes of an organ, or bytes of the input. */
 static void write_file_to(struct fuzz *f, struct handle *h)
 {
 	struct {
@@ -401,7 +401,7 @@ static void release(struct fuzz *f, unsigned i)
 	    NULL);
 }
 
-/* Keep inodes of open files. */
+/* Forget an inode, unless a file of it is open. */
 static void forget(struct fuzz *f, unsigned i)
 {
 	const struct fuse_forget_in in = { .nlookup = f->lookups[i] };
@@ -459,7 +459,7 @@ static void extended(struct fuzz *f, uint8_t kind)
 {
 	const struct fuse_getxattr_in get = { .size = byte(f) & 1 ? 4096 : byte(f) };
 	char first[FUZZ_NAME], value[FUZZ_NAME];
-	uint32_t set[2]; /* size and flags: without FUSE_SETXATTR_EXT there is no more */
+	uint32_t set[2]; /* size and flags: without FUSE_SETXATTR_EXT the request ends there */
 
 	name(f, first, true);
 	if (kind == 0) {

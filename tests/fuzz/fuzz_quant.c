@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_quant.c - any floats as a row of the type that the last byte chooses, without importance and
- * with the second half of the input as importance: all bytes of the blocks are written, the same
- * each time, and decode; without importance each block is encoded as it is alone, and values that
- * the type holds decode to finite ones. */
+/* fuzz_quant.c - any floats as a row of the type that the last byte chooses, without importance
+ * and with the second half of the input as importance. All bytes of the blocks are written, the
+ * same each time, and decode. Without importance a block is encoded independently of others, and
+ * values within the type's range decode to finite ones. */
 #include "fuzz_help.h"
 #include "gguf/bytes.h"
 #include "gguf/dequant.h"
@@ -13,7 +13,7 @@
 
 #define VALUES_MAX ((size_t)4096)
 
-/* n floats, in a block of exactly that size, to free(). */
+/* n floats in a block of exactly their size; caller frees. */
 static float *load_values(const uint8_t *data, size_t n)
 {
 	float *values = malloc(n * sizeof(*values));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_reader.c - any bytes as a GGUF: refused with a place in the file, or parsed into something
- * that holds together. */
+/* fuzz_reader.c - any bytes as a GGUF: refused with a place in the file, or parsed into a
+ * consistent struct gguf. */
 #include "fuzz_help.h"
 #include "gguf/anatomy.h"
 #include "gguf/reader.h"
@@ -63,13 +63,13 @@ static void check_tensor(const struct gguf *g, uint32_t i)
 	check_anatomy(t);
 }
 
-/* No tensor that has bytes begins within another one: the outer one would be short. */
+/* Check that no tensor that has bytes begins within another one, which would be short. */
 static void check_apart(const struct gguf_tensor *before, const struct gguf_tensor *t)
 {
 	require(before->offset == t->offset || before->offset + before->size <= t->offset);
 }
 
-/* order holds every tensor once, by offset; overlap says whether any two share a byte. */
+/* Check that order has each tensor once, by offset, and that overlap tells of shared bytes. */
 static void check_order(const struct gguf *g)
 {
 	const struct gguf_tensor *before = NULL;

@@ -62,7 +62,7 @@ static void list_directory(const char *layer, const char *name, struct layer_fil
 		free(entries);
 }
 
-/* One of the layer's files, or a possible name of one. */
+/* Path of one of the layer's files, or a possible path of one. */
 static struct path file_of(struct fuzz *f)
 {
 	struct layer_files files = { .n = 0 };
@@ -102,7 +102,7 @@ static void cut(struct fuzz *f, const char *path)
 		require(truncate(path, (byte(f) << 8 | byte(f)) % stat.st_size) == 0);
 }
 
-/* Bytes of the input, in which nothing leads anywhere. */
+/* Write bytes of the input; they contain no path that leads anywhere. */
 static void write_bytes(struct fuzz *f, const char *path)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -160,7 +160,7 @@ static void edit_key(struct model *model, const char *name, const char *text)
 	view_unref(empty);
 }
 
-/* A layer with a copy, a reference, a slot that is gone, an added one, a link and keys. */
+/* Make a layer with a copy, a reference, a removed slot, an added slot, a link and keys. */
 static void make_layer(struct fuzz *f)
 {
 	const struct model_options options = { .compress = 1 };
@@ -189,7 +189,7 @@ static void read_all(struct model *model)
 	require(model_snapshot(model, &snapshot) == 0);
 	for (uint32_t i = 0; i < snapshot.n; i++) {
 		struct content *content = slots_get(model->slots, i);
-		/* Nothing is in a slot that was removed, nor behind a broken link. */
+		/* A removed slot and a broken link have no content. */
 		struct view *view =
 			content && content->file ? organ_file_view(model, i, content) : NULL;
 		char bytes[4096];
@@ -206,7 +206,7 @@ static void read_all(struct model *model)
 	snapshot_release(&snapshot);
 }
 
-/* Graft like a process that creates the file anew. */
+/* Graft like a process that creates the file anew. Returns whether close() succeeds. */
 static bool graft_up(struct model *model, const struct organ_file *organ)
 {
 	struct view *empty = view_new(NULL, 0, NULL);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A line is handed over with its end, in a block of its own: nothing stands behind it. */
+/* Take a line with its end, from a block of exactly its size. */
 static size_t take_line(struct remote_answer *answer, const uint8_t *data, size_t size)
 {
 	const uint8_t *end = memchr(data, '\n', size);
@@ -32,7 +32,7 @@ static void check(const struct remote_answer *answer)
 	require(remote_answer_is_of(answer, answer));
 }
 
-/* The same lines behind those of a redirect come to the same, but for how many bytes they are. */
+/* Check that the same lines behind a redirect give the same answer, except for its bytes. */
 static void check_redirect(const struct remote_answer *expected, const uint8_t *data, size_t size)
 {
 	static const char *const redirect[] = {

@@ -81,7 +81,7 @@ static void check_texts(struct shards *shards)
 	free(missing);
 }
 
-/* Every tensor is in the shard that is said to have it, there. */
+/* Check that every tensor lies in the shard and at the place that the base tells. */
 static void check_base(const struct base *base)
 {
 	uint32_t no;

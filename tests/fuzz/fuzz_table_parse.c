@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_table_parse.c - any text as a file of tables: refused with the line, or read into tables
- * that make models, the same ones whether the file is added alone or behind another. */
+ * that make the same models whether the file is added alone or behind another. */
 #include "fs/lazy/figures.h"
 #include "fs/report/table_merge.h"
 #include "fs/report/table_parse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_value_parse.c - any text as a metadata value of any type: refused with a place in the text,
- * or read into bytes whose own text reads back into the same bytes; any part of that text is the
- * part of the whole. The first byte says the type, the second which part. */
+ * or read into bytes whose text reads back into the same bytes; a read of a part of that text
+ * equals this part of the whole. The first byte chooses the type, the second the part. */
 #include "fs/metadata/value_parse.h"
 #include "fs/metadata/value_text.h"
 #include "fuzz_help.h"
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Texts of more are made, but not looked into. */
+/* Most bytes of a text that is read back. */
 #define TEXT_MAX ((uint64_t)1 << 22)
 
 static struct value_type type_of(uint8_t byte)
@@ -57,7 +57,7 @@ static void check_again(struct value_type type, const struct value_bytes *parsed
 	check_part(text, &value, whole, size, part);
 	memory = (struct memory_bytes){ (const uint8_t *)whole, size };
 	text_source = source_of_memory(&memory);
-	/* The value's own source has been read for the last time. */
+	/* No read of value follows, so its source can be replaced. */
 	require(value_parse(&text_source, type, 8, &again, &err) == 0);
 	require(again.count == parsed->count && again.length == parsed->length);
 	require(!again.length || memcmp(again.bytes, parsed->bytes, again.length) == 0);

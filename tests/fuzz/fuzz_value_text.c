@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_value_text.c - any bytes as a metadata value: its text reads back as those bytes, any part
- * of the text equals that part of the whole, also at the borders of chunks, and its JSON is valid.
- * Bytes that are no value of their type have no text. The first byte chooses the type, the second
- * the part, and the third, for arrays, whether the count is right and how wide lengths are. */
+/* fuzz_value_text.c - any bytes as a metadata value: its text reads back as those bytes, a read of
+ * a part equals this part of the whole, also across chunks, and its JSON is valid. Bytes that are
+ * no value of their type have no text. The first byte chooses the type, the second the part, and
+ * the third, for arrays, whether the count is right and how wide lengths are. */
 #include "fs/metadata/json_value.h"
 #include "fs/metadata/value_parse.h"
 #include "fs/metadata/value_text.h"
@@ -18,7 +18,7 @@ struct tried {
 	struct value value;
 	struct memory_bytes memory;
 	struct source source;
-	uint8_t *bytes; /* to free */
+	uint8_t *bytes; /* caller frees */
 	bool sound;	/* the bytes are a value of the type */
 };
 
@@ -31,7 +31,7 @@ static struct value_type type_of(uint8_t byte)
 	return byte & 128 ? (struct value_type){ KV_ARRAY, type } : (struct value_type){ type, 0 };
 }
 
-/* The strings of an array, each of as many of the bytes as the byte before it says. */
+/* Make the strings of an array; a byte of the input before each gives its length. */
 static void make_strings(struct tried *t, const uint8_t *data, size_t size)
 {
 	uint8_t *at = t->bytes;
@@ -67,7 +67,7 @@ static void make_value(struct tried *t, const uint8_t *data, size_t size, uint8_
 	if (type.type != KV_ARRAY && type.type != KV_STRING) {
 		t->value.length = width;
 	} else if (scalar == KV_STRING && type.type == KV_ARRAY && choice & 2) {
-		/* As they come: of lengths that may be anything. */
+		/* The bytes as they are: the lengths in them may be anything. */
 		t->sound = false;
 		t->value.count = choice >> 3;
 	} else if (scalar == KV_STRING && type.type == KV_ARRAY) {

@@ -17,7 +17,7 @@
 
 struct made {
 	struct view_generator generator;
-	unsigned prepared; /* how often, of which nothing may depend */
+	unsigned prepared; /* number of preparations, which must not change any result */
 };
 
 static uint8_t computed_byte(size_t number, size_t at)
@@ -65,7 +65,7 @@ static struct backing *open_file(uint8_t content[FILE_SIZE])
 }
 
 /* Make a segment of every three bytes: kind, length, and offset in the file. Returns their number;
- * *size is the sum of their lengths, and expected, to free, their content. */
+ * *size is their total length, *expected their content (caller frees). */
 static size_t build(const uint8_t *data, size_t n, struct segment segments[SEGMENTS_MAX],
 		    const uint8_t *content, struct backing *file, uint8_t **expected, size_t *size)
 {

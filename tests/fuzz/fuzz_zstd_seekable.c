@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_zstd_seekable.c - any bytes as a file of frames: it is refused with a place in the file, or
+/* fuzz_zstd_seekable.c - any bytes as a file of frames: the file is refused with a place in it, or
  * every read gives the same bytes or fails. If the last byte is low, the bytes before it are one
  * frame, and get a seek table. */
 #include "fs/storage/zstd_seekable.h"
@@ -59,7 +59,7 @@ static void open_and_read(const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* The bytes as the only frame, with a table that is right about it as far as the bytes tell. */
+/* Give the bytes, as the only frame, a seek table that is right as far as the bytes tell. */
 static void with_a_table(const uint8_t *data, size_t size)
 {
 	uint8_t *file = malloc(size + 64), *content = malloc(ZSTD_FRAME_BYTES), *at = file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel.c - see kernel.h. Structures and sizes of answers are those of linux/fuse.h. */
+/* kernel.c - structures and sizes of answers are those of linux/fuse.h. */
 #include "kernel.h"
 
 #include "fs/fuse/directory_notices.h"
@@ -21,15 +21,15 @@
 
 #define ANSWER_MAX ((size_t)1 << 20)
 
-/* Sent requests, by their number. */
+/* A sent request, by number. */
 struct asked {
-	uint32_t opcode, size; /* most bytes of an answer that has as many as there are */
+	uint32_t opcode, size; /* size: limit of an answer of variable length */
 	bool answered, wanted;
 	struct fuzz_answer answer;
 };
 
 struct fuzz_kernel {
-	void *state; /* its directory, as a test has one */
+	void *state; /* the struct temp of temp_setup() */
 	int home;    /* the working directory before */
 	struct options options;
 	struct models models;
@@ -48,7 +48,7 @@ static struct fuzz_kernel *the_kernel;
 
 /* ## answers */
 
-/* The bytes that an answer without an error has; SIZE_MAX: see check_counted(). */
+/* Size of a successful answer to this request; SIZE_MAX: see check_counted(). */
 static size_t size_of_answer(uint32_t opcode)
 {
 	switch (opcode) {
@@ -153,8 +153,8 @@ static void take(struct fuzz_kernel *k, const struct fuse_out_header *head, cons
 	pthread_cond_broadcast(&k->answered);
 }
 
-/* Check a notification, which has no request's number: one invalidates a directory's attributes and
- * drops no page, another one wakes processes that wait in poll(). */
+/* Check a notification. One kind invalidates a directory's attributes and drops no page, another
+ * one wakes processes that wait in poll(). */
 static void check_notice(const struct fuse_out_header *head, const uint8_t *bytes)
 {
 	struct fuse_notify_inval_inode_out notice;
@@ -359,8 +359,8 @@ struct fuzz_kernel *fuzz_kernel_new(void)
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->answered, NULL);
 	require(temp_setup(&k->state) == 0);
-	/* Paths in requests are relative to the new working directory, those of inputs to this
-	 * one. */
+	/* Paths in requests are relative to the new working directory, paths of inputs to the
+	 * current one. */
 	k->home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	require(k->home >= 0);
 	require(chdir(((struct temp *)k->state)->dir) == 0);

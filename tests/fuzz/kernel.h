@@ -15,32 +15,32 @@ struct fuzz_request {
 	uint64_t node;
 	const void *body;
 	size_t n;
-	const char *names[2]; /* that follow the body; NULL: none */
-	bool other_user;      /* than the one whose mount it is */
+	const char *names[2]; /* names after the body, NULL without any */
+	bool other_user;      /* another user than the mount's */
 };
 
 struct fuzz_answer {
 	int error; /* 0, or -errno */
 	size_t size;
-	uint8_t *bytes; /* to free */
+	uint8_t *bytes; /* caller frees */
 };
 
 struct fuzz_kernel;
 
-/* The mount, writable, with its layer in a directory of its own, which goes with it. */
+/* A writable mount, with a layer in a directory of its own that ends with the mount. */
 struct fuzz_kernel *fuzz_kernel_new(void);
 
 /* Wait for all answers, and end the mount. */
 void fuzz_kernel_free(struct fuzz_kernel *kernel);
 
-/* Ask, and where answer is not NULL wait for it; to be asked by one thread. */
+/* Send a request, and wait for the answer if answer is not NULL. One thread calls this. */
 void fuzz_kernel_ask(struct fuzz_kernel *kernel, const struct fuzz_request *request,
 		     struct fuzz_answer *answer);
 
-/* Wait for every answer that is missing. */
+/* Wait for every missing answer. */
 void fuzz_kernel_wait(struct fuzz_kernel *kernel);
 
-/* How many requests there have been. */
+/* Number of requests until now. */
 unsigned fuzz_kernel_asked(const struct fuzz_kernel *kernel);
 
 #endif

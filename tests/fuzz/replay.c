@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Longer files are replayed, but not mutated. */
+/* Most bytes of a file that is mutated; longer files are replayed only. */
 #define INPUT_MAX  ((size_t)65536)
 #define REPLAY_MAX ((size_t)8 << 20)
 #define PATIENCE   30
@@ -68,7 +68,7 @@ static void add_file(struct corpus *c, const char *path)
 	c->inputs[c->n++] = input;
 }
 
-/* A file, or the files of a directory in the order of their names. */
+/* Add a file, or the files of a directory in the order of their names. */
 static void add_path(struct corpus *c, const char *path)
 {
 	struct dirent **entries;
@@ -97,7 +97,7 @@ static void add_path(struct corpus *c, const char *path)
 		free(entries);
 }
 
-/* Run the input in c->current, from a block of exactly its size. */
+/* Run the input in c->current, copied to a block of exactly its size. */
 static void run_current(struct corpus *c)
 {
 	uint8_t *exact = malloc(c->current->size);
@@ -132,7 +132,7 @@ static uint64_t interesting(struct corpus *c)
 	return values[draw(c, sizeof(values) / sizeof(values[0]))] + draw(c, 3) - 1;
 }
 
-/* Little-endian, 4 or 8 bytes, on any byte. */
+/* Write a number, little-endian, of 4 or 8 bytes, at any byte. */
 static void put_number(struct corpus *c)
 {
 	const size_t width = draw(c, 2) ? 4 : 8;
@@ -159,7 +159,7 @@ static void splice(struct corpus *c)
 	c->current->size = at + n;
 }
 
-/* Take out or double some bytes. */
+/* Remove or double some bytes. */
 static void shift(struct corpus *c)
 {
 	struct input *in = c->current;
@@ -199,7 +199,7 @@ static void mutate(struct corpus *c)
 			in->bytes[draw(c, in->size)] ^= (uint8_t)(1u << draw(c, 8));
 		break;
 	case 5:
-		/* The last bytes choose for some fuzzers. */
+		/* The last bytes choose for some fuzzers, so a mutation of its own changes them. */
 		if (in->size > 16)
 			in->bytes[in->size - 1 - draw(c, 16)] = (uint8_t)draw(c, 256);
 		break;
@@ -235,7 +235,7 @@ static int fuzz(struct corpus *c, unsigned seconds)
 	return 0;
 }
 
-/* The child is gone. Keep the input that it died of. */
+/* Report the end of the child, and keep the input that caused it. */
 static int report(const struct corpus *c, const char *name, int status)
 {
 	char path[256];

@@ -1,8 +1,8 @@
 #!/bin/bash -eu
 # SPDX-License-Identifier: MIT
-# build.sh - the fuzzers of $SRC/organfs as OSS-Fuzz asks for them: built in $WORK with $CC, $CXX,
-# $CFLAGS, $CXXFLAGS and $LIB_FUZZING_ENGINE into $OUT, each with its seeds, dictionary and options.
-# The machine that runs them has no libraries but glibc's, so that the others are in $OUT/lib.
+# build.sh - build the fuzzers of $SRC/organfs as OSS-Fuzz asks for them, in $WORK with $CC, $CXX,
+# $CFLAGS, $CXXFLAGS and $LIB_FUZZING_ENGINE into $OUT, each with its seeds, dictionary and
+# options. The machine that runs them has no libraries but glibc's, so the others are in $OUT/lib.
 
 cd "$SRC/organfs"
 make=(make -j"$(nproc)" "B=$WORK/organfs" SAN= "CC=$CC" "CFLAGS=$CFLAGS"
