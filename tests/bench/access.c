@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* access.c - the accesses that `make bench` times, without an interpreter in between:
  *
- *	access read FILE...      the files one after another, 1 MiB at a time
+ *	access read FILE...      read the files one after another, 1 MiB at a time
  *	access four FILE         the same by four threads, each a quarter
  *	access random FILE       4,096 reads of 16 KiB, in an order of no pattern
- *	access map FILE          a byte of every page of a map
- *	access heads FILE...     the first 64 KiB of each
- *	access drop FILE...      nothing is read: the page cache is told to forget them
- *	access keep DIR FILE...  a copy of each in DIR, durable: write, fsync, rename, fsync of DIR
- *	access remove FILE...    each unlinked, durably
+ *	access map FILE          read a byte of every page of a map
+ *	access heads FILE...     read the first 64 KiB of each
+ *	access drop FILE...      tell the page cache to drop the files, and read nothing
+ *	access keep DIR FILE...  copy each to DIR durably: write, fsync, rename, fsync of DIR
+ *	access remove FILE...    unlink each durably
  *
  * Prints microseconds, bytes and context switches of this process. */
 #include <err.h>
@@ -38,7 +38,7 @@ static int open_file(const char *path, off_t *size)
 	return fd;
 }
 
-/* Read the bytes between two offsets, all of which have to exist. Returns their number. */
+/* Read the bytes between two offsets, all of which must exist. Returns their number. */
 static uint64_t read_between(int fd, off_t from, off_t to)
 {
 	char *bytes = malloc(PIECE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* dequant.c - how fast each type decodes, in GB of float32 a second and as a ratio to memcpy of as
- * many bytes: first into more memory than the caches hold, then into little enough to stay there.
- * The blocks are the real weights of types.gguf, over and over. Best of several runs. */
+/* dequant.c - speed of decoding each type, in GB of float32 a second and as a ratio to memcpy of
+ * as many bytes: into a buffer larger than the caches, then into one that stays there. The blocks
+ * are the real weights of types.gguf, repeated. Best of several runs. */
 #include "gguf/dequant.h"
 #include "gguf/cursor.h"
 #include "gguf/reader.h"
@@ -21,7 +21,7 @@
 struct bench {
 	struct memory_bytes model;
 	struct gguf *types;
-	size_t values; /* decoded at a time, LARGE or SMALL */
+	size_t values; /* values per call, LARGE or SMALL */
 	uint8_t *from;
 	float *to;
 };
@@ -34,7 +34,7 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The timed function: dequant_blocks(), or one with the same parameters. */
+/* Type of the timed functions: dequant_blocks(), and others with its parameters. */
 typedef void decode_function(uint32_t type, const void *bytes, uint64_t n, float *out);
 
 static void copy_values(uint32_t type, const void *bytes, uint64_t n, float *out)
@@ -60,7 +60,7 @@ static double speed(const struct bench *b, decode_function *decode, uint32_t typ
 	return (double)(LARGE * sizeof(float)) / best / 1e9;
 }
 
-/* Repeat the tensor's blocks until they are b->values; how many blocks that takes. */
+/* Repeat the tensor's blocks until they hold b->values. Returns the number of blocks. */
 static uint64_t fill(const struct bench *b, const struct gguf_tensor *t)
 {
 	const struct type_info *type = type_find(t->type);

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """graft_loss.py ORGANFS LLAMA-PERPLEXITY BASE DONOR TEXT...: does θ predict the effect of a graft?
 
-Every tensor of DONOR by itself, and every class of them, is grafted into BASE in a mount, and
-llama-perplexity reads model.gguf there with each TEXT. A line for each graft, between tabs: the
-class and the tensor, its values, θ in BASE and in DONOR, and the perplexity of each text. Then, for
-the matrices, Spearman's rank correlation of the donor's θ, and of the distance of the two θ,
-with the fall of the logarithm of each perplexity: of all, and of those of each number of values."""
+Grafts every tensor of DONOR by itself, and every class, into BASE in a mount, and runs
+llama-perplexity on model.gguf there with each TEXT. Prints a line for each graft, between tabs:
+class and tensor, number of values, θ in BASE and in DONOR, and the perplexity of each text. Then,
+for the matrices, Spearman's rank correlation of the donor's θ, and of the distance of the two θ,
+with the fall of each log perplexity: over all, and over each number of values."""
 import contextlib
 import itertools
 import math
@@ -21,8 +21,8 @@ CONTEXT = "256"
 
 
 def perplexity(program, model, text):
-    """As the program says it at its end, in either of its outputs, which mix in one pipe. A busy
-    machine may have it end before it has said all, so that it is asked again."""
+    """The perplexity that the program prints at its end. stdout and stderr mix in one pipe. On a
+    busy machine the program may end before all its output has been written, so it runs again."""
     for _ in range(5):
         run = subprocess.run([program, "-m", model, "-f", text, "-c", CONTEXT], text=True,
                              check=True, capture_output=True)
@@ -34,7 +34,7 @@ def perplexity(program, model, text):
 
 @contextlib.contextmanager
 def mounted(organfs, model, directory):
-    """Without an organfs-umount in the path, as it is run from where it was built."""
+    """A mount by an organfs in its build folder, without an organfs-umount in the path."""
     os.mkdir(directory)
     subprocess.run([organfs, "-o", "noassemble,fresh,samples=all", model, directory], check=True)
     try:
@@ -58,7 +58,7 @@ def values(organ):
 
 
 def ranks(numbers):
-    """From 0 on; equal ones have the mean of theirs."""
+    """Ranks from 0 on; equal numbers have the mean of their ranks."""
     ordered = sorted(numbers)
     return [(ordered.index(n) + len(ordered) - 1 - ordered[::-1].index(n)) / 2 for n in numbers]
 
@@ -72,7 +72,7 @@ def correlation(a, b):
 
 
 def correlations(rows, alone):
-    """Of rows as main() makes them, matrices of which there are some."""
+    """Yield both correlations for each text as cells; alone: the perplexities of BASE."""
     for text, before in enumerate(alone):
         gains = [math.log(before) - math.log(row[4][text]) for row in rows]
         theta = correlation([row[3] for row in rows], gains)

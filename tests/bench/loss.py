@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""loss.py MOUNT TEXT...: how well the model of a mount predicts texts, in nats a byte.
+"""loss.py MOUNT TEXT...: loss of a mount's model on texts, in nats a byte.
 
-For small models of llama's form whose tokens are bytes, as scribe and clerk (byte b is token b + 3,
-a blank is the last token). A text is cut into windows of 256 bytes, without the rest at its end, and
-each is predicted from the token <s> and its own earlier bytes. Everything is computed with NumPy, in
-float32, from the mount's .views/npy, so that neither llama.cpp nor an assembled model is needed."""
+For small models of llama's form whose tokens are bytes, as scribe and clerk (byte b is token b +
+3, a blank is the last token). A text is cut into windows of 256 bytes, without the rest at its
+end, whose bytes are predicted from the token <s> and their earlier bytes. NumPy computes all of it
+in float32 from the mount's .views/npy, without llama.cpp and without an assembled model."""
 import functools
 import sys
 
@@ -66,7 +66,7 @@ class Model:
         return gated / (1 + numpy.exp(-gated)) * (x @ up.T) @ down.T
 
     def losses(self, windows):
-        """Nats of each byte of each window."""
+        """Loss of each byte of each window, in nats."""
         tokens = numpy.where(windows == ord(" "), len(self.embedding) - 1,
                              windows.astype(int) + 3)
         x = self.embedding[numpy.pad(tokens[:, :-1], ((0, 0), (1, 0)), constant_values=1)]

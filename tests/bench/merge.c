@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c - how fast a tensor of a base and two models is merged, read from their files to the
- * encoded rows, by one thread that reads all of it once, in parts of 1 MiB:
+/* merge.c - time of merging a tensor of a base and two models, from their files to encoded rows,
+ * by one thread that reads the result once, in parts of 1 MiB:
  *
  *	merge COLUMNS ROWS BASE MODEL MODEL RESULT-PREFIX
  *
- * The files are F16 and nothing else. Prints a line for each method: its name, and the microseconds
- * of processor time that its passes take and then its rows, of three runs the least of both
- * together. RESULT-PREFIX followed by the method's name is where the rows are written to. */
+ * The files hold F16 and nothing else. Prints a line for each method: its name, and the
+ * microseconds of processor time of its passes and then of its rows, from the run of three with
+ * the least sum. The rows are written to RESULT-PREFIX followed by the method's name. */
 #include "fs/merge/merge_tensor.h"
 #include "fs/storage/backing.h"
 #include "gguf/types.h"
@@ -46,7 +46,7 @@ static struct merge_data data_of(const char *path)
 	return data;
 }
 
-/* As they are usual, with the seeds 1 and 2. */
+/* Set usual parameters, with the seeds 1 and 2. */
 static void set_rule(struct merge_rule *rule, enum merge_method method, uint64_t columns,
 		     uint64_t rows)
 {
@@ -63,7 +63,7 @@ static void set_rule(struct merge_rule *rule, enum merge_method method, uint64_t
 			(struct merge_input){ .weight = 0.5, .density = 0.5, .seed = i + 1 };
 }
 
-/* All of it, into bytes. */
+/* Read the whole merged tensor into bytes. Returns microseconds. */
 static long read_all(const struct merge_tensor *tensor, uint8_t *bytes, size_t size, long *passes)
 {
 	const struct merge_tensor *kept;

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""merge_numpy.py - merges of merge.c, in NumPy, as mergekit's formulas have it: float32 of a base
-and two models in F16, which are merged and become F16 again.
+"""merge_numpy.py - merges of merge.c in NumPy by mergekit's formulas: a base and two models in F16
+become float32, are merged and become F16 again.
 
-    merge_numpy.py make COLUMNS ROWS BASE MODEL MODEL       random weights, as files
+    merge_numpy.py make COLUMNS ROWS BASE MODEL MODEL       write random weights to files
     merge_numpy.py check COLUMNS ROWS BASE MODEL MODEL RESULT-PREFIX
 
-The latter prints a line for each method: its name, and the microseconds that it takes, the least of
-three. It fails where the rows that merge.c wrote are other ones. dare_ties has its random numbers
-beforehand: those are this project's own.
+"check" prints a line for each method: its name, and its microseconds, the least of three runs. It
+fails if the rows of merge.c differ. The time of dare_ties does not include its random numbers,
+which are this project's own.
 """
 import sys
 import time
 
 import numpy as np
 
-ROWS = 64  # at a time, where a method does not need all: they stay in the caches
+ROWS = 64  # rows at a time for methods that work by rows: they stay in the caches
 
 
 def by_rows(function):
-    """A function of some rows of base and models, and of where these begin."""
+    """A merge of whole tensors from a function of some rows and the index of the first one."""
     def merge(base, models):
         return np.concatenate([
             function(base[at:at + ROWS], [m[at:at + ROWS] for m in models], at)
@@ -37,7 +37,7 @@ def linear(_, models, __):
 
 def slerp(_, models):
     a, b = (floats(m).ravel() for m in models)
-    # np.dot() of so many in float32 is off by parts of a thousand where the BLAS adds one by one.
+    # np.dot() of long float32 vectors is off by parts of a thousand if a BLAS sums in order.
     ab, aa, bb = ((x * y).sum(dtype=np.float64) for x, y in ((a, b), (a, a), (b, b)))
     cosine = ab / np.sqrt(aa * bb)
     s = t = np.float32(0.5)
@@ -65,7 +65,7 @@ def ties(base, models):
         size = np.abs(delta)
         kept = delta.size // 2
         cut = np.partition(size, delta.size - kept)[delta.size - kept]
-        # Of equal ones at the cut those that come last are kept.
+        # Of equal values at the cut the last ones are kept.
         keep = size > cut
         equal = np.flatnonzero(size == cut)
         keep[equal[len(equal) - (kept - np.count_nonzero(keep)):]] = True
@@ -74,7 +74,7 @@ def ties(base, models):
 
 
 def random(n, seed):
-    """The upper 24 bits of XXH64 of 0 to n - 1, as eight little-endian bytes each, in [0, 1)."""
+    """The upper 24 bits of XXH64 of 0 to n - 1 (eight little-endian bytes each), in [0, 1)."""
     one, two, three, four, five = (np.uint64(x) for x in (
         0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
         0x27D4EB2F165667C5))
@@ -124,7 +124,7 @@ def check(columns, rows, paths, prefix):
             result = merge(base, models)
             times.append(time.perf_counter() - start)
         made = np.fromfile(prefix + name, "<f2").reshape(rows, columns)
-        # Another rounding to F16 is one of its steps.
+        # Results may differ by one step of F16.
         away = np.abs(floats(made) - floats(result))
         if np.any(away > np.spacing(np.abs(result)).astype("<f4")) or np.mean(away > 0) > 0.01:
             sys.exit(f"merge_numpy.py: {name} has other values")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* purify.c - how fast rows are purified, merged with an adapter and quantised, on one core: million
- * values a second for rows of usual lengths. Best of several runs; memcpy is there to compare. */
+/* purify.c - speed of purifying, merging an adapter into and quantising rows of usual lengths on
+ * one core, in million values a second, beside memcpy. Best of several runs. */
 #include "gguf/quant.h"
 #include "gguf/types.h"
 #include "measure/fractal.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#define VALUES 262144 /* in a run, about */
+#define VALUES 262144 /* values in a run, about */
 #define RUNS   15
 #define RANK   16
 
@@ -70,7 +70,7 @@ static void run_memcpy(struct bench *b, size_t at)
 	memcpy(b->result + at, b->values + at, b->count * sizeof(float));
 }
 
-/* Million values a second. */
+/* Million values a second in the best run. */
 static double speed(struct bench *b, void (*run)(struct bench *b, size_t at))
 {
 	double best = INFINITY;
@@ -87,7 +87,7 @@ static double speed(struct bench *b, void (*run)(struct bench *b, size_t at))
 	return (double)(b->rows * b->count) / best * 1e3;
 }
 
-/* Nearly normal: the sum of twelve uniform numbers. */
+/* A nearly normal number: the sum of twelve uniform ones. */
 static float bell(uint32_t *state)
 {
 	double sum = -6.0;

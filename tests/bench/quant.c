@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quant.c - how fast each type is encoded on one core, in MB of float32 a second: rows of nearly
+/* quant.c - speed of encoding each type on one core, in MB of float32 a second: rows of nearly
  * normal values, without and with importance. Best of several runs. */
 #include "gguf/quant.h"
 #include "gguf/types.h"
@@ -39,7 +39,7 @@ static double speed(uint32_t type, const float *values, const float *importance,
 	return (double)(VALUES * sizeof(float)) / best / 1e6;
 }
 
-/* Nearly normal: the sum of twelve uniform numbers. */
+/* A nearly normal number: the sum of twelve uniform ones. */
 static float bell(uint32_t *state)
 {
 	double sum = -6.0;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """rows.py - the measurements of `make bench`, a function for each group of rows.
 
-A group gets the bench, and gives samples to bench.add(row, unit, way, value). In each
-round it measures one way after another, so that disturbances of the machine meet them all. The row
-names in brackets the "native" operation if that is not the same one on the file itself.
+A group takes the bench, and passes samples to bench.add(row, unit, way, value). In each round it
+measures one way after another, so that a disturbance of the machine affects all of them. If the
+"native" operation is another one than the row's, the row's name has it in brackets.
 """
 import glob
 import json
@@ -38,7 +38,7 @@ def timed(way, command):
 
 
 def cached(*paths):
-    """MiB of these that are in the page cache, or None where fincore does not say."""
+    """MiB of these files in the page cache, or None without fincore."""
     try:
         said = subprocess.run(["fincore", "-b", "-J", "-o", "RES", *paths], check=True, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
@@ -52,7 +52,7 @@ def organs(directory):
 
 
 def reads(bench):
-    """The same GiB in different manners: its first read in a new mount, and its second."""
+    """One GiB read by different accesses: the first read in a new mount, and the second."""
     large = bench.large()
     names = [path[len(large) + 1:] for path in organs(large)]
     for way in bench.rounds():
@@ -77,7 +77,7 @@ def reads(bench):
 
 
 def cold(bench):
-    """The base is not in memory at first; then: is it there twice or once?"""
+    """First read of a base: does the page cache then hold its pages once or twice?"""
     large = bench.large()
     for way in bench.rounds():
         base = way.image(large) if way.name == "squashfuse_ll" else f"{large}/model.gguf"
@@ -86,10 +86,10 @@ def cold(bench):
         path = f"{way.mount(large)}/model.gguf"
         used, size, _ = access(way, "read", path)
         bench.add("model.gguf, not in memory", SPEED, way, size / used / 1e6)
-        # A user's mount cannot be looked at by root.
+        # Root cannot access another user's mount.
         files = {base, path}
         if way.name == "organfs" and os.getxattr(path, "user.organfs.read") == b"passthrough":
-            files = {base}  # whose pages those of the mount are
+            files = {base}  # the mount's pages are this file's
         resident = cached(*files) if way.user is None else None
         if resident is not None:
             bench.add("page cache after that, file and mount", MEMORY, way, resident)
@@ -97,7 +97,7 @@ def cold(bench):
 
 
 def metadata(bench):
-    """A tree of 2,000 tensors that is looked at."""
+    """Listing and look-ups in a tree of 2,000 tensors."""
     small = bench.small()
     for way in bench.rounds():
         directory = way.mount(small)
@@ -116,9 +116,9 @@ def metadata(bench):
 
 
 def grafts(bench):
-    """Files of 8 KiB that are in place for good, and gone for good, one by one and in four: on an
-    ext4 of their own, as mkfs makes it, if that can be had. Without a journal ext4 looks for an
-    inode that was not freed lately, for as long as many were."""
+    """Time until files of 8 KiB are durable, and until their removal is, by one thread and by
+    four, on a new ext4 of default format if a disk can be mounted. Without a journal ext4 searches
+    for an inode that was not freed lately, which takes long after many removals."""
     small, donors = bench.small(), bench.donors()
     ups, downs = (sorted(glob.glob(f"{donors}/*_{role}.bin")) for role in ("up", "down"))
     disk = bench.disk("ext4") or bench.disk("here")
@@ -155,7 +155,7 @@ def grafts(bench):
 
 
 def mounts(bench):
-    """From the command to the mount's being there."""
+    """Time from the command to the ready mount."""
     models = [("mount, 1 file (its head read)", bench.large(), 1)]
     models += [(f"mount, {n} shards (their heads read)", bench.shards(n), n) for n in (100, 1000)]
     models += [("mount, vocabulary of 160,000 (its head read)", bench.vocabulary(), 1)]
@@ -179,7 +179,7 @@ def mounts(bench):
 
 
 def assembly(bench):
-    """A model of one grafted block, written out where the work is and where blocks are shared."""
+    """Assembly of a model with one grafted block, on several filesystems."""
     for kind in "here", "xfs", "btrfs":
         where = bench.disk(kind)
         if where is None:
@@ -210,7 +210,7 @@ def assembly(bench):
 
 
 def theta(bench):
-    """θ of a model of the shapes of Qwen2.5-7B in Q4_K_M, and hashes of the large one."""
+    """θ of a model with the shapes of Qwen2.5-7B in Q4_K_M, and hashes of the large model."""
     large, qwen = bench.large(), bench.qwen()
     for way in bench.rounds():
         if way.name not in ("native", "organfs", "its daemon"):
@@ -234,7 +234,7 @@ def theta(bench):
 
 
 def remote(bench):
-    """A model on a web server of this machine, with nothing of it kept here."""
+    """A model on a web server of this machine, with no cached copy."""
     if not shutil.which("lighttpd") or not shutil.which("curl"):
         bench.say("over HTTP: skipped: apt install lighttpd curl")
         return
@@ -255,7 +255,7 @@ def remote(bench):
             way.unmount()
             row = "over HTTP: mounted, θ of all"
             if way is rclone and way.name in bench.samples.get(row, {}):
-                continue  # once takes minutes
+                continue  # one run takes minutes
             begin, second = sent(), None
             clock = time.perf_counter()
             top = mount()

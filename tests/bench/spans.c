@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* spans.c - read the bytes that θ of every tensor of a model is computed from, and do nothing with
- * them: a lower bound for the time of computing θ from this file. */
+/* spans.c - read the bytes from which θ of every tensor of a model is computed, without computing:
+ * a lower bound for the time of θ of this file. */
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 #include "measure/sample.h"
@@ -17,7 +17,7 @@ static double milliseconds(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Returns the bytes read. */
+/* Read the sampled spans of a tensor. Returns the number of bytes. */
 static uint64_t read_tensor(struct backing *file, const struct gguf_tensor *t, void *bytes)
 {
 	const struct type_info *type = type_find(t->type);
@@ -63,7 +63,6 @@ int main(int argc, char **argv)
 		taken = milliseconds() - start;
 		best = taken < best ? taken : best;
 	}
-	/* Microseconds and bytes. */
 	printf("%.0f %llu\n", best * 1e3, (unsigned long long)total);
 	gguf_free(gguf);
 	backing_unref(file);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """ways.py - the ways to a file whose speeds are compared, each a column of the table of `make
-bench`: the file itself, organfs in three forms, and filesystems of others that do something alike.
+bench`: the file itself, organfs in three forms, and similar filesystems of other projects.
 
-A way shows a directory of the same names as the native one. The end of a way unmounts it.
+A way shows a directory with the same names as the native one. end() unmounts it.
 """
 import os
 import shutil
@@ -20,7 +20,7 @@ def mounted(directory):
 class Way:
     """The native files: nothing is mounted."""
     name = "native"
-    user = None          # by number, who mounts and reads; None is who runs this
+    user = None          # number of the user who mounts and reads; None: the current user
     writable = True
 
     def __init__(self, work, access):
@@ -28,7 +28,7 @@ class Way:
         self.point = f"{work}/mnt"
 
     def missing(self):
-        """Why this way cannot be gone here, or nothing."""
+        """Reason why this machine cannot use the way, or None."""
         return None
 
     def command(self, what, options):
@@ -44,14 +44,14 @@ class Way:
                               stdout=subprocess.PIPE, **self.identity()).stdout
 
     def identity(self):
-        """Environment, user and groups for a subprocess."""
+        """Environment, user and groups for a subprocess, as arguments of subprocess.run()."""
         identity = {"env": self.environment()}
         if self.user is not None:
             identity.update(user=self.user, group=self.user, extra_groups=[])
         return identity
 
     def start(self, command):
-        """Mounts in the foreground; returns when the mount is there."""
+        """Mount in the foreground; return when the mount is ready."""
         if self.process or mounted(self.point):
             raise RuntimeError(f"{self.point} is mounted already")
         with open(f"{self.work}/said", "wb") as said:
@@ -67,7 +67,7 @@ class Way:
             raise RuntimeError(f"{' '.join(command)}: not mounted: {said.read()[-300:]}")
 
     def mount(self, what, options=""):
-        """Returns the directory in which the names of `what` are."""
+        """Mount, and return the directory with the names of `what`."""
         command = self.command(what, options)
         if command is None:
             return what
@@ -88,7 +88,7 @@ class Way:
         self.process = None
 
     def end(self):
-        """Also after a failure."""
+        """Unmount, also after a failure."""
         if self.process is not None:
             subprocess.run(["fusermount3", "-q", "-u", "-z", self.point], check=False,
                            stderr=subprocess.DEVNULL)
@@ -97,14 +97,14 @@ class Way:
             self.process = None
 
     def status(self, key):
-        """A number of /proc/PID/status of the daemon: kB, or 0 if it has none."""
+        """A figure of the daemon's /proc/PID/status in kB, or 0 without a daemon."""
         if self.process is None:
             return 0
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as lines:
             return next((int(line.split()[1]) for line in lines if line.startswith(key + ":")), 0)
 
     def switches(self):
-        """Context switches of the threads of the daemon that are there, until now."""
+        """Context switches of the daemon's current threads, until now."""
         total = 0
         if self.process is None:
             return 0
@@ -129,7 +129,7 @@ class Organfs(Way):
 
 
 class OrganfsDaemon(Organfs):
-    """Reads through the daemon, without passthrough of the kernel."""
+    """Reads through the daemon, without the kernel's passthrough."""
     name = "its daemon"
     options = "passthrough=no,snapshot=no"
 
@@ -160,7 +160,7 @@ class Squashfuse(Way):
             "apt install squashfuse squashfs-tools"
 
     def image(self, what):
-        """Not compressed, as the others are not."""
+        """An uncompressed image, because the other ways do not compress."""
         if not os.path.exists(f"{what}.sqfs"):
             subprocess.run(["mksquashfs", what, f"{what}.sqfs", "-quiet", "-no-progress", "-noI",
                             "-noD", "-noF", "-noX"], check=True, stdout=subprocess.DEVNULL)
@@ -181,7 +181,7 @@ class Bindfs(Way):
 
 
 class Rclone(Way):
-    """For files on a web server alone."""
+    """rclone, which shows only files on a web server."""
     name = "rclone"
 
     def missing(self):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* zmeasure.c - time of measuring one sampled tensor, the share of sorting in it, and the time of
- * qsort() instead and of the exact pass over all values. Best of several runs. */
+/* zmeasure.c - time of measuring one sampled tensor, the share of sorting in it, the time of
+ * qsort() in its place, and the time of the exact pass over all values. Best of several runs. */
 #include "measure/radix.h"
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
@@ -61,7 +61,7 @@ static void run_stream(struct bench *b)
 	zstream_end(b->stream, &b->result);
 }
 
-/* The exact pass over a long tensor, without its fixed cost. */
+/* Run the exact pass over a long tensor, without its fixed cost. */
 static void run_long_stream(struct bench *b)
 {
 	zstream_begin(b->stream);
@@ -97,7 +97,7 @@ static void report(struct bench *b, const char *name)
 	       100.0 * sort / measure, quick, quick / sort, each);
 }
 
-/* Nearly normal: the sum of twelve uniform numbers. */
+/* A nearly normal number: the sum of twelve uniform ones. */
 static float bell(uint32_t *state)
 {
 	double sum = -6.0;
@@ -109,7 +109,7 @@ static float bell(uint32_t *state)
 	return (float)sum;
 }
 
-/* As many bits of each value as a type of 16 bits has, or a grid of sixteen levels. */
+/* Round values to the precision of a 16-bit type, or to a grid of sixteen levels. */
 static void coarsen(float *values, double levels)
 {
 	for (size_t i = 0; i < VALUES; i++) {
