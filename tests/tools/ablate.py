@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ablate.py - a second opinion on control vectors: makes some, and takes directions out in NumPy.
+"""ablate.py - a second opinion on control vectors: makes vectors, and removes directions in NumPy.
 
-A direction d of unit length is taken out of a matrix W whose rows are channels of the residual
-stream by W - scale * d (d' W), of rows e that have all channels by e - scale * (e d) d'. Several rows
-of a direction are made orthonormal by a QR decomposition first. A scale is a number, or several with
-commas between them, a gradient over the blocks; with ",keep" behind them each column, or row, has
-its norm of before again. All of it is double precision.
+A direction d of unit length is removed from a matrix W whose rows are channels of the residual
+stream by W - scale * d (d' W), and from rows e that have all channels by e - scale * (e d) d'. A
+QR decomposition first makes several rows of a direction orthonormal. A scale is a number, or a
+gradient over the blocks: several numbers between commas. With ",keep" behind them each column, or
+row, is scaled back to its norm. All arithmetic is double precision.
 """
 import argparse
 import struct
@@ -22,7 +22,7 @@ ROWS = ("attn_output.bias", "ffn_down.bias", "ffn_down_exps.bias")
 
 
 def values_of(model, t):
-    """The tensor as experts of rows of values."""
+    """The tensor as a list of experts, each an array of rows."""
     check(t.type in (F32, F16), f"{t.name!r}: the type is not known here")
     values = np.frombuffer(model.data(t), "<f4" if t.type == F32 else "<f2")
     ne = list(t.ne) + [1, 1]
@@ -30,8 +30,8 @@ def values_of(model, t):
 
 
 def direction_for(vectors, name):
-    """The orthonormal columns that are taken out of the tensor, and whether its rows have all
-    channels; None: it stays as it is."""
+    """The orthonormal columns that are removed from the tensor, and whether its rows have all
+    channels; None: the tensor stays as it is."""
     name = name.decode()
     parts = name.split(".", 2)
     by_row = name == "token_embd.weight" or parts[-1] in ROWS
@@ -57,7 +57,7 @@ def block_of(name):
 
 
 def scale_at(text, name, blocks):
-    """The scale for a tensor, and whether it keeps norms."""
+    """The scale for a tensor, and whether norms are kept."""
     words = text.split(",")
     keep = words[-1] == "keep"
     numbers = [float(word) for word in words[:-1] if keep] or [float(word) for word in words]
@@ -99,7 +99,7 @@ def cmd_check(a):
 
 
 def cmd_same(a):
-    """Two models hardly differ."""
+    """Check that two models differ only by rounding."""
     one, other = Model(a.one), Model(a.other)
     for t, u in zip(one.tensors, other.tensors, strict=True):
         if t.type not in (F32, F16):
@@ -124,7 +124,7 @@ def cmd_make(a):
 
 
 def cmd_host(a):
-    """A model that writes to its residual stream in every way."""
+    """Make a model that writes to its residual stream in every way."""
     numbers = np.random.default_rng(1)
     shapes = [("token_embd.weight", [64, 40], F16), ("blk.0.attn_output.weight", [32, 64], F16),
               ("blk.0.attn_output.bias", [64], F32), ("blk.0.ffn_down_exps.weight", [48, 64, 5], F16),
@@ -137,7 +137,7 @@ def cmd_host(a):
 
 
 def cmd_golden(_):
-    """The numbers of tests/unit/tensor/test_lora_merge.c."""
+    """Print the expected numbers of tests/unit/tensor/test_lora_merge.c."""
     w = np.array([[((7 * i + 3 * j) % 11 - 5) / 4 for j in range(5)] for i in range(6)])
     d = np.array([[i - 2.5 for i in range(6)], [5 * i % 7 - 3 for i in range(6)]])
     for rows, keep in (1, False), (2, False), (1, True), (2, True):

@@ -3,11 +3,11 @@
 """beside.py - concurrent calls: the results of close(), rename() and unlink() that meet have to be
 consistent.
 
-    beside.py aside MOUNT DONOR ROUNDS    a slot or key goes under a private name as it is filled
-    beside.py removed MOUNT DONOR         a slot is removed that its creator has open
-    beside.py moved MOUNT DONOR           a slot is moved that a process has open which filled it
-    beside.py made MOUNT DONOR ROUNDS     a slot is removed or moved as it is made
-    beside.py experts MOUNT ROUNDS        one expert is put as the whole stack is
+    beside.py aside MOUNT DONOR ROUNDS    rename a slot or key to a private name while it is filled
+    beside.py removed MOUNT DONOR         remove a slot that its creator has open
+    beside.py moved MOUNT DONOR           move a slot while the process that filled it has it open
+    beside.py made MOUNT DONOR ROUNDS     remove or move a slot while it is made
+    beside.py experts MOUNT ROUNDS        write one expert while the whole stack is written
 
 DONOR is a model in a mount of its own whose organs fit."""
 import errno
@@ -42,7 +42,7 @@ def outcome(call, *arguments):
 
 
 def together(first, second, delay):
-    """Results of both calls, the second made after so many seconds."""
+    """Results of two concurrent calls; the second begins after the given seconds."""
     said = []
     thread = threading.Thread(target=lambda: said.append(outcome(*first)))
     thread.start()
@@ -76,7 +76,7 @@ def aside(mount, donor, rounds):
 
 
 def removed(mount, donor):
-    """A slot that its creator has open, and has filled, is removed."""
+    """Remove a slot that its creator has open and has filled."""
     slot = f"{mount}/organs/blk_2_ffn_up.bin"
     data = read(f"{donor}/organs/blk_2_ffn_up.bin")
     os.unlink(slot)
@@ -102,8 +102,8 @@ def changed(data, at):
 
 
 def moved(mount, donor):
-    """A file that has filled a slot or key takes no more writes, wherever that is moved; a file that
-    is still to fill the moved one has no name any more."""
+    """A file that has filled a slot or key takes no more writes, wherever the slot is moved. A
+    file that has yet to fill the moved slot has no name any more."""
     names = [f"{mount}/organs/blk_{i}_ffn_up.bin" for i in (0, 1, 2, 4)]
     private = f"{mount}/organs/private"
     data = read(f"{donor}/organs/blk_2_ffn_up.bin")
@@ -124,7 +124,7 @@ def moved(mount, donor):
         check(read(names[3]) == data, f"{names[3]} is not what was moved there")
         check(not os.path.exists(second), f"{second} came back")
         os.unlink(names[3])
-    # Another process fills the slot, which then is moved.
+    # Another process fills the slot, which is moved afterwards.
     fd = os.open(names[0], os.O_WRONLY | os.O_CREAT)
     os.write(fd, data)
     os.close(os.dup(fd))
@@ -158,8 +158,8 @@ def make(name, data):
 
 
 def makers(mount, donor, data):
-    """A new slot as programs fill it, but for the close: copied from a donor that is open, copied
-    in the mount, and filled before."""
+    """Make a new slot in each way that programs use, except for the close: by a copy from an open
+    donor, by a copy in the mount, and by an earlier fill."""
     def copied(slot):
         with open(f"{donor}/organs/blk_2_ffn_up.bin", "rb", buffering=0) as source:
             return make(slot, source.read()), data, os.dup(source.fileno())
@@ -180,7 +180,7 @@ def makers(mount, donor, data):
 
 
 def taken(slot, private, other, maker, delay):
-    """The new file is removed or moved, as it is closed."""
+    """Remove or move the new file while it is closed."""
     for call, to in ((os.unlink, None), (os.rename, private), (os.rename, other)):
         fd, data, source = maker(slot)
         said = together((os.close, fd), (call, slot, *([to] if to else [])), delay)
@@ -194,7 +194,7 @@ def taken(slot, private, other, maker, delay):
 
 
 def replaced(slot, private, other, data, delay):
-    """The new file is replaced, as it is closed; a refused file leaves no name."""
+    """Replace the new file while it is closed; a refused file leaves no name."""
     for source in (private, other):
         write(source, data)
         fd = make(slot, changed(data, 1))
@@ -203,7 +203,7 @@ def replaced(slot, private, other, data, delay):
         time.sleep(0.003)
         check(read(slot) == data, f"{source} was renamed to the slot, which is unchanged")
         check(not os.path.exists(source), f"{source} is there though it was moved")
-        # A removal by this process would be undone with the refusal below.
+        # The refusal below would undo a removal by this process.
         subprocess.run(["rm", slot], check=True)
     fd = make(slot, data[:-5])
     said = together((os.close, fd), (os.rename, slot, other), delay)

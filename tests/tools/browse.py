@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""browse.py URL STEP... - open URL in headless Chromium and take one step after the other there:
+"""browse.py URL STEP... - open URL in headless Chromium and take one step after another:
 
     http://...             open another page
     wait: EXPRESSION       until it is true, for at most four minutes
@@ -27,12 +27,12 @@ import sys
 import tempfile
 import time
 
-# Seconds until a wait is given up: long enough that a slow machine does not reach it.
+# Seconds until a wait fails: long enough for a slow machine.
 PATIENCE = 240
 
 
 class Page:
-    """A tab, by the protocol of Chromium's developer tools, over a pair of pipes."""
+    """A tab, controlled by the protocol of Chromium's developer tools over a pair of pipes."""
 
     def __init__(self, profile):
         theirs_in, self.to = os.pipe()
@@ -109,7 +109,7 @@ class Page:
             time.sleep(0.05)
 
     def middle(self, selector):
-        """Where an element is, once it is there and stays there; it is brought into view."""
+        """Scroll an element into view. Returns its middle, once it exists and stays in place."""
         one = f"document.querySelector({json.dumps(selector)})"
         self.wait(one)
         look = f"""(() => {{ const one = {one}; one.scrollIntoView({{block: "center",
@@ -132,7 +132,7 @@ class Page:
             self.mouse(kind, place, button="none" if kind == "mouseMoved" else "left", clickCount=1)
 
     def drag(self, selectors):
-        """The browser hands over the dragged data, as to a driver, and is told of the way."""
+        """Drag between two selectors; Chromium hands the dragged data to this driver."""
         source, target = selectors.split(" >> ")
         self.call("Input.setInterceptDrags", enabled=True)
         start = self.middle(source)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.c - the clocks of organfs-faults, by -Wl,--wrap: the time of day is the real one and
- * as many seconds more as the file $CLOCK says, the steady clocks gain its second number.
- * The file is read each time, and who waits until a time notices a jump at once. Where nothing is
- * under way between two tries of HTTP, the steady clocks go on by the pause, and no one waits. */
+/* clock.c - the clocks of organfs-faults, by -Wl,--wrap. The file $CLOCK has two numbers of
+ * seconds: the first is added to the time of day, the second to the steady clocks. The file is
+ * read at each call, and a thread that waits for a time notices a jump at once. If no transfer is
+ * under way between two tries of HTTP, the steady clocks skip the pause, and no thread waits. */
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 
 #define TICK_MS 20
 
-/* Open from the beginning, for a process that may have no descriptors later. */
+/* Opened at the start, because a process may have no free descriptor later. */
 static int file = -1;
-static atomic_llong last_day, last_steady; /* seconds, as the file said last */
+static atomic_llong last_day, last_steady; /* seconds in the file at the last call */
 static atomic_llong skipped;		   /* milliseconds */
 
 __attribute__((constructor)) static void begin(void)
@@ -30,7 +30,7 @@ __attribute__((constructor)) static void begin(void)
 		file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 }
 
-/* An empty file is about to be written. */
+/* Read the two numbers. A file that is still empty leaves them as they are. */
 static void read_file(long long *day, long long *steady)
 {
 	char text[48];
@@ -81,8 +81,8 @@ static int64_t milliseconds(const struct timespec *time)
 	return (int64_t)time->tv_sec * 1000 + time->tv_nsec / 1000000;
 }
 
-/* In small steps, after which the condition is looked at as after any other signal. A time that is
- * far off is none of the steady clock. */
+/* Wait in small steps, after each of which the caller checks its condition as after any other
+ * signal. A time that is far off is not of the steady clock. */
 int __real_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
 				  const struct timespec *until);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
@@ -109,7 +109,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lo
 	return 0;
 }
 
-/* The caller has done the same just before. */
+/* Skip the wait. The caller has polled the transfers just before. */
 CURLMcode __real_curl_multi_poll(CURLM *multi, struct curl_waitfd *more, unsigned n, int ms,
 				 int *ready);
 CURLMcode __wrap_curl_multi_poll(CURLM *multi, struct curl_waitfd *more, unsigned n, int ms,

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """collection.py PORT DIRECTORY PORTFILE: a proxy for litmus, which makes a collection to work in.
 
-Requests go to the server at PORT of 127.0.0.1, where nothing of that kind can be made. Here there
-is a collection litmus/ in DIRECTORY, which can be made and removed and is DIRECTORY itself. Its own
-port is written to PORTFILE.
+Requests go to the server at PORT of 127.0.0.1, where no collection can be made. The proxy shows a
+collection litmus/ in DIRECTORY, which can be made and removed and is DIRECTORY itself. The proxy's
+own port is written to PORTFILE.
 """
 
 import http.client
@@ -20,7 +20,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
     there = here = ""
 
     def translated(self, text, back=False):
-        """Paths and addresses, as the server has them or, back, as litmus does."""
+        """Translate paths and addresses from litmus's to the server's, or with back in reverse."""
         ours, theirs = f":{self.server.server_port}/", f":{self.port}/"
         if back:
             return text.replace(theirs, ours).replace(self.there, self.here)

@@ -15,7 +15,7 @@ import sys
 import gguf
 
 WIDTH = 32
-# Names outside the blocks, then for each kind of block: its name, how many, names in it.
+# Names outside the blocks, then for each kind of block: its name, number, and names in it.
 KINDS = {
     "flux": ("img_in txt_in time_in.in_layer vector_in.out_layer guidance_in.in_layer "
              "final_layer.linear final_layer.adaLN_modulation.1",

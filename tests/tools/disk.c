@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* disk.c - organfs-disk [-r RECORD] [-c CONTROL] BACK MOUNTPOINT: the directory BACK as a disk that
- * records its requests, and fails when it is told to. It stays in the foreground.
+/* disk.c - organfs-disk [-r RECORD] [-c CONTROL] BACK MOUNTPOINT: the directory BACK as a disk
+ * that records its requests and injects faults. It stays in the foreground.
  *
- * A record is a line of fields between tabs, of which the last is the length of the bytes that
- * follow it: one request that changed or flushed the disk; requests are in order. Files are
- * named by the number of their inode in BACK:
+ * A record is one request that changed or flushed the disk, in their order: a line of fields
+ * between tabs, the last of which is the number of bytes behind the line. Files are named by their
+ * inode number in BACK:
  *
  *	make DIR NEW S_IFMT             bytes: the name, and behind a NUL the target of a link
  *	link DIR FILE           the name
@@ -15,12 +15,12 @@
  *	attr FILE MODE UID GID MTIME    nothing; MTIME as seconds.nanoseconds
  *	sync FILE               nothing; of a directory too
  *
- * CONTROL is read at every request. A line of it is "WHICH FAULT AFTER FROM TO", the last three of
- * them optional: the requests beyond the first AFTER ones, which touch bytes from FROM to TO. WHICH
- * is "read", "change" (or flush the disk), "grow" (requests that take space) or "any"; FAULT
- * is EIO, ENOSPC, EROFS, half (a read gets half of its bytes), end (a read gets nothing, as
- * at the end of the file), flip (every 512th byte that is read is another one), wait=MS, or kill:
- * the process that asks ends there, and nothing is changed any more. */
+ * CONTROL is read at every request. A line of CONTROL is "WHICH FAULT AFTER FROM TO"; the last
+ * three are optional and select the requests beyond the first AFTER ones that touch bytes from
+ * FROM to TO. WHICH is "read", "change" (or flush the disk), "grow" (requests that take space) or
+ * "any". FAULT is EIO, ENOSPC, EROFS, half (a read gets half of its bytes), end (a read gets
+ * nothing, as at the end of the file), flip (every 512th byte that is read differs), wait=MS, or
+ * kill: the process that asks ends there, and the disk takes no more changes. */
 #define FUSE_USE_VERSION 34
 #include <fuse_lowlevel.h>
 
@@ -43,10 +43,10 @@ enum { READS = 1, CHANGES = 2, GROWS = 4 };
 struct rule {
 	char which[8], fault[16];
 	long after, from, to;
-	long seen; /* requests that it is of */
+	long seen; /* requests that have matched the rule */
 };
 
-/* One that the kernel knows. */
+/* A file that the kernel knows. */
 struct known {
 	struct known *next;
 	int fd; /* O_PATH */
@@ -54,12 +54,12 @@ struct known {
 	uint64_t lookups;
 };
 
-/* Requests are answered one after another, by one thread. */
+/* The disk. One thread answers requests one after another. */
 struct disk {
 	struct known root;
 	int record;
 	const char *control;
-	char text[512]; /* of CONTROL */
+	char text[512]; /* content of CONTROL */
 	struct rule rules[RULES];
 	int n_rules;
 };
@@ -79,7 +79,7 @@ static unsigned long number(fuse_req_t req, fuse_ino_t ino)
 	return (unsigned long)known_of(req, ino)->ino;
 }
 
-/* The path by which the file itself can be opened. */
+/* Path of the file itself, through its descriptor. */
 struct way {
 	char path[40];
 };
@@ -112,7 +112,7 @@ __attribute__((format(printf, 4, 5))) static void record(fuse_req_t req, const v
 		abort();
 }
 
-/* Names with a NUL between. The second may be NULL. */
+/* Record a request with names, a NUL between them. second may be NULL. */
 __attribute__((format(printf, 4, 5))) static void record_names(fuse_req_t req, const char *first,
 							       const char *second,
 							       const char *format, ...)
@@ -163,7 +163,7 @@ static bool is_of(const struct rule *rule, int kinds, off_t at, size_t n)
 	return rule->to < 0 || (at < rule->to && at + (off_t)n > rule->from);
 }
 
-/* The rule for the fault of this request, or NULL. */
+/* The rule whose fault applies to this request, or NULL. */
 static const struct rule *fault_of(fuse_req_t req, int kinds, off_t at, size_t n)
 {
 	struct disk *disk = disk_of(req);
@@ -182,7 +182,7 @@ static const struct rule *fault_of(fuse_req_t req, int kinds, off_t at, size_t n
 	return NULL;
 }
 
-/* Has the request failed, and been answered? */
+/* Answer the request with its fault, if there is one. Returns whether the request has failed. */
 static bool fails_at(fuse_req_t req, int kinds, off_t at, size_t n)
 {
 	static const struct {
@@ -211,7 +211,7 @@ static int answer(fuse_req_t req, int rc)
 	return fuse_reply_err(req, rc < 0 ? errno : 0);
 }
 
-/* The file of that name, which the kernel knows from then on. Returns 0 or -1 with errno set. */
+/* Look up a name, and add its file to the table of known ones. Returns 0 or -1 with errno set. */
 static int enter(fuse_req_t req, fuse_ino_t parent, const char *name,
 		 struct fuse_entry_param *entry)
 {
@@ -301,7 +301,7 @@ static int change_attributes(const struct known *known, const struct stat *attr,
 			      AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 	if (rc == 0 && set & FUSE_SET_ATTR_SIZE)
 		rc = truncate(way.path, attr->st_size);
-	/* Linux lets no link be reached so; its times do not matter. */
+	/* Linux cannot reach a symbolic link that way; the link's times do not matter. */
 	if (rc == 0 && set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME))
 		rc = utimensat(AT_FDCWD, way.path, times, 0);
 	return rc;
@@ -328,7 +328,7 @@ static void set_attributes(fuse_req_t req, fuse_ino_t ino, struct stat *attr, in
 	fuse_reply_attr(req, &now, 0);
 }
 
-/* Enter the new file in the table, record it and answer the request. */
+/* Add the new file to the table, record it and answer the request. */
 static void made(fuse_req_t req, fuse_ino_t parent, const char *name, const char *target, int rc)
 {
 	struct fuse_entry_param entry;
@@ -442,7 +442,7 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fil
 		return;
 	}
 	file->fh = (uint64_t)fd;
-	file->direct_io = true; /* every read asks */
+	file->direct_io = true; /* every read becomes a request */
 	fuse_reply_open(req, file);
 }
 
@@ -646,7 +646,7 @@ static int serve(struct disk *disk, const char *mountpoint)
 	return rc;
 }
 
-/* At the unmount the kernel forgets without a word. */
+/* Release all known files: at the unmount the kernel sends no FORGET. */
 static void release(struct disk *disk)
 {
 	struct known *known = disk->root.next, *next;

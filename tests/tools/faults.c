@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* faults.c - organfs on a disk that fails when it is told to. Linked into a program of its own with
+/* faults.c - organfs on a disk that fails on demand. A program of its own is linked with
  * -Wl,--wrap for every call below, so that only calls of organfs itself and SQLite count:
  *
- *	ORGANFS_FAULT=CALL:K:FAULT   the K-th CALL fails; "any": of all that change the disk;
- *				     "reads": of all that read from it
- *	ORGANFS_FAULT_LOG=FILE       where a line says which call it was
+ *	ORGANFS_FAULT=CALL:K:FAULT   the K-th CALL fails; CALL "any" stands for all calls that
+ *				     change the disk, "reads" for all that read from it
+ *	ORGANFS_FAULT_LOG=FILE       gets a line that names the call
  *
- * FAULT is EIO or ENOSPC, EIO+ or ENOSPC+ for that call and all that follow, or kill: the process
- * ends there as in a power cut; or hold:FILE, hold+:FILE: the call is made once FILE, if it exists
- * when the call arrives, is gone or another file. A failed call has not been made, but a write to a
- * full disk has written half. */
+ * FAULT is EIO or ENOSPC; EIO+ or ENOSPC+ for that call and all later ones; kill: the process ends
+ * there as in a power cut; or hold:FILE, hold+:FILE: if FILE exists when the call arrives, the
+ * call waits until FILE is gone or is another file. A failed call is not made, except that a write
+ * to a full disk writes half. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct plan {
 	unsigned long k;
 	int code; /* 0: kill */
 	bool for_good;
-	const char *file; /* of hold; NULL: another action */
+	const char *file; /* of hold; NULL for another fault */
 };
 
 static bool read_plan(struct plan *plan)
@@ -52,7 +52,7 @@ static bool read_plan(struct plan *plan)
 	return true;
 }
 
-/* Not through write(), which is wrapped. */
+/* Log the call, not through write(), which is wrapped. */
 static void tell(const char *call)
 {
 	const char *path = getenv("ORGANFS_FAULT_LOG");
@@ -70,7 +70,7 @@ static void tell(const char *call)
 
 int __real_fstatat64(int dir, const char *path, struct stat *stat, int flags);
 
-/* Wait until the file is gone or another one. errno stays. */
+/* Wait until the file is gone or is another one. Keeps errno. */
 static void hold(const char *call, const char *path)
 {
 	const int error = errno;
@@ -84,7 +84,7 @@ static void hold(const char *call, const char *path)
 	errno = error;
 }
 
-/* Is this call of that kind to fail? Then errno says how. */
+/* Does this call of that kind fail? Sets errno if it does. */
 static bool fails_of(const char *kind, const char *call)
 {
 	static atomic_ulong calls;
@@ -138,8 +138,8 @@ WRAP(renameat2, (int from, const char *path, int to, const char *new, unsigned f
 
 WRAP(sync_file_range, (int fd, off_t at, off_t n, unsigned flags), (fd, at, n, flags))
 
-/* Sharing blocks: the argument is a pointer, or fits one. Requests to the kernel's FUSE (type 229)
- * reach no disk. */
+/* ioctl() shares blocks; its argument is a pointer, or fits in one. Requests to the kernel's FUSE
+ * (type 229) reach no disk. */
 int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...)
@@ -217,7 +217,7 @@ int __wrap_openat64(int dir, const char *path, int flags, ...)
 	return fails("openat64") ? -1 : __real_openat64(dir, path, flags, mode);
 }
 
-/* SQLite is a shared library, which --wrap does not change: its VFS takes other calls. */
+/* open() for SQLite, set in its VFS: --wrap does not change calls within a shared library. */
 static int open_for_sqlite(const char *path, int flags, int mode)
 {
 	return flags & O_CREAT ? __wrap_openat64(AT_FDCWD, path, flags, (mode_t)mode)
@@ -234,7 +234,7 @@ static int access_for_sqlite(const char *path, int mode)
 	return __wrap_faccessat(AT_FDCWD, path, mode, 0);
 }
 
-/* The VFS calls this one by its name, which an executable can define. */
+/* The VFS calls fdatasync() by name, and an executable's definition comes first. */
 int fdatasync(int fd)
 {
 	return fails("fdatasync") ? -1 : (int)syscall(SYS_fdatasync, fd);

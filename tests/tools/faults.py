@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""faults.py - a fixed sequence of edits of every kind on a mount whose disk may fail.
-Confirmed edits must show, and refused ones must have changed nothing; both are checked right after
+"""faults.py - a fixed sequence of edits of every kind on a mount whose disk may fail. Confirmed
+edits must show, and refused ones must have changed nothing; the program checks both right after
 each edit.
 
     faults.py MOUNT DONOR STATE
 
-Arguments and STATE are those of edits.py, whose --check looks at the next mount. Beside STATE is a
-directory files with organs of the donor that are no mount's. Exits 0 after the
-last edit, 3 where the daemon has died, and 1 where the mount shows something else.
+Arguments are those of edits.py, whose --check compares the next mount with STATE. The directory
+files beside STATE has copies of the donor's organs outside of any mount. Exits 0 after the last
+edit, 3 if the daemon has died, and 1 if the mount shows something else.
 """
 import errno
 import os
@@ -23,13 +23,13 @@ SECONDS = 20
 
 class Faults(Edits):
     def attempt(self, changes, *command, between=None):
-        """The changes (file name to bytes, None for gone) if the command succeeds, else none. A tool
-        of several steps may also stop at those in between."""
+        """Run a command with these changes (file name to bytes, None for gone) if it succeeds,
+        else none. A tool of several steps may also stop at the states in between."""
         outcome = {n: b for n, b in {**self.expected, **changes}.items() if b is not None}
         others = [{n: b for n, b in self.expected.items() if n != between}] if between else []
         self.save([outcome, *others])
         done = subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
-        # If the command failed because the daemon died, this look at the mount fails.
+        # If the command failed because the daemon died, this listing of the mount fails.
         shown = organs_of(self.mount)
         confirmed = done.returncode == 0
         if not confirmed and shown in others:
@@ -79,7 +79,7 @@ class Faults(Edits):
             self.attempt({name: None}, "rm", self.path(name))
 
     def poke(self, name, *options):
-        """Another last byte, written in place."""
+        """Write another last byte in place."""
         name = self.organ(name)
         data = self.expected.get(name)
         if not data:
@@ -90,7 +90,7 @@ class Faults(Edits):
                      str(len(data) - 1), *options, "")
 
     def point(self, donor, target, *options):
-        """A symbolic link to the donor's file on disk, which reads as its target."""
+        """Make a symbolic link to the donor's file on disk, which reads as its target."""
         source, target = os.path.join(self.files, f"blk_{donor}.bin"), self.organ(target)
         self.attempt({target: read(source)}, "ln", "-s", *options, source, self.path(target),
                      between=target if options and target in self.expected else None)
@@ -101,7 +101,7 @@ class Faults(Edits):
         self.attempt({name: read(base)}, "cp", base, self.path(name))
 
     def beside(self, donor, target):
-        """A temporary file that is renamed onto the slot."""
+        """Rename a temporary file onto the slot."""
         source, target = (os.path.join(self.donor, self.organ(donor)), self.organ(target))
         temporary = self.path(f"organs/.{os.path.basename(target)}.part")
         if self.attempt({}, "cp", source, temporary):
@@ -109,7 +109,7 @@ class Faults(Edits):
         self.attempt({}, "rm", "-f", temporary)
 
     def aside(self, name):
-        """A slot is renamed to a name that is none, and back."""
+        """Rename a slot to a name that is no slot, and back."""
         slot, other = self.organ(name), self.path("organs/aside")
         content = self.expected.get(slot)
         if content and self.attempt({slot: None}, "mv", self.path(slot), other):

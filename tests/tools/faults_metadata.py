@@ -5,8 +5,8 @@ Confirmed edits must show, and refused ones must have changed nothing.
 
     faults_metadata.py MOUNT STATE [--check]
 
-STATE is a file: the values that the keys may have after the current edit. --check compares a mount
-with it. Exits 0 after the last edit, 3 where the daemon has died, and 1 where the mount shows
+STATE is a file with the values that the keys may have after the current edit. --check compares a
+mount with it. Exits 0 after the last edit, 3 if the daemon has died, and 1 if the mount shows
 something else.
 """
 import errno
@@ -20,11 +20,11 @@ SECONDS = 20
 
 
 def shown(mount):
-    """Every key: its type and text."""
+    """Type and text of every key."""
     directory, found = os.path.join(mount, "metadata"), {}
     for name in os.listdir(directory):
         path = os.path.join(directory, name)
-        if name.endswith(".bak"):  # put aside: no key
+        if name.endswith(".bak"):  # moved aside: no key
             continue
         with open(path, encoding="latin-1") as f:
             found[name] = [os.getxattr(path, "user.organfs.type").decode(), f.read()]
@@ -32,7 +32,7 @@ def shown(mount):
 
 
 def settled(mount, expected):
-    """The same; a refused value may go a moment after the close that refused it."""
+    """Types and texts, once a refused value is gone, which may follow the refused close."""
     end = time.monotonic() + 5
     while True:
         try:
@@ -59,7 +59,7 @@ class Faults:
         return os.path.join(self.mount, "metadata", name)
 
     def attempt(self, changes, *command):
-        """The changes (name to type and text, None for gone) if the command succeeds, else none."""
+        """Run a command that makes the changes (name to type and text, None for gone) or none."""
         outcome = {n: v for n, v in {**self.expected, **changes}.items() if v is not None}
         self.save([self.expected, outcome])
         done = subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)

@@ -3,11 +3,10 @@
  *
  *	fsx [-s SEED] [-n OPERATIONS] [-m MOST] [-f FROM] FILE
  *
- * FILE is made if it is not there, grows to MOST bytes at the most, and is checked whole now and
- * then. With -f it keeps its size, and no byte before FROM is changed. The seed is printed, and the
- * same one gives the same operations. Operations that the kernel refuses on the file (shared maps,
- * copying of ranges) are left out, with a word. Exits 1 at the first difference, with the
- * operations before it. */
+ * FILE is made if it is missing, grows to at most MOST bytes, and is checked whole now and then.
+ * With -f the file keeps its size, and the bytes before FROM stay. The seed is printed; it repeats
+ * the operations. Operations that the kernel refuses on the file (shared maps, copying of ranges)
+ * are left out, with a message. Exits 1 at the first difference, with the operations before it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -27,10 +26,10 @@ struct fsx {
 	int fd;
 	uint64_t seed, random;
 	size_t from, most, size; /* bytes */
-	bool fixed;		 /* it keeps its size */
-	bool maps, copies;	 /* the kernel does them */
+	bool fixed;		 /* the file keeps its size */
+	bool maps, copies;	 /* the kernel has these operations */
 	unsigned char *good;	 /* expected content of the file; most bytes, zeros behind size */
-	unsigned char *bytes;	 /* room for as many */
+	unsigned char *bytes;	 /* buffer of the same size */
 	unsigned long done;
 	char history[HISTORY][96];
 };
@@ -44,7 +43,7 @@ static uint64_t next_random(struct fsx *fsx)
 	return fsx->random * 0x2545f4914f6cdd1d;
 }
 
-/* From 0 to n - 1. */
+/* A random number from 0 to n - 1. */
 static size_t below(struct fsx *fsx, size_t n)
 {
 	return n ? (size_t)((next_random(fsx) >> 16) % n) : 0;
@@ -128,8 +127,7 @@ static void fill_bytes(struct fsx *fsx, size_t n)
 						      : next_random(fsx) >> 24);
 }
 
-/* Where bytes may be changed: a range of up to n bytes, that may end behind the file only where it
- * may grow. */
+/* Offset of a range of up to n bytes, which may end behind the file only if the file may grow. */
 static size_t choose(struct fsx *fsx, size_t *n)
 {
 	const size_t end = fsx->fixed ? fsx->size : fsx->most;
@@ -215,7 +213,7 @@ static void do_copy(struct fsx *fsx)
 
 	if (n > fsx->size - from)
 		n = fsx->size - from;
-	/* A range onto itself is refused. */
+	/* copy_file_range() refuses overlapping ranges. */
 	if (from + n > to && to + n > from)
 		return;
 	note(fsx, "copy %zu from %zu to %zu", n, from, to);
@@ -265,7 +263,7 @@ static void do_one(struct fsx *fsx)
 	check_size(fsx);
 }
 
-/* ## all of it */
+/* ## the whole run */
 
 static void begin(struct fsx *fsx)
 {

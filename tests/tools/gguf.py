@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """gguf.py - a second opinion on GGUF: reads and writes model files without any code of organfs.
 
-The mount tests take the expected tree and the expected assembled file from this program, so it
-shares nothing with the C reader: the table of types is typed in here again, and everything is done
-in the most obvious way. Needs nothing but Python 3.11. Exits 1 with one line where a check fails.
+The mount tests take the expected tree and the expected assembled file from this program. It shares
+nothing with the C reader: it has its own table of types, and does everything in the most obvious
+way. Needs only Python 3.11. Exits 1 with one line if a check fails.
 """
 import argparse
 import array
@@ -43,7 +43,7 @@ PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+."
 
 
 class Wrong(Exception):
-    """A check failed; the text names it."""
+    """A failed check, named in the text."""
 
 
 def check(condition, text):
@@ -56,7 +56,7 @@ def align_up(value, alignment):
 
 
 def size_of(type_id, ne):
-    """Bytes of a tensor of a known type."""
+    """Size in bytes of a tensor of a known type."""
     _, elements, size = TYPES[type_id]
     n = 1
     for axis in ne:
@@ -87,7 +87,7 @@ class Tensor:
 
 
 class Value:
-    """One metadata value: the place of its bytes, and their meaning."""
+    """A metadata value: the place of its bytes, and its meaning."""
 
     def __init__(self, model, type_id, start):
         self.model, self.type, self.start, self.end = model, type_id, start, None
@@ -95,7 +95,7 @@ class Value:
 
 
 class Model:
-    """A GGUF file, mapped. Raises Wrong or struct.error where it is none."""
+    """A mapped GGUF file. Raises Wrong or struct.error if the file is none."""
 
     def __init__(self, path):
         self.path = path
@@ -161,7 +161,7 @@ class Model:
             t.offset = self.data_start + t.relative
             if t.type in TYPES:
                 t.size = size_of(t.type, t.ne)
-            else:  # its blocks are unknown: all bytes up to the next tensor
+            else:  # unknown type: all bytes up to the next tensor
                 t.size = next(s for s in starts if s > t.relative) - t.relative
             check(t.offset + t.size <= self.size, f"{t.name!r} runs past the end")
 
@@ -177,7 +177,7 @@ class Model:
         return found[0]
 
     def elements_of(self, value):
-        """The elements of an array value, as struct.unpack sees them or as bytes."""
+        """The elements of an array value, as struct.unpack() gives them or as bytes."""
         self.at = value.start + 4 + struct.calcsize("<" + self.wide)
         if value.element == STRING:
             return [self.take_string() for _ in range(value.count)]
@@ -206,7 +206,7 @@ class Writer:
         self.put("I" + self.wide * 2, self.version, n_tensors, n_kv)
 
     def entry(self, key, type_id, value):
-        """A scalar or a string."""
+        """Write an entry whose value is a scalar or a string."""
         self.string(key)
         self.put("I", type_id)
         if type_id == STRING:
@@ -274,7 +274,7 @@ def rewrite(base, out, version, alignment, trailing=0, order="<", data_of=None, 
             data = data_of(t) if data_of else base.data(t)
             f.write(data)
             f.write(bytes(-len(data) % alignment))
-        # Not zeros: the bytes behind the data have to come back unchanged.
+        # Not zeros, to tell these bytes from padding.
         f.write(bytes((i * 37 + 11) % 256 for i in range(trailing)))
 
 
@@ -318,7 +318,7 @@ def cmd_split(a):
 
 
 def cmd_shard(a):
-    """A shard with any numbers, of the tensors that are named."""
+    """Write a shard with any numbers and the named tensors."""
     base = Model(a.base)
     split = ((b"split.no", U16, int(a.no)), (b"split.count", U16, int(a.count)),
              (b"split.tensors.count", I32, int(a.total)))
@@ -327,7 +327,7 @@ def cmd_shard(a):
 
 
 def cmd_splice(a):
-    """Grafts of the slots' own sizes: only their bytes, and the type ids, change."""
+    """Graft tensors of the slots' own sizes: only their bytes, and the type ids, change."""
     base, donor = Model(a.base), Model(a.donor)
     out = bytearray(base.bytes[:])
     base.at = base.infos_start
@@ -345,7 +345,7 @@ def cmd_splice(a):
 
 
 def cmd_relayout(a):
-    """Grafts that change sizes: infos in the base's order, offsets as running sums."""
+    """Graft tensors of other sizes: infos in the base's order, offsets as running sums."""
     base, donor = Model(a.base), Model(a.donor)
     grafted = set(matching(base, a.pattern))
     source = [donor.tensor(t.name) if t.name in grafted else t for t in base.tensors]
@@ -375,7 +375,7 @@ def scalar_of(type_id, text):
 
 
 def put_edit(w, key, text):
-    """TYPE:VALUE, or TYPE[]:JSON."""
+    """Parse TYPE:VALUE, or TYPE[]:JSON."""
     kind, value = text.split(":", 1)
     if kind.endswith("[]"):
         element = NAMES[kind[:-2]]
@@ -388,7 +388,7 @@ def put_edit(w, key, text):
 
 
 def cmd_edit(a):
-    """Metadata changed: entries in their places, added ones last by their keys, data as it was."""
+    """Change metadata: entries stay in their places, added ones follow by key, the data stays."""
     base = Model(a.base)
     edits = dict(edit.split("=", 1) for edit in a.edits)
     edits = {k.encode(): v for k, v in edits.items()}
@@ -431,7 +431,7 @@ def xxh64(data):
 
 
 def cmd_gguf_hash(a):
-    """Output of llama-gguf-hash --xxh64 for a model of that name."""
+    """Print the output of llama-gguf-hash --xxh64 for a model of that name."""
     model = Model(a.file)
     lines = [(xxh64(model.data(t)), a.name.encode() + b":" + t.name) for t in model.tensors]
     lines.append((xxh64(b"".join(map(model.data, model.tensors))), a.name.encode()))
@@ -446,7 +446,7 @@ def cmd_organs(a):
 
 
 def synth_tensors(count, big):
-    """Names and axes of a llama of count tensors; matrices get their rows later."""
+    """Names and axes of a llama with count tensors; the caller chooses the rows of matrices."""
     width = 4096
     roles = [("attn_norm", 1), ("attn_q", 2), ("attn_k", 2), ("attn_v", 2), ("attn_output", 2),
              ("ffn_norm", 1), ("ffn_gate", 2), ("ffn_up", 2), ("ffn_down", 2)]
@@ -460,7 +460,7 @@ def synth_tensors(count, big):
 
 
 def cmd_synth(a):
-    """A model of any size, sparse unless its data is asked for."""
+    """Write a model of any size, sparse unless data is asked for."""
     row = size_of(Q4_K, [4096])
     tensors = synth_tensors(a.tensors, a.organ // row if a.organ else None)
     free = sum(len(ne) == 2 and ne[1] is None for _, ne in tensors)
@@ -494,7 +494,7 @@ def cmd_synth(a):
 
 
 def cmd_small(a):
-    """Many organs of 8 KiB, two a block."""
+    """Write a model of many organs of 8 KiB, two a block."""
     random.seed(a.seed)
     names = [b"blk.%d.ffn_%s.weight" % (i, role) for i in range(a.blocks)
              for role in (b"up", b"down")]
@@ -517,7 +517,7 @@ def qwen_tensors():
     width, kv, hidden, vocabulary = 3584, 512, 18944, 152064
     yield "token_embd.weight", [width, vocabulary], Q4_K
     for i in range(28):
-        # llama.cpp gives half of these more bits.
+        # llama.cpp gives half of these tensors more bits.
         more = Q6_K if i < 3 or i >= 24 or i % 3 == 2 else Q4_K
         for role, ne, type_id in (
                 ("attn_norm.weight", [width], F32), ("ffn_down.weight", [hidden, width], more),
@@ -533,7 +533,7 @@ def qwen_tensors():
 
 
 def random_blocks(type_id):
-    """About a megabyte of blocks whose values are near normal."""
+    """A megabyte, about, of blocks with nearly normal values."""
     half = struct.pack("<e", 0.002)
     count = (1 << 20) // TYPES[type_id][2]
     if type_id == F32:
@@ -549,7 +549,7 @@ def random_blocks(type_id):
 
 
 def cmd_qwen(a):
-    """A model of the shapes and types of a real one, with random weights."""
+    """Write a model with a real model's shapes and types, and random weights."""
     random.seed(7)
     tensors = list(qwen_tensors())
     sizes = [size_of(t, ne) for _, ne, t in tensors]
@@ -574,7 +574,7 @@ def cmd_qwen(a):
 
 
 def cmd_matrix(a):
-    """A model of one tensor with rows of 4096 values."""
+    """Write a model of one tensor with rows of 4096 values."""
     types = {"F16": F16, "Q8_0": Q8_0, "Q4_K": Q4_K, "Q6_K": Q6_K}
     random.seed(9)
     ne = [4096, a.rows]
@@ -613,7 +613,7 @@ HOSTILE = {
 
 
 def cmd_hostile(a):
-    """One model for each kind of evil tensor names, and one with all of them."""
+    """Write a model for each kind of evil tensor names, and one with all of them."""
     os.makedirs(a.outdir, exist_ok=True)
     everything = sorted({name for names in HOSTILE.values() for name in names})
     for kind, names in {**HOSTILE, "all": everything}.items():
@@ -630,12 +630,12 @@ def cmd_hostile(a):
 
 
 def expert_scale(i, e):
-    """Factor between expert e of block i and the dense network: no two are the same."""
+    """Factor between expert e of block i and the dense network, different for each pair."""
     return 1 + (i + 1) * (e - 3) / 64
 
 
 def cmd_nextn(a):
-    """A block for multi-token prediction behind those of the base, and the architecture alone."""
+    """Write only the block for multi-token prediction that follows the base's, with one key."""
     base, tensors, data = Model(a.base), [], {}
     width = base.get(b"llama.embedding_length")
     number = base.get(b"llama.block_count")
@@ -650,7 +650,7 @@ def cmd_nextn(a):
         if not t.name.startswith(last):
             continue
         if a.up_type and t.name == last + b"ffn_up.weight":
-            # 160 bytes a row: no type of ggml has so many.
+            # 160 bytes a row, which no type of ggml has.
             add(b"ffn_up.weight", t.ne, bytes(i * 7 % 256 for i in range(t.ne[1] * 160)), a.up_type)
         else:
             add(t.name[len(last):], t.ne, base.data(t), t.type)
@@ -662,7 +662,7 @@ def cmd_nextn(a):
 
 
 def cmd_experts(a):
-    """A dense llama in F32 with each network as n experts, and routers that tell them apart."""
+    """Write a dense llama in F32, each network as n experts with a router that tells them apart."""
     base, tensors, data = Model(a.base), [], {}
 
     def add(name, ne, values):
@@ -691,7 +691,7 @@ def cmd_experts(a):
 # ---- checking a mount -----------------------------------------------------------------------
 
 def short_name(name):
-    """NAME of a tensor where no other tensor has the same."""
+    """NAME of a tensor, if no other tensor has the same name."""
     name = name.removesuffix(b".weight").replace(b".", b"_")
     return percent(name)
 
@@ -702,7 +702,7 @@ def percent(name):
 
 
 def expected_names(model):
-    """File name without .bin by tensor; None where the name is too long to foretell."""
+    """File name without .bin for each tensor; None if a too long name has a substitute."""
     short = {}
     for t in model.tensors:
         short.setdefault(short_name(t.name), []).append(t.name)
@@ -710,7 +710,7 @@ def expected_names(model):
     for t in model.tensors:
         own = short_name(t.name)
         name = own if len(short[own]) == 1 else percent(t.name)
-        # The file system chooses the substitute for a name that is empty or too long.
+        # organfs chooses the substitute for a name that is empty or too long.
         names[t.name] = name if name and len(name) <= 200 else None
     return names
 
@@ -753,7 +753,7 @@ def check_xattrs(path, directory, model, t, grafted):
 
 
 def check_organ(path, directory, model, by_name, grafted):
-    """One organ file against the model. Returns its tensor."""
+    """Check one organ file against the model. Returns its tensor."""
     status = os.lstat(path)
     check(stat.S_ISREG(status.st_mode), f"{path}: no regular file")
     with open(path, "rb") as f:
@@ -766,7 +766,7 @@ def check_organ(path, directory, model, by_name, grafted):
     slot = xattr(path, "tensor")
     check(slot in by_name, f"{path}: it says it is {slot!r}, which is no tensor")
     t = by_name[slot]
-    # A graft may bear the name of the tensor it was.
+    # A graft's header may keep the tensor name of the donor.
     check(name == slot or grafted, f"{path}: its header says it is {name!r}, not {slot!r}")
     header = organ_header(Tensor(name, t.ne, t.type, 0))
     check(content[:len(header)] == header, f"{path}: the header differs from {header!r}")
@@ -778,7 +778,7 @@ def check_organ(path, directory, model, by_name, grafted):
 
 
 def check_theta_file(path):
-    """NAME.theta beside an organ: its size is told before it is measured."""
+    """Check that NAME.theta beside an organ has its size before it is measured."""
     file = path.removesuffix("bin") + "theta"
     status = os.lstat(file)
     with open(file, "rb") as f:
@@ -792,7 +792,7 @@ def check_theta_file(path):
 
 
 def read_table(mount, directory):
-    """CLASS/.theta as one dictionary a row."""
+    """CLASS/.theta as a list of dictionaries, one a row."""
     path = os.path.join(mount, directory, ".theta")
     with open(path, encoding="utf-8") as f:
         text = f.read()
@@ -810,7 +810,7 @@ def read_table(mount, directory):
 
 
 def check_table(mount, directory, expected):
-    """expected: tensors by file name without .bin."""
+    """Check the table of a directory; expected: tensors by file name without .bin."""
     rows = {row["file"]: row for row in read_table(mount, directory)}
     check(set(rows) == {f"{directory}/{name}.bin" for name in expected},
           f"{directory}/.theta has other rows")
@@ -852,7 +852,7 @@ def cmd_check_mount(a):
 
 # ---- checking theta -------------------------------------------------------------------------
 
-# Column of the reference, the same in a table, and by how much it may differ there.
+# Column of the reference, its column in a table, and the allowed difference there.
 FIGURES = [("theta", "theta", 0.00501, 0), ("signal", "signal", 0.00000501, 0),
            ("entropy", "entropy", 0.000000501, 0), ("kurtosis", "kurtosis", 1e-9, 5.1e-6),
            ("cv", "spacing", 1e-9, 5.1e-6), ("dI", "magnitude", 0.000000501, 0)]
@@ -866,7 +866,7 @@ def near(told, expected, absolute, relative):
 
 
 def cmd_check_theta(a):
-    """Every figure of a mount against a table that the reference program gave."""
+    """Compare every figure of a mount with a table of the reference program."""
     with open(a.expected, encoding="utf-8") as f:
         header, *lines = [line.rstrip("\n").split("\t") for line in f]
     manifest = {row["name"]: row for row in strict_json(os.path.join(a.mount, "manifest.json"))
@@ -911,7 +911,7 @@ def strict_json(path):
 
 
 def text_of(name):
-    """JSON text of bytes, where they are UTF-8; None if their substitute is not defined."""
+    """JSON text of bytes that are UTF-8; None if their substitute is not defined."""
     try:
         return None if b"\0" in name else name.decode("utf-8")
     except UnicodeDecodeError:
@@ -965,7 +965,7 @@ def check_manifest_classes(model, classes, tensors):
 
 
 def key_name(key):
-    """The name of a key's file."""
+    """File name of a key."""
     out = b""
     for i, c in enumerate(key):
         c = bytes([c])
@@ -975,7 +975,7 @@ def key_name(key):
 
 
 def is_text_of(value, text):
-    """Does the text of a file say this value, as Python reads it, and end in one newline?"""
+    """Check that a file's text has this value, as Python reads it, and one newline at its end."""
     check(text.endswith(b"\n"), "no newline")
     text = text[:-1]
     if value.type == STRING:
@@ -1000,7 +1000,7 @@ def type_text(value):
 
 
 def cmd_check_metadata(a):
-    """A directory of metadata has a file for each key, with the value as text, and no other."""
+    """Check that a directory of metadata has a file for each key, with its text, and no other."""
     model = Model(a.base)
     directory = os.fsencode(a.directory)
     check(sorted(os.listdir(directory)) == sorted(key_name(k) for k, _ in model.kv), "the names")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""giant.py - split models of a size that no test machine holds, with holes where their bytes would
-be: kimi, of the shapes of a model of 10^12 weights, and ones, a shard for every tensor.
+"""giant.py - split models too large for a test machine, with holes in place of tensor bytes:
+"kimi" has the shapes of a model of 10^12 weights, "ones" has a shard for every tensor.
 
-Shards are written as gguf-split of llama.cpp writes them, in the terms of gguf.py beside this.
+Writes shards as gguf-split of llama.cpp does, with the functions of gguf.py beside this file.
 """
 import argparse
 import os
@@ -47,7 +47,7 @@ def kimi_tensors():
 
 
 def kimi_metadata(w):
-    """Writes the entries; returns how many."""
+    """Write the entries; return their number."""
     w.entry(b"general.architecture", STRING, b"deepseek2")
     w.entry(b"general.name", STRING, b"a model of 10^12 weights")
     for key, value in (("block_count", 61), ("context_length", 131072), ("embedding_length", 7168),
@@ -64,7 +64,7 @@ def kimi_metadata(w):
 
 
 def sampled(n):
-    """First elements of the spans of a tensor that theta is computed from."""
+    """First elements of the spans of a tensor from which θ is computed."""
     total, before = -(-n // SPAN), -1
     for i in range(SPANS):
         turn = (i * 2654435769) & 0xFFFFFFFF
@@ -74,7 +74,7 @@ def sampled(n):
 
 
 def fill(f, at, ne, type_id, blocks):
-    """Random bytes in the spans that are sampled, holes elsewhere."""
+    """Write random bytes in the sampled spans, holes elsewhere."""
     n = 1
     for axis in ne:
         n *= axis
@@ -90,7 +90,7 @@ def fill(f, at, ne, type_id, blocks):
 
 
 def write_shard(path, tensors, split, metadata, blocks):
-    """One shard; split: its number, how many there are, how many tensors in all."""
+    """Write one shard; split: its number, the number of shards, the number of tensors in all."""
     no, count, total = split
     entries = Writer()
     n = metadata(entries) if metadata else 0
@@ -116,7 +116,7 @@ def write_shard(path, tensors, split, metadata, blocks):
 
 
 def parts_of(tensors, n):
-    """n runs of tensors of about the same size each."""
+    """Divide tensors into n runs of about the same size."""
     sizes = [size_of(t, ne) for _, ne, t in tensors]
     each, parts, taken = sum(sizes) / n, [[]], 0
     for tensor, size in zip(tensors, sizes):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""layouts KIND OUT [SEED]: a small model whose feed-forward tensors are laid out as a program other
-than ggml writes them, in the sizes that these programs document.
+"""layouts KIND OUT [SEED]: a small model whose feed-forward tensors have the layout of another
+program than ggml, in the sizes that this program documents.
 
     forks   types of ik_llama.cpp, with the header of each row, and of PrismML's llama.cpp
     prism   Q2_0 (42) in the older blocks of PrismML: 34 bytes for 128 values, not 18 for 64
-    ik      IQ4_KS (144) for whose rows no header is reserved: 4 bytes a row are missing
-    wide    Q1_0 (41) with twice the room that its blocks take
+    ik      IQ4_KS (144) without the header of its rows: 4 bytes a row are missing
+    wide    Q1_0 (41) with twice the room of its blocks
 """
 import random
 import sys
@@ -45,7 +45,7 @@ def main():
     with open(out, "wb") as f:
         f.write(w.out)
         for _, type_id, size in tensors:
-            # Plain values are numbers; of the others any bytes will do.
+            # Plain values are numbers; other types take any bytes.
             data = rng.randbytes(size) if type_id else gguf.array.array(
                 "f", (rng.gauss(0, 1) for _ in range(size // 4))).tobytes()
             f.write(data + bytes(-size % 32))

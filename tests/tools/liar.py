@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# liar.py MOUNTPOINT UID GID ANSWER [once] - a mount that calls itself one of organfs and that user's: an
-# empty directory, of which the attribute user.organfs.daemon says ANSWER, and nothing ever where
-# that is empty. With once, a name's first look-up finds nothing, the next gets no answer, and
-# "silent" is printed. For root. Says "ready" when it is mounted, and ends with the mount.
+# liar.py MOUNTPOINT UID GID ANSWER [once] - a mount that claims to be a mount of organfs by that
+# user: an empty directory whose attribute user.organfs.daemon is ANSWER; with an empty ANSWER that
+# request gets no answer. With once, a name's first look-up finds nothing, the next gets no answer,
+# and "silent" is printed. For root. Prints "ready" when it is mounted, and ends with the mount.
 import ctypes
 import errno
 import os
@@ -16,7 +16,7 @@ LOOKUP, FORGET, GETATTR, GETXATTR, INIT, INTERRUPT, BATCH_FORGET = 1, 2, 3, 22, 
 
 
 def attributes(uid, gid):
-    """Of the root: a directory of that user's, for ever."""
+    """Attributes of the root: a directory of that user, valid for ever."""
     return struct.pack("<QII6Q10I", 1 << 40, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
                        0o40755, 2, uid, gid, 0, 4096, 0)
 
@@ -37,7 +37,7 @@ def main():
     looked_up = set() if sys.argv[5:] == ["once"] else None
     fuse = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={fuse},rootmode=40000,user_id={uid},group_id={gid}"
-    # mount(8) would look into it after the mount, which FUSE lets only its user do.
+    # mount(8) would access the mount, which FUSE allows only that user.
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"liar", point, b"fuse.organfs", NOSUID | NODEV, options.encode()) != 0:
         raise OSError(ctypes.get_errno(), "mount")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""lora.py - a second opinion on low-rank adapters: makes some, and merges them in the obvious way.
+"""lora.py - a second opinion on low-rank adapters: makes and merges them in the obvious way.
 
 Every step of W + factor * B A is rounded to single precision, in the order that measure/lora.h
 fixes: the products of an element from rank 0 on, then times the factor, then added to W. Python's
-floats are double: of a product, sum or quotient of two singles they hold enough digits for the one
-rounding that follows to be right.
+floats are double, which hold enough digits of a product, sum or quotient of two singles for the
+following rounding to be right.
 """
 import argparse
 import math
@@ -39,7 +39,7 @@ def brain_bytes(x):
 
 
 def away(x):
-    """The nearest integer, of two the one that is further from 0."""
+    """The nearest integer; a half is rounded away from 0."""
     return int(math.copysign(math.floor(abs(x) + 0.5), x))
 
 
@@ -50,7 +50,7 @@ def q8_0_bytes(values):
 
 
 def q4_0_bytes(values):
-    """Any of the blocks that are near: the reading is what counts."""
+    """Encode a block close to the values: tests depend on its decoding only."""
     scale = struct.unpack("<e", half_bytes(max(map(abs, values)) / -8.0))[0]
     q = [min(15, max(0, away(v / scale) + 8)) if scale else 8 for v in values]
     return half_bytes(scale) + bytes(q[i] | q[i + 16] << 4 for i in range(16))
@@ -125,7 +125,7 @@ class Adapter:
         self.halves = {t.name: t for t in self.model.tensors}
 
     def scale_at(self, name, blocks):
-        """Of a gradient over the blocks, by the block in the name."""
+        """The scale for a tensor, from the gradient at the block in its name."""
         block = re.match(rb"blk\.(\d+)\.", name)
         at = int(block[1]) / max(blocks - 1, 1) * (len(self.scales) - 1) if block else 0.0
         below = min(int(at), len(self.scales) - 1)
@@ -138,7 +138,7 @@ class Adapter:
 
 
 def merged(model, t, adapters, f16):
-    """The type and bytes of a tensor with the adapters; None: they leave it alone."""
+    """Type and bytes of a tensor merged with the adapters; None if they do not change it."""
     values = None
     blocks = model.get(b"llama.block_count", 0)
     for adapter in adapters:
@@ -184,7 +184,7 @@ def random_values(n, seed, size):
 
 
 def write_model(out, entries, tensors):
-    """tensors: name, axes, type and values."""
+    """Write an adapter; tensors: name, axes, type and values."""
     w = Writer()
     w.begin(len(tensors), len(entries))
     for entry in entries:
@@ -226,7 +226,7 @@ def cmd_make(a):
 
 
 def cmd_host(a):
-    """A model with a tensor of each type, and stacks of experts."""
+    """Write a model with a tensor of each type, and stacks of experts."""
     entries = [(b"general.architecture", STRING, b"llama"), (b"llama.block_count", U32, 1)]
     tensors = [(b"token_embd.weight", [64, 40], Q4_0),
                (b"blk.0.ffn_gate_exps.weight", [32, 8, 4], F16),

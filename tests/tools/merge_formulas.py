@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""merge_formulas.py - methods of mergekit (arcee-ai/mergekit, mergekit/merge_methods, as of 2026) in
-NumPy, on whole tensors, in the order of operations that mergekit has.
+"""merge_formulas.py - methods of mergekit (arcee-ai/mergekit, mergekit/merge_methods, as of 2026)
+in NumPy, on whole tensors, in mergekit's order of operations.
 
     merge_formulas.py values    writes the third tensor of tests/unit/golden_merge.f32
-    merge_formulas.py golden    writes the lines of that in tests/unit/golden_merge.tsv
+    merge_formulas.py golden    writes its lines in tests/unit/golden_merge.tsv
 
-Vectors are float64, of float32 values. Where mergekit compares float32 magnitudes with each other,
-so do these; equal ones stand in the order of their numbers."""
+Vectors are float64, made from float32 values. The formulas compare magnitudes in float32 where
+mergekit does; equal ones stand in the order of their numbers."""
 
 import sys
 
@@ -21,7 +21,7 @@ def nearswap(base, vectors, t):
 
 
 def ram(base, vectors, epsilon=1e-5, r=0, alpha=0.2):
-    """ramplus_tl with an r, ram without."""
+    """ramplus_tl if r is given, else ram."""
     tv = np.stack(vectors) - base
     nonzero = np.abs(tv).astype("f4") > np.float32(epsilon)
     counts = nonzero.sum(axis=0)
@@ -34,7 +34,7 @@ def ram(base, vectors, epsilon=1e-5, r=0, alpha=0.2):
 
 
 def multislerp(base, vectors, weights, normalize_weights=True, eps=1e-8):
-    """base is None, or the tensor that is subtracted. Nearly opposite vectors have no mean
+    """multislerp; base is None, or the tensor to subtract. Nearly opposite vectors have no mean
     direction; mergekit draws that line at eps, in float32."""
     if len(vectors) == 1:
         return vectors[0]
@@ -59,8 +59,8 @@ def multislerp(base, vectors, weights, normalize_weights=True, eps=1e-8):
 
 
 def karcher(vectors, max_iter=10, tol=1e-5):
-    """A vector opposite to the mean has no direction from there: mergekit divides by a sine of
-    rounding."""
+    """A vector opposite to the mean has no direction from there: mergekit divides by a sine that
+    is only rounding."""
     if len(vectors) == 1:
         return vectors[0]
     norms = [np.linalg.norm(v) for v in vectors]
@@ -131,7 +131,7 @@ METHODS = {
 
 
 def values():
-    """A base and two models that change half of it each, many elements alike."""
+    """Make a base and two models that each change half of it, many elements by the same amount."""
     random = np.random.default_rng(7)
     base = random.normal(0, 1, ROWS * COLUMNS)
     changes = np.round(random.normal(0, 20, (2, base.size))) / 1024

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""merge_random.py - merges with random parameters, of small tensors, beside NumPy.
+"""merge_random.py - merges of small tensors with random parameters, compared with NumPy.
 
-    merge_random.py models DIRECTORY    writes base.gguf, one.gguf and other.gguf
-    merge_random.py check MOUNT         of base.gguf there; run where the models are
+    merge_random.py models DIRECTORY    write base.gguf, one.gguf and other.gguf
+    merge_random.py check MOUNT         merge in a mount of base.gguf; run this beside the models
 
-The formulas are those of mergekit, as measure/merge.h has them. SEED in the environment decides
-which numbers come, TIMES how often each method does."""
+The formulas are those of mergekit, as in measure/merge.h. SEED in the environment seeds the
+numbers, TIMES is the number of runs of each method."""
 
 import json
 import os
@@ -18,7 +18,7 @@ import gguf
 import merge_formulas
 
 BLOCKS = 3
-# Rows and columns; 0 rows: a vector. Then the class, and the name at Hugging Face.
+# Rows (0 for a vector), columns, class, and the name at Hugging Face.
 SHAPES = {"attn_q": (1, 1, "skeleton", "self_attn.q_proj"),
           "attn_v": (7, 3, "skeleton", "self_attn.v_proj"),
           "ffn_up": (300, 64, "organs", "mlp.up_proj"),
@@ -33,7 +33,7 @@ random = np.random.default_rng(int(os.environ.get("SEED", 1)))
 
 
 def tensors():
-    """Name, block or None, rows, columns, place in the tree, other name."""
+    """Name, block or None, rows, columns, place in the tree and other name of each tensor."""
     for stem, (rows, columns, place, other) in OUTSIDE.items():
         yield f"{stem}.weight", None, rows, columns, f"{place}/{stem}", f"{other}.weight"
     for block in range(BLOCKS):
@@ -43,7 +43,7 @@ def tensors():
 
 
 def data(name, rows, columns, earlier):
-    """Some have many equal magnitudes, one is all zeros, and one is as in the base."""
+    """Values: some tensors have many equal magnitudes, one is all zeros, one equals the base's."""
     n = max(rows, 1) * columns
     values = random.normal(0, 0.5, n)
     if earlier:
@@ -77,10 +77,10 @@ def write_models(directory):
         models.append(model)
 
 
-# Parameters: made up, and looked up.
+# Parameters: random choice, and look-up.
 
 def numbers(low, high):
-    """With so many digits that a share of a tensor's values is no whole number but for rounding."""
+    """A number of many digits: times a tensor's size it is a whole number only by rounding."""
     if random.random() < 0.5:
         return round(float(random.uniform(low, high)), 9)
     return [round(float(x), 9) for x in random.uniform(low, high, random.integers(2, 5))]
@@ -150,7 +150,7 @@ def nuslerp(s, weights, vectors, base, rows):
 
 
 def model_stock(base, vectors, rows=1):
-    """None where the differences are opposite: the formula divides by zero, or by a rounding."""
+    """None if the differences are opposite: the formula divides by zero or by a rounding."""
     if rows > 1:
         parts = [model_stock(b, v) for b, *v in zip(*(t.reshape(rows, -1)
                                                       for t in (base, *vectors)))]
@@ -172,7 +172,7 @@ def turn(x, by):
 
 
 def xxh64(text, seed):
-    """Of less than 32 bytes."""
+    """XXH64 of less than 32 bytes."""
     h = seed + P[4] + len(text) & MASK
     while len(text) >= 8:
         lane = turn(int.from_bytes(text[:8], "little") * P[1] & MASK, 31) * P[0] & MASK
@@ -199,7 +199,7 @@ def by_magnitude(d):
 
 
 def kept(method, s, model, name, place, d, columns):
-    """1 where a difference is kept, 0 where it is not."""
+    """Mask of the differences: 1 kept, 0 dropped."""
     density, n, keep = s.get("density", 1, model), d.size, np.zeros(d.size)
     if method == "task_arithmetic" or density >= 1:
         return np.ones(n)
@@ -279,7 +279,7 @@ NEW = ("nearswap", "ram", "ramplus_tl", "multislerp", "karcher", "sce", "arcee_f
 
 
 def whole_parameters(method, config):
-    """Of the methods that merge_formulas.py has."""
+    """The result of a method of merge_formulas.py."""
     of_all = config["parameters"]
     if method in ("nearswap", "arcee_fusion"):
         del config["models"][1:]

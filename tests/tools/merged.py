@@ -5,8 +5,8 @@
     merged.py MOUNT DIRECTORY METHOD
 
 Compares some tensors of the model mounted at MOUNT, merged by METHOD with the settings of
-mount/merge/methods.sh. DIRECTORY/base and DIRECTORY/donor have the files .views/npy
-of the same tensors from mounts of the two models."""
+mount/merge/methods.sh. DIRECTORY/base and DIRECTORY/donor have the .views/npy files of these
+tensors from mounts of the two models."""
 
 import sys
 
@@ -16,8 +16,8 @@ TENSORS = ["skeleton/blk_0_attn_q", "organs/blk_3_ffn_down", "norm/blk_5_attn_no
 
 
 def trimmed(d, density, gamma=0):
-    """Without the int(gamma n) largest by magnitude, the int(density n) largest of the rest; equal
-    ones stand in the order of their numbers."""
+    """Drop the int(gamma n) largest by magnitude, and keep the int(density n) largest of the rest;
+    equal ones stand in the order of their numbers."""
     order = np.argsort(np.abs(d).astype(np.float32), kind="stable")
     end = d.size - int(gamma * d.size)
     kept = order[end - int(density * d.size):end]
@@ -42,7 +42,7 @@ def expected(method, name, base, donor):
     if method == "slerp":
         return slerp(0.2 + 0.6 * block / 5, base, donor)
     if method == "ties":
-        # Of one model all signs agree, and the weight is divided out.
+        # With one model all signs agree, and the weight cancels.
         return base + trimmed(d, 0.4)
     if method == "breadcrumbs":
         return base + trimmed(d, 0.8, 0.05)
@@ -50,7 +50,7 @@ def expected(method, name, base, donor):
 
 
 def check_dare(base, donor, merged):
-    """Some of the differences are kept, scaled alike; about half of them."""
+    """Check that about half of the differences are kept, scaled alike."""
     d, m = donor - base, merged - base
     kept = np.abs(m) > 1e-4 * np.abs(d).max()
     share = kept[np.abs(d) > 1e-2 * np.abs(d).max()].mean()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Where one operator of C source could be another: read by tests/mutants."""
+"""Places in C source where one operator can be replaced; for tests/mutants."""
 
 import re
 
-# Replacements of each token. A space on both sides tells a binary operator from a pointer, an
-# address and a sign, as the sources are formatted.
+# Replacements of each token. In this code style a space on both sides tells a binary operator from
+# a pointer, an address or a sign.
 OTHERS = {
     '<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['=='],
     '&&': ['||'], '||': ['&&'], '+': ['-'], '-': ['+'], '*': ['/'], '/': ['*'], '%': ['/'],
@@ -20,8 +20,8 @@ TOKEN = re.compile(r'''
 
 
 def blanked(text):
-    """The source with comments, texts, characters and preprocessor lines as spaces: every place
-    stays where it is."""
+    """The source with comments, literals and preprocessor lines blanked; positions stay the
+    same."""
     def blank(match):
         return re.sub(r'[^\n]', ' ', match.group())
     text = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*', blank, text,
@@ -30,7 +30,7 @@ def blanked(text):
 
 
 def bodies(code):
-    """The places [from, to) of functions' bodies: a brace alone in the first column opens one."""
+    """The ranges [from, to) of function bodies: a brace alone in the first column opens one."""
     return [match.span() for match in re.finditer(r'^\{.*?^\}', code, flags=re.M | re.S)]
 
 
@@ -54,6 +54,6 @@ def changed(text, mutation):
 
 
 def line_of(text, place):
-    """The number of the line of a place, and the line."""
+    """Line number of a position, and the line."""
     number = text.count('\n', 0, place) + 1
     return number, text.split('\n')[number - 1].strip()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""nano.py - type into nano as a user at a terminal does: delete the first line of a file, write
-another one, save, leave.
+"""nano.py - drive nano as a user at a terminal does: delete the first line of a file, type another
+one, save, leave.
 
     nano.py FILE LINE [OPTION OF NANO...]
 """
@@ -13,7 +13,7 @@ import time
 
 
 def drain(fd, seconds):
-    """Text that nano draws until it has been silent for that long; None at its end."""
+    """Output of nano until it is silent for the given seconds; None at its end."""
     shown = b""
     while select.select([fd], [], [], seconds)[0]:
         try:
@@ -37,7 +37,7 @@ def main():
         os.write(fd, keys)
         if drain(fd, 0.3) is None:
             break
-    # nano asks whether to save the text that it could not save; the answer is no.
+    # Answer no when nano asks whether to save the text that it could not save.
     for keys in (b"\x18", b"n"):
         time.sleep(0.1)
         try:

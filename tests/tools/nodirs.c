@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* nodirs.c - preloaded into stress-ng, which makes a directory for each stressor to work in: it
- * gets a link to the directory $NODIRS instead, for a class directory in a mount has no
- * directories. */
+/* nodirs.c - preloaded into stress-ng, which makes a directory for each stressor to work in:
+ * mkdir() makes a link to the directory $NODIRS instead, because a class directory of a mount has
+ * no subdirectories. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py - which pages of a file are in memory.
+"""pages.py - pages of a file in the page cache.
 
-    pages.py drop FILE               those that can be dropped are
-    pages.py touch FILE FIRST N      N pages from FIRST on are there, and none for these
-    pages.py count FILE [FIRST N]    how many are there, of all or of N from FIRST on
+    pages.py drop FILE               drop the pages that can be dropped
+    pages.py touch FILE FIRST N      read N pages from FIRST on, without read-ahead
+    pages.py count FILE [FIRST N]    count the cached pages, of the file or of N from FIRST on
 """
 import ctypes
 import mmap

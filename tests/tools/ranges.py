@@ -74,14 +74,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return Handler.count
 
     def ticket(self, rest):
-        """May /ticket/N/FILE be read yet?"""
+        """Is the ticket in /ticket/N/FILE valid?"""
         number = rest.split("/")[0]
         with self.lock:
             self.uses[number] = self.uses.get(number, 0) + 1
             return self.uses[number] <= 5
 
     def refused(self, manner, rest):
-        """Answers without a file: redirects and errors."""
+        """Answer without a file: redirects and errors."""
         if manner == "moved":
             self.refuse(302, Location=f"/good/{rest}")
         elif manner == "bent":
@@ -191,7 +191,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_bytes(file, first, last - first + 1, manner, 206)
 
     def send_trailing(self, file, first):
-        """Ten bytes, and behind them that they are all."""
+        """Send ten bytes, and their Content-Range in a trailer."""
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         data = os.pread(file.fileno(), 10, first)
@@ -201,7 +201,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                          str(os.fstat(file.fileno()).st_size).encode() + b"\r\n\r\n")
 
     def send_unended(self, file, first, n):
-        """All bytes, and then the connection breaks."""
+        """Send all bytes in chunks, and break the connection before the last one."""
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.note(206, n)
@@ -213,7 +213,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         step = 16384 if manner == "slow" else 1 << 20
         if manner == "cut" and n > 8192 and not self.is_there("whole"):
             n //= 2
-        # Before the client has them all, and may count.
+        # Log before the client has the whole answer and may count.
         self.note(status, n)
         try:
             while sent < n or (manner == "endless" and first):

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""replay.py - the power is cut at any moment of a session of edits, on a disk that keeps the
-flushed data and any part of the rest. The next mount shows each confirmed change, and none by half.
+"""replay.py - power cuts at any moment of a session of edits, on a disk that keeps the flushed
+data and any part of the rest. The next mount shows each confirmed change, and no half change.
 
     replay.py ORGANFS DISK BASE DONOR WORK private|named [COUNT]
 
-DISK is the program organfs-disk, whose record of a session is replayed: for every prefix of it the
-layer's directory is made as it may be on the disk then, and mounted. DONOR is a directory with organ
-files that fit BASE, and style.gguf, an adapter. WORK is an empty directory. The layer is the
-mount's private one, or one that is named. COUNT states are looked at, without it all of them.
+DISK is the program organfs-disk, whose record of a session is replayed: for every prefix of the
+record the layer's directory is made in a state that a disk may have then, and mounted. DONOR is a
+directory with organ files that fit BASE, and style.gguf, an adapter. WORK is an empty directory.
+The layer is the mount's private one, or a named one. COUNT states are checked, by default all.
 
-A disk has each file or directory, independently, in its state at some time between its last
-fsync() and now: now ("all"), then ("flushed") or a time in between ("some", "another").
+A disk has each file or directory, independently, in a state between its last fsync() and now: now
+("all"), then ("flushed") or a time in between ("some", "another").
 
-A disk with a journal has all directories as they were at one time since the last fsync() of
-anything: so have ext4 and XFS, where that time may be now while the files have only their
-flushed data ("renamed"), or anything since ("journal"), as data follow later. With data=ordered of
-ext4 they do not: then all of the disk is as it was at that time ("ordered").
+A disk with a journal, such as ext4 and XFS, has all directories as they were at one time since the
+last fsync() of anything. That time may be now while the files have only their flushed data
+("renamed"), or any state since ("journal"), because data follow later. With data=ordered of ext4
+the whole disk is as it was at that time ("ordered").
 
-In the session the model is assembled too, into out/model.gguf of that disk: that file has its old
-or its new content, and the next assembly leaves nothing else there.
+The session also assembles the model into out/model.gguf of that disk: that file has its old or its
+new content, and the next assembly leaves nothing else there.
 """
 import bisect
 import concurrent.futures
@@ -48,7 +48,7 @@ def wait_for(condition, what):
 
 
 def hash_of(path):
-    """Empty: there is no such file."""
+    """Bytes of a file; empty if there is none."""
     if not os.path.exists(path):
         return ""
     with open(path, "rb") as f:
@@ -80,13 +80,13 @@ class Mount:
             return f.read()
 
     def shown(self):
-        """The model's hash and its grafts, without times."""
+        """The model's hash, and its grafts without their times."""
         model = hash_of(self.path("model.gguf"))
         lines = [line.split("\t") for line in self.text(".grafts").splitlines()]
         return (model, "\n".join(sorted("\t".join(f[:6] + f[7:]) for f in lines)))
 
     def shown_if_there(self):
-        """None: the daemon has ended, perhaps after it answered, or meanwhile."""
+        """Run f; None if the daemon has ended, before, during or after its answer."""
         try:
             return self.shown()
         except OSError as e:
@@ -95,12 +95,12 @@ class Mount:
             return None
 
     def shows(self, allowed):
-        """Is it one of those?"""
+        """Is the shown state one of these?"""
         return list(self.shown()) in [list(state) for state in allowed]
 
     def assemble(self, target):
         with open(self.path(".assemble"), "w", encoding="utf-8") as f:
-            f.write("!" + target)  # replace an existing file
+            f.write("!" + target)  # "!": replace an existing file
 
     def kill(self):
         self.daemon.kill()
@@ -109,7 +109,7 @@ class Mount:
 
 
 class Session:
-    """Edits, with marks in the record for the begin of each and for the state after it."""
+    """A session of edits, with marks in the record at the begin of each and of its later state."""
 
     def __init__(self, arguments):
         self.organfs, disk, self.base, self.donor, self.work, self.kind = arguments
@@ -136,8 +136,8 @@ class Session:
         self.states.append(self.mount.shown())
 
     def mark(self, what, *more, targets=()):
-        """Allowed from here on: the last state, and those in more; for the assembled file its
-        current contents, or one of targets."""
+        """Write a mark. From here on the last state and those in more are allowed; for the
+        assembled file its current contents, or one of targets."""
         text = json.dumps([what, [self.states[-1], *more], [*self.targets, *targets]]).encode()
         with open(self.record, "ab", buffering=0) as f:
             f.write(b"mark\t%d\n%s" % (len(text), text))
@@ -154,8 +154,8 @@ class Session:
         return subprocess.run(command, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
 
     def do(self, *command, outcome=None):
-        """A command that succeeds in one step. The state after it is not known before: the mark at
-        its end corrects the record."""
+        """Run a command that succeeds in one step. Its later state is unknown before, so the mark
+        at its end corrects the record."""
         self.mark("began")
         done = self.run(*command)
         assert done.returncode == 0, (command, done.stderr, self.mount.text(".log"))
@@ -185,8 +185,8 @@ class Session:
         self.do("sh", "-c", 'printf %s "$1" > "$2"', "sh", text, self.path(name))
 
     def cut(self, outcome, after, *command, target=None):
-        """The daemon is killed at the change of the disk after so many; then it is mounted again.
-        False: it came to its end. target: the new content of the assembled file."""
+        """Kill the daemon at a later change of the disk, by its number, and mount again. Returns
+        False if the call ended first. target: the new content of the assembled file."""
         before = self.states[-1]
         targets = [target] if target else []
         self.mark("began", outcome, targets=targets)
@@ -204,7 +204,7 @@ class Session:
         assert self.states[-1] in (before, outcome), (command, after)
         found = hash_of(self.disk + "/out/model.gguf")
         assert found in (*self.targets, target), (command, after)
-        # The name may not have been flushed.
+        # The name may be unflushed.
         if found == target:
             self.targets.append(found)
         self.mark("ended")
@@ -260,7 +260,7 @@ class Session:
             if self.states[-1] == full:
                 self.write(".undo", "all\n")
         self.do("cp", f"{self.donor}/blk_0_ffn_up.bin", self.path("organs/blk_0_ffn_up.bin"))
-        # Moved, where each step may be the last one.
+        # A move, each step of which may be the last one.
         source, target = self.path("organs/blk_0_ffn_up.bin"), self.path("organs/blk_1_ffn_up.bin")
         before = self.states[-1]
         self.do("mv", source, target)
@@ -270,7 +270,7 @@ class Session:
                 self.write(".undo", "all\n")
                 self.do("cp", f"{self.donor}/blk_0_ffn_up.bin", source, outcome=before)
             self.cut(moved, after, "mv", source, target)
-        # Over the other model, where the daemon may end at each step.
+        # A graft of the other model, each step of which may be the last one.
         for after in (1, 2, 4, 6, 8, 10, 12, 14):
             if not self.cut(self.states[-1], after, "sh", "-c", 'echo "$1" >"$2"', "sh",
                             self.disk + "/out/model.gguf", self.path(".assemble"),
@@ -283,7 +283,7 @@ class Session:
 
 
 class Inode:
-    """Its states, each with the number of the operation that led to it, and when it was flushed."""
+    """States of an inode, each with the number of its operation, and the times of flushes."""
 
     def __init__(self, kind, k, content):
         self.kind = kind
@@ -306,7 +306,7 @@ class Inode:
 
 
 class Record:
-    """A session's record: the states of every inode, and which outcomes are allowed when."""
+    """A session's record: the states of every inode, and the allowed outcomes by time."""
 
     def __init__(self, path):
         self.inodes, self.root, self.marks, self.n = {}, None, [], 0
@@ -325,12 +325,12 @@ class Record:
 
     def inode(self, number):
         if self.root is None:
-            # The first request is of a name in the root.
+            # The first request names a file in the root.
             self.root = self.inodes[number] = Inode(stat.S_IFDIR, 0, {})
         return self.inodes[number]
 
     def entry(self, directory, name, inode):
-        """The directory with that name, None: without it."""
+        """Set a directory's entry to an inode, or remove the entry if the inode is None."""
         entries = dict(directory.content)
         entries.pop(name, None)
         if inode is not None:
@@ -370,15 +370,15 @@ class Record:
             raise AssertionError(what)
 
     def allow(self):
-        """allowed[k], targets[k]: the states that there may be after k operations, and those of the
-        assembled file."""
+        """Fill allowed[k] and targets[k]: the states, and those of the assembled file, that are
+        allowed after k operations."""
         self.allowed = self.allowed_of([(at, what, {tuple(s) for s in states})
                                         for at, (what, states, _) in self.marks])
         self.targets = self.allowed_of([(at, what, set(targets))
                                         for at, (what, _, targets) in self.marks])
 
     def allowed_of(self, marks):
-        """Until a command has ended, its later state is allowed too."""
+        """States allowed after each operation; from a command's begin also its later state."""
         allowed = [set() for _ in range(self.n + 1)]
         for i, (at, began, states) in enumerate(marks):
             end, later = self.n, set()
@@ -390,7 +390,7 @@ class Record:
                 allowed[k] |= states
                 if began == "began":
                     allowed[k] |= later
-        # At the operation at which a command ended, it has ended.
+        # A command has ended at the operation of its end mark.
         for at, what, states in marks:
             if what == "ended":
                 allowed[at] = set(states)
@@ -399,23 +399,23 @@ class Record:
         return allowed
 
     def hash_of(self, content):
-        """Of a state's, which is there as long as this is."""
+        """Hash of a content, cached by id(): the record keeps every content."""
         if id(content) not in self.hashes:
             self.hashes[id(content)] = hashlib.sha256(content).digest()
         return self.hashes[id(content)]
 
     def flushed_at(self, k):
-        """When anything was flushed last."""
+        """Time of the last flush of anything."""
         return self.flushed[bisect.bisect_right(self.flushed, k) - 1]
 
 
 class Disk:
-    """The disk's content after k operations."""
+    """Content of the disk after k operations."""
 
     def __init__(self, record, k, variant):
         self.record, self.k, self.variant = record, k, variant
         self.random = random.Random(f"{k} {variant}")
-        self.time = self.random.randint(record.flushed_at(k), k)  # of the journal
+        self.time = self.random.randint(record.flushed_at(k), k)  # time of the journal
         self.chosen = {}
         self.digest = hashlib.sha256()
         self.look(record.root, "")
@@ -473,7 +473,7 @@ class Check:
         return self.local.place
 
     def check_target(self, mount, directory, targets):
-        """targets None: it is assembled again."""
+        """Check a state; with targets None assemble again."""
         target = directory + "/model.gguf"
         if targets is None:
             mount.assemble(target)
@@ -510,9 +510,9 @@ class Check:
 
 
 def states_of(record):
-    """Each pair of a disk content and the states allowed for it, once."""
+    """Distinct pairs of a disk content and the states allowed for it."""
     found = {}
-    # Before the first mark nothing was said yet.
+    # Nothing is allowed yet before the first mark.
     for k in range(record.marks[0][0], record.n + 1):
         for variant in VARIANTS:
             disk = Disk(record, k, variant)

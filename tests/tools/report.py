@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""report.py - a second opinion on .report.json: it is valid JSON of the size that was said before,
-and agrees with the other files of the mount and with the figures computed here from the values.
+"""report.py - a second opinion on .report.json: checks that it is valid JSON of the size in its
+attributes, and compares it with the other files of the mount and with figures computed here from
+the values.
 
-    report.py check MOUNT           of a model, against .theta, CLASS/.theta, .grafts, attributes
-    report.py models MOUNT          of several, against .theta of their root and each of them
+    report.py check MOUNT           of a model, with .theta, CLASS/.theta, .grafts, attributes
+    report.py models MOUNT          of several, with .theta of the root and of each model
     report.py values MODEL JSON TYPE...
-                                    the figures, against the values of those types in a GGUF
-    report.py same JSON TABLES      the output of --report --json, against a mount's
+                                    figures, with the values of these types in a GGUF
+    report.py same JSON TABLES      the output of --report --json, with a mount's tables
 """
 import math
 import os
@@ -21,7 +22,7 @@ from gguf import Model, Wrong, check, read_table, strict_json, xattr
 FIGURES = ("theta", "signal", "entropy", "kurtosis", "spacing", "magnitude",
            "min", "max", "mean", "deviation", "zeros")
 LIMIT = 16          # tensors of a type whose values are decoded here
-LOOKED_AT = 200     # tensors of a model whose attributes are asked for
+LOOKED_AT = 200     # tensors of a model whose attributes are read
 UNTOLD = ("size", "base", "layer", "added", "removed", "grafted", "converted", "merged", "graft")
 
 
@@ -187,7 +188,7 @@ SIZES = {"F32": (1, 4), "F16": (1, 2), "Q8_0": (32, 34), "Q4_K": (256, 144)}
 
 
 def spans(n):
-    """The first element and the length of each span that is looked at (measure/sample.h)."""
+    """First element and length of each sampled span (measure/sample.h)."""
     if n <= MOST:
         return [(0, n)]
     tiles, out, last = -(-n // SPAN), [], -1
@@ -199,7 +200,7 @@ def spans(n):
 
 
 def rounded(x):
-    """To a float, as the product of two is."""
+    """Round to a float, as a product of two is."""
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
@@ -265,7 +266,7 @@ def cmd_values(base, path, *kinds):
 # ---- tables -------------------------------------------------------------------------------------
 
 def without(value, told):
-    """The value without the keys in UNTOLD; in a report of tables (told) these have to be null."""
+    """The value without the keys in UNTOLD, which are null in a report from tables (told)."""
     if isinstance(value, dict):
         for key in UNTOLD:
             check(not (told and value.get(key) is not None), f"{key} is {value.get(key)}")
@@ -276,7 +277,7 @@ def without(value, told):
 def cmd_same(mounted, of_tables):
     a, b = without(strict_json(mounted), False), without(strict_json(of_tables), True)
     check(a.keys() == b.keys(), f"{a.keys()}, {b.keys()}")
-    # Models stand in their order in the mount, and by name in the other.
+    # Models stand in mount order in one report, and by name in the other.
     if "models" in a:
         for report in a, b:
             report["models"].sort(key=lambda model: model["directory"])

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# screenshot.sh URL FILE.png [WIDTHxHEIGHT [light|dark]] - a page of organ-serve as headless
-# Chromium shows it, once all is loaded and measured; 1280x900 and light unless told otherwise, and
-# HEIGHT may be "all".
+# screenshot.sh URL FILE.png [WIDTHxHEIGHT [light|dark]] - a screenshot of a page of organ-serve in
+# headless Chromium, once all is loaded and measured. Defaults: 1280x900 and light. HEIGHT may be
+# "all".
 set -eu
 size=${3:-1280x900}
 exec "${0%/*}/browse.py" about:blank "media: ${4:-light}" "size: ${size%x*}x900" "$1" \

@@ -4,8 +4,8 @@
 
     semantics.py MOUNT DONOR DIRECTORY
 
-MOUNT is of scribe, with noassemble; DONOR a read-only mount of clerk; DIRECTORY one on a disk that
-can be written to. Prints each difference; the exit status is 1 then. At the end there are grafts
+MOUNT is a mount of scribe with noassemble, DONOR a read-only mount of clerk, DIRECTORY a writable
+directory on a disk. Prints each difference; the exit status is 1 then. At the end there are grafts
 of every kind, each by an operation that has just succeeded."""
 import ctypes
 import errno
@@ -32,7 +32,7 @@ def content(path):
 
 
 def outcome(act):
-    """The result of the call, or the name of its error."""
+    """Result of the call, or the name of its error."""
     try:
         return act()
     except OSError as error:
@@ -48,7 +48,7 @@ def check(what, expected, act):
 
 
 def opened(path, flags, act=lambda fd: None):
-    """Opens, acts, and closes: any of it may fail."""
+    """Open, act, and close; any of the steps may fail."""
     fd = os.open(path, flags, 0o666)
     try:
         return act(fd)
@@ -88,7 +88,7 @@ def check_open():
         path = f"{mount}/{name}"
         check(f"write {name}", 4, lambda: opened(path, WRITE, lambda fd: os.write(fd, JUNK)))
         check(f"{name} drops it", True, lambda: content(path) != JUNK)
-    # In a directory that is read-only the kernel refuses all but root.
+    # The kernel refuses all users but root in a read-only directory.
     fixed = "EACCES" if os.geteuid() else "EPERM"
     for path, error in ("x", "EPERM"), (".views/x", fixed), (".base/organs/x.bin", fixed):
         check(f"create {path}", error, lambda: opened(f"{mount}/{path}", CREATE))
@@ -304,7 +304,7 @@ def check_space():
 
 
 def events(fd):
-    """The names that a watch has told of by now."""
+    """Names that a watch has reported by now."""
     try:
         data = os.read(fd, 65536)
     except BlockingIOError:
@@ -339,7 +339,7 @@ def check_read_only():
 
 
 def leave_grafts():
-    """Each kind of change, and nothing after it that would make it durable by the way."""
+    """Make each kind of change, without a later call that would make it durable too."""
     opened(slot(0), WRITE, lambda fd: os.write(fd, OTHER))
     os.rename(slot(1), slot(2))
     os.link(slot(3), slot(6))

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""serve.py DIR PORTFILE LOG BLOCKS: an HTTP server on 127.0.0.1 that knows ranges, for tests of
+"""serve.py DIR PORTFILE LOG BLOCKS: an HTTP server on 127.0.0.1 with ranges, for tests of
 downloads.
 
 It writes its port to PORTFILE and a line "METHOD PATH FIRST-BYTE" a request to LOG. The beginning
-of the path chooses its manners: /cut/ sends half of the bytes that are asked for and breaks the
-connection (but for the last KiB), /held/ sends as many blocks of 64 KiB as the file BLOCKS says, if
-it exists, a line WAIT to LOG if there are more, and one GONE when the client has left, /plain/
-knows no ranges and not how long a file is, /bare/ says how long but not which it is, /signed/
-refuses HEAD, /old/ and /new/ serve one file with two stamps."""
+of the path chooses the behaviour: /cut/ sends half of the requested bytes and breaks the
+connection (except for the last KiB); /held/ sends as many blocks of 64 KiB as the file BLOCKS
+says, if it exists, and logs a line WAIT if there are more, and GONE when the client has left;
+/plain/ has neither ranges nor a length; /bare/ has a length but no stamp; /signed/ refuses HEAD;
+/old/ and /new/ serve one file with two stamps."""
 
 import hashlib
 import http.server

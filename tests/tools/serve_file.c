@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* serve_file.c - serve-file FILE MOUNTPOINT: a filesystem that holds that file and is asked for
- * everything every time, as a server on a network is. Stopped by a signal (SIGSTOP) it is a server
- * that does not answer. It stays in the foreground. */
+/* serve_file.c - serve-file FILE MOUNTPOINT: a filesystem with one file, uncached, as on a
+ * network. Stopped by SIGSTOP it is a server that does not answer. It stays in the foreground. */
 #define FUSE_USE_VERSION 31
 #include <fuse.h>
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""short mutants BASE DIR N SEED | check DIR MNT: models whose tensors lie where they should not.
+"""short mutants BASE DIR N SEED | check DIR MNT: models with misplaced tensors.
 
 mutants writes N copies of a model into DIR with other offsets, types and lengths. check compares a
-mount of DIR with the findings of this program, which shares no code with organfs: a tensor
-is short if the next one begins, or the file ends, before the bytes that its type needs. The short
-ones are said to be, and neither taken nor given; every other tensor has its own bytes, and so has
-it after a graft of another one."""
+mount of DIR with this program's own findings, without code of organfs: a tensor is short if the
+next one begins, or the file ends, before the bytes that its type needs. The mount marks short
+tensors, and refuses to read or graft them. Every other tensor has its own bytes, also after a
+graft of another one."""
 import os
 import random
 import struct
@@ -23,7 +23,7 @@ with open(TABLE, encoding="utf-8") as lines:
 
 
 def needed(t):
-    """Bytes of a tensor, None for an unknown type, or -1 where its rows are no whole blocks."""
+    """Bytes of a tensor; None for an unknown type; -1 if its rows are no whole blocks."""
     if t.type not in SIZES:
         return None
     n, size, row = SIZES[t.type]
@@ -42,7 +42,7 @@ class Mutant(gguf.Model):
             t.offset = self.data_start + t.relative
             t.room = next((s for s in starts if s > t.relative), t.relative) - t.relative
             t.short = (needed(t) or 0) > t.room
-        # A file that ends too early is not whole, unless others are short too.
+        # A file that ends too early is incomplete, unless other tensors are short too.
         others = any(t.short and t.relative < last for t in self.tensors)
         self.wrong = self.wrong or not others and any(t.short for t in self.tensors)
         for t in self.tensors:
@@ -82,7 +82,7 @@ def mutants(base, directory, n, seed):
 
 
 def organs_of(mnt):
-    """Path of each organ file by its tensor."""
+    """Path of each organ file, by its tensor."""
     found = {}
     for entry in os.listdir(mnt):
         if not os.path.isdir(f"{mnt}/{entry}") or entry in ("metadata", "adapters"):
@@ -100,7 +100,7 @@ def read(path):
 
 
 def write(path, content):
-    """None, or the error of a graft."""
+    """Try a graft: None, or its error."""
     try:
         with open(path, "wb") as f:
             f.write(content)

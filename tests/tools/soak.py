@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""soak.py MNT PID SECONDS DIR [URL] - everything at once on a writable mount, for that long.
+"""soak.py MNT PID SECONDS DIR [URL] - all operations at once on a writable mount, for that time.
 
-Threads of it read, graft, remove, rename, link, undo, assemble, list, ask for xattrs and edit
-metadata, of all at once; with URL, the address of organ-serve, also over HTTP. Meanwhile the memory,
-descriptors and threads of the daemon, which is process PID, are sampled, and how many inodes the
-kernel holds of all FUSE filesystems, for each of which the daemon has one too; 0 where it does not
-tell: a line each, "SECOND KiB DESCRIPTORS THREADS INODES", on standard output. The counts of the
-operations are on standard error. DIR is for assembled models. The exit status is 1 if a call fails
-with an error that concurrent operations do not explain, or if a thread did nothing at all."""
+Threads read, graft, remove, rename, link, undo, assemble, list, read xattrs and edit metadata;
+with URL, the address of organ-serve, also over HTTP. Meanwhile a line "SECOND KiB DESCRIPTORS
+THREADS INODES" on standard output samples the daemon, which is process PID; INODES is the number
+of inodes of all FUSE filesystems in the kernel, each of which the daemon has too, or 0 if the
+kernel does not tell. Standard error has the counts of operations. DIR is for assembled models. The
+exit status is 1 if a call fails with an error that concurrent operations do not explain, or if a
+thread did nothing."""
 import collections
 import errno
 import http.client
@@ -21,9 +21,9 @@ import time
 import urllib.parse
 
 CLASSES = ("organs", "skeleton", "norm", "embed")
-# Errors that concurrent operations cause: a slot is empty, is filled and emptied, or is a link to a
-# file of .base, which cannot be written to; a file for an empty slot was put in force by another
-# thread, which has it open too.
+# Errors that concurrent operations cause: a slot is empty, is filled and emptied, or is a link to
+# a read-only file of .base; another thread, which has the file for an empty slot open too, has put
+# it in force.
 EXPECTED = {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENODATA, errno.EACCES, errno.ESTALE}
 # The kernel's error for a second name of a file that another thread is making.
 ALSO = {"graft_link": {errno.EPERM}}
@@ -50,7 +50,7 @@ class Soak:
         with open(f"{self.mnt}/{name}", "wb", buffering=0) as file:
             file.write(content)
 
-    ## operations that the threads repeat
+    # ## operations that the threads repeat
 
     def graft(self, chance):
         name = chance.choice(self.names)
@@ -110,7 +110,7 @@ class Soak:
     def read_organs(self, chance):
         self.read(chance.choice(self.names))
 
-    # (A slot that is filled for the first time may still be empty.)
+    # (A slot may still be empty when it is filled for the first time.)
     def map_organs(self, chance):
         with open(f"{self.mnt}/.base/{chance.choice(self.names)}", "rb") as file:
             with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as content:
@@ -164,7 +164,7 @@ class Soak:
         if answer.status >= 500 and answer.status != 503:
             raise ValueError(f"{method} {path} is answered with {answer.status}")
 
-    ## all of it
+    # ## the whole run
 
     def again(self, act, number):
         chance = random.Random(number)

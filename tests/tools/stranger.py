@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# stranger.py MOUNTPOINT UID SECRET OWNERS - every kind of change, tried as that user in a mount in
-# which the mode bits allow nearly all: an empty line for each that is refused with EPERM, or by the
-# mode bits where these refuse it to all, and else a line with the outcome. SECRET is an
-# organ that only the daemon's user may read, OWNERS a file that only he may write. For root.
+# stranger.py MOUNTPOINT UID SECRET OWNERS - every kind of change, tried as that user in a mount
+# whose mode bits allow nearly all. Prints an empty line for each change that fails with EPERM, or
+# by mode bits that refuse it to everyone, and else a line with the outcome. SECRET is an organ
+# that only the daemon's user may read, OWNERS a file that only that user may write. For root.
 import errno
 import os
 import sys
@@ -23,7 +23,7 @@ WRITABLE = [
 
 
 def control(name, words):
-    """Its bytes written to a file that obeys."""
+    """Write bytes to a file that obeys words."""
     fd = os.open(name, os.O_WRONLY)
     try:
         os.write(fd, words)
@@ -77,7 +77,7 @@ FIXED = (".base/", ".views/fractal/", " in .views/npy/", ".diff/base", ".diff/li
 
 
 def outcome(what, attempt):
-    """Empty if it is refused, else the outcome."""
+    """Empty if the attempt is refused, else the outcome."""
     try:
         attempt()
     except OSError as error:

@@ -39,7 +39,7 @@ struct supervisor {
 	int signals; /* a signalfd */
 	int mounts;  /* /proc/self/mounts, which polls as an error after a change */
 	pid_t command;
-	int status; /* of the command, once it has ended */
+	int status; /* of the command, after its end */
 	bool ended;
 	int told; /* the signal that ends the supervisor, or 0 */
 };
@@ -63,7 +63,7 @@ static bool is_fault(int signal)
 	return false;
 }
 
-/* The file NAME of a process, "" if there is none, with blanks in place of NULs and newlines. */
+/* Read the file NAME of a process, with blanks for NULs and newlines; "" if there is none. */
 static void read_process(pid_t pid, const char *name, char *text, size_t size)
 {
 	char path[64];
@@ -146,7 +146,7 @@ static bool is_below(const struct mountinfo *mount, const struct mountinfo *dire
 	return strncmp(mount->point, directory->point, n) == 0 && mount->point[n] == '/';
 }
 
-/* The newest mount below the directory. On true mountinfo_release() is due. */
+/* Find the newest mount below the directory. If true, the caller calls mountinfo_release(). */
 static bool find_mount(const struct supervisor *s, struct mountinfo *found)
 {
 	const struct mountinfo directory = { .point = s->directory };
@@ -163,7 +163,7 @@ static bool has_mount(const struct supervisor *s)
 	return has;
 }
 
-/* Unmount all below the directory, and first log each if TELL. */
+/* Unmount all mounts below the directory. If TELL, log each first. */
 static void end_mounts(struct supervisor *s, bool tell)
 {
 	struct mountinfo mount;
@@ -179,7 +179,7 @@ static void end_mounts(struct supervisor *s, bool tell)
 	mountinfo_release(&mount);
 }
 
-/* Kill the children, whose own children become ours by that, and first log each if TELL. */
+/* Kill the children; their own children become the supervisor's. If TELL, log each first. */
 static void kill_children(struct supervisor *s, bool tell)
 {
 	DIR *proc = opendir("/proc");
@@ -207,7 +207,7 @@ static void kill_children(struct supervisor *s, bool tell)
 		closedir(proc);
 }
 
-/* Wait until the command has ended, or end it. */
+/* Wait for the end of the command, or end it. */
 static void watch(struct supervisor *s, long seconds)
 {
 	const int64_t end = milliseconds() + seconds * 1000;
@@ -249,11 +249,11 @@ static pid_t start(char **command, const sigset_t *before)
 
 	if (pid != 0)
 		return pid;
-	/* A shell lets its background jobs ignore SIGINT, nohup(1) SIGHUP. */
+	/* A shell's background jobs ignore SIGINT, and nohup(1) ignores SIGHUP. */
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, before, NULL);
-	close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* the runner's lock among them */
+	close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* the runner's lock is among these */
 	setsid();
 	execvp(command[0], command);
 	perror(command[0]);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""views.py - a second opinion on the files of .views, in NumPy: decoders and purifiers as they are
-defined, a few rows at a time. The first rows of a view have to equal the values computed here from
-the same rows of its organ file; then it prints the microseconds of this, the least of three.
+"""views.py - a second opinion on the files of .views, in NumPy: decoders and purifiers by their
+definitions, a few rows at a time. Compares the first rows of a view with values computed here from
+its organ file; then prints the microseconds of that, the least of three.
 
     views.py npy|spectral|fractal ORGAN VIEW ROWS
-    views.py memcpy BYTES       microseconds to copy so many, once they are there
+    views.py memcpy BYTES       microseconds to copy so many bytes that are in memory
 """
 import struct
 import sys
@@ -15,9 +15,9 @@ import numpy as np
 
 F32, F16, Q8_0, Q4_K, Q6_K = 0, 1, 8, 12, 14
 BLOCKS = {F32: (1, 4), F16: (1, 2), Q8_0: (32, 34), Q4_K: (256, 144), Q6_K: (256, 210)}
-ROWS = 64           # at a time: they stay in the caches
-NEAR = 1e-5         # of a row's deviation, beside the rounding to the view's type
-ONE_BIN = 0.05      # of it, the most that another choice of one bin of its spectrum makes
+ROWS = 64           # rows at a time, which stay in the caches
+NEAR = 1e-5         # of a row's deviation, in addition to the rounding to the view's type
+ONE_BIN = 0.05      # of the deviation: the most that another choice of one spectral bin changes
 
 
 # ---- the values in blocks -----------------------------------------------------------------------
@@ -47,7 +47,7 @@ def decode_q6_k(b):
 
 
 def decode(kind, data):
-    """float32 of rows of bytes."""
+    """Decode rows of bytes to float32."""
     rows = len(data)
     if kind in (F32, F16):
         return data.view("<f4" if kind == F32 else "<f2").astype("<f4")
@@ -57,9 +57,9 @@ def decode(kind, data):
 
 
 def rounding(kind, data):
-    """The most that a value may have lost when it was made one of that type."""
+    """The largest encoding error of a value of that type."""
     if kind == Q8_0:
-        # Half a step, and 127 times the step's own rounding error as F16.
+        # Half a step, and 127 times the rounding error of the step as F16.
         steps = half(data.reshape(-1, 34), 0) * (1 / 2 + 127 / 2048)
         return np.repeat(steps, 32, 1).reshape(len(data), -1)
     return np.spacing(np.abs(data.view("<f2"))).astype("<f4") / 2 if kind == F16 else 0.0
@@ -68,7 +68,7 @@ def rounding(kind, data):
 # ---- purifiers ----------------------------------------------------------------------------------
 
 def restored(x, y, changed):
-    """y with the mean and the deviation of x, where something was changed."""
+    """y with the mean and the deviation of x, in rows that were changed."""
     y = y - y.mean(1, keepdims=True)
     scale = x.std(1, keepdims=True) / y.std(1, keepdims=True)
     return np.where(changed[:, None], y * scale + x.mean(1, keepdims=True), x)
@@ -81,7 +81,7 @@ def spectral(x, keep):
     energies = 2 * np.abs(bins[:, 1:]) ** 2
     if n % 2 == 0:
         energies[:, -1] /= 2
-    # Of equal ones the higher frequency first.
+    # Of equal energies the higher frequency comes first.
     order = np.argsort(energies[:, ::-1], 1, "stable")
     order = energies.shape[1] - 1 - order
     spent = np.cumsum(np.take_along_axis(energies, order, 1), 1)
@@ -122,7 +122,7 @@ def fractal(x, strength, ratio=0.125, levels=8):
 # ---- files --------------------------------------------------------------------------------------
 
 def read_organ(path, rows):
-    """The type of an organ file, and the bytes of its first rows."""
+    """Type of an organ file, and the bytes of its first rows."""
     with open(path, "rb") as f:
         f.seek(struct.unpack("<I", f.read(4))[0], 1)
         dims = struct.unpack("<I", f.read(4))[0]
@@ -143,7 +143,7 @@ def is_same(form, kind, data, view):
     y = decode(made, data)
     away = np.maximum(np.abs(PURIFIERS[form](x) - y) - 1.001 * rounding(made, data), 0)
     away = np.max(away, 1) / x.std(1)
-    # Where two bins have nearly the same energy, either of them is the last one of the budget.
+    # If two bins have nearly the same energy, either can be the last one of the budget.
     other = np.mean(away > NEAR) if form == "spectral" else 0
     return np.all(away <= (ONE_BIN if other else NEAR)) and other < 0.02
 

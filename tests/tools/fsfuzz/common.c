@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* common.c - files that all processes work on: no process knows the others' operations, but each
- * content it reads is whole, and none is older than the last one confirmed before. */
+/* common.c - files that all processes work on: a process does not know the others' operations, but
+ * each content that it reads is whole, and at least as new as the last one confirmed before. */
 #include "fsfuzz.h"
 
 #include <dirent.h>
@@ -30,8 +30,8 @@ static struct slot *shared_slot(struct fuzz *fuzz)
 
 /* ## shared slots */
 
-/* Was another version confirmed by a write that began after that of this one was over, and before
- * the file was opened? */
+/* Was another version confirmed by a write that began after the end of this version's write, and
+ * before the open of the file? */
 static bool is_outdated(struct slot *slot, uint64_t version, uint64_t opened)
 {
 	const struct shared_write *mine = &slot->writes[version % WRITES_KEPT];
@@ -95,7 +95,7 @@ void read_common(struct fuzz *fuzz)
 		munmap(map, slot->size);
 		n = (long)slot->size;
 	} else {
-		/* In two reads: the other processes write in between. */
+		/* Read in two parts, between which the other processes may write. */
 		const long first = (long)below(fuzz, slot->size);
 
 		n = pread(fd, fuzz->bytes, (size_t)first, 0);
@@ -142,7 +142,7 @@ void write_common(struct fuzz *fuzz)
 	kept->end = atomic_fetch_add(&fuzz->shared->clock, 1);
 }
 
-/* ## files that are made */
+/* ## generated files */
 
 /* Read the whole file while the model changes; its length has to be the size of fstat(). */
 static void read_all(struct fuzz *fuzz, const char *name, bool may_be_gone)
@@ -247,7 +247,7 @@ DIR *open_directory(struct fuzz *fuzz, const char *name)
 	return directory;
 }
 
-/* Walk the tree as find does: each listed name that is not another process's exists. */
+/* Walk the tree as find does. Each listed name exists, unless another process owns it. */
 void walk(struct fuzz *fuzz)
 {
 	static const char *const places[] = { "",	  "organs",	   "skeleton",

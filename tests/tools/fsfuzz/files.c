@@ -95,7 +95,7 @@ static void compare(struct fuzz *fuzz, const uint8_t *bytes, const uint8_t *good
 
 /* ## read */
 
-/* As pread(): into fuzz->bytes, in one of the ways there are; in a few it may be a part. */
+/* pread() into fuzz->bytes, by one of several system calls; some may read only a part. */
 static ssize_t read_by(struct fuzz *fuzz, const struct handle *handle, size_t n, off_t at,
 		       bool *part)
 {
@@ -115,7 +115,7 @@ static ssize_t read_by(struct fuzz *fuzz, const struct handle *handle, size_t n,
 			return -1;
 		return read(handle->fd, fuzz->bytes, n);
 	case 3:
-		/* Through a pipe, as much as fits in it. */
+		/* Splice through a pipe, at most its capacity. */
 		say_more(fuzz, ", by splice");
 		got = splice(handle->fd, &at, fuzz->pipe[1], NULL, n < 65536 ? n : 65536, 0);
 		while (sum < got) {
@@ -172,7 +172,7 @@ void unmap(struct handle *handle)
 	handle->map = NULL;
 }
 
-/* A map for reading stays, is moved and resized, and shows the content at open. */
+/* Map for reading. The map stays, is moved and resized, and shows the content at open. */
 void map_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << READER);
@@ -219,7 +219,7 @@ void look_at_handle(struct fuzz *fuzz)
 		return;
 	say(fuzz, "%d: fstat, lseek from %lld", index_of(fuzz, handle), (long long)at);
 	expect(fuzz, fstat(handle->fd, &attr), 0, "fstat");
-	/* Without a name its attributes are those that readers see. */
+	/* A nameless file has the attributes that readers see. */
 	if (!handle->nameless && attr.st_size != size)
 		wrong(fuzz, "fstat says %lld bytes, not %lld", (long long)attr.st_size,
 		      (long long)size);
@@ -250,7 +250,7 @@ static void wrote(struct handle *handle, const uint8_t *bytes, size_t n, size_t 
 	file->written = true;
 }
 
-/* Write fuzz->bytes in one of the ways there are. */
+/* Write fuzz->bytes by one of several system calls. */
 static ssize_t write_by(struct fuzz *fuzz, const struct handle *handle, size_t n, off_t at)
 {
 	struct iovec parts[2] = { { fuzz->bytes, n / 3 }, { fuzz->bytes + n / 3, n - n / 3 } };
@@ -284,7 +284,7 @@ static ssize_t write_by(struct fuzz *fuzz, const struct handle *handle, size_t n
 	}
 }
 
-/* As much of n bytes at a place as may be written there. */
+/* Number of bytes, at most n, that can be written at a place. */
 static size_t room(const struct handle *handle, size_t n, size_t at)
 {
 	return at >= handle->most ? 0 : n < handle->most - at ? n : handle->most - at;
@@ -311,7 +311,7 @@ static void write_at(struct fuzz *fuzz, struct handle *handle, size_t n, size_t 
 	wrote(handle, fuzz->bytes, (size_t)rc, at);
 }
 
-/* Anything anywhere, seldom in an organ's header. */
+/* Write any bytes anywhere, seldom in an organ's header. */
 void write_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, WRITTEN);
@@ -339,7 +339,7 @@ void write_handle(struct fuzz *fuzz)
 	write_at(fuzz, handle, n, at);
 }
 
-/* Everything that an organ is, from the first byte to the last, or in two pieces in any order. */
+/* Write a whole organ, from the first byte to the last, or in two pieces in any order. */
 void write_organ(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << STAGE | 1u << MAKER);
@@ -366,7 +366,7 @@ void write_organ(struct fuzz *fuzz)
 			write_at(fuzz, handle, n, first);
 			if (handle->file->size == end && room(handle, n, first) < n)
 				return;
-			/* Splices take a page or more at a time. */
+			/* A splice takes a page or more. */
 			for (end = 0; end < n && first + end < handle->file->size &&
 				      handle->file->bytes[first + end] == organ[first + end];)
 				end++;
@@ -460,7 +460,7 @@ void sync_handle(struct fuzz *fuzz)
 	}
 }
 
-/* Among several descriptors of one process it is enough that the kernel answers as it may. */
+/* Lock and unlock. Descriptors of one process do not conflict, so any valid answer will do. */
 void lock_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, ANY_KIND);
@@ -482,7 +482,7 @@ void lock_handle(struct fuzz *fuzz)
 		wrong(fuzz, "fcntl: %s", strerror(errno));
 }
 
-/* Within the mount. A whole organ copied into an emptied file is taken as it is. */
+/* Copy a range within the mount. A whole organ copied into an emptied file fills it. */
 void copy_range(struct fuzz *fuzz)
 {
 	struct handle *from = any_handle(fuzz, ANY_KIND), *to = any_handle(fuzz, WRITTEN);
@@ -518,7 +518,7 @@ void copy_range(struct fuzz *fuzz)
 	wrote(to, from->file->bytes + at, (size_t)rc, (size_t)there);
 }
 
-/* Operations that an open file refuses. */
+/* Try operations that an open file refuses. */
 void refuse_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, ANY_KIND);
@@ -533,7 +533,7 @@ void refuse_handle(struct fuzz *fuzz)
 	       can_write(handle) ? EOPNOTSUPP : EBADF, "fallocate");
 	if (can_write(handle) && !(handle->flags & O_APPEND))
 		expect(fuzz, ioctl(handle->fd, FICLONE, fuzz->memory), EXDEV, "FICLONE");
-	/* Since Linux 5.13 the kernel opens the file once more for that. */
+	/* Since Linux 5.13 the kernel opens the file again for this call. */
 	if (!handle->file->over || handle->kind == STAGE)
 		expect(fuzz, ioctl(handle->fd, FS_IOC_GETFLAGS, &value), ENOTTY, "GETFLAGS");
 	if (!can_write(handle))
@@ -570,7 +570,7 @@ void place(struct fuzz *fuzz, struct file *file, struct slot *slot)
 	}
 }
 
-/* A child that inherits a descriptor and closes it changes nothing, unless it wrote last. */
+/* Have a child close an inherited descriptor: it changes nothing unless the child wrote last. */
 void fork_handle(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, ANY_KIND);

@@ -61,9 +61,8 @@ static const struct operation operations[] = {
 
 _Static_assert(N_OPERATIONS <= OPERATIONS_MAX, "room for their weights");
 
-/* Every other process does some operations eight times as often and others an eighth as often, so
- * that rare combinations occur. (Groce and others, "Swarm testing", ISSTA 2012, leave operations
- * out.) */
+/* Weight some operations eight times and others an eighth in every other process, so that rare
+ * combinations occur. (Groce and others, "Swarm testing", ISSTA 2012, leave operations out.) */
 static void choose_weights(struct fuzz *fuzz, bool plain)
 {
 	for (size_t i = 0; i < N_OPERATIONS; i++) {
@@ -169,7 +168,7 @@ static int work(const struct settings *settings, struct shared *shared, unsigned
 	return FINE;
 }
 
-/* ## all of them */
+/* ## the whole run */
 
 static void tell(const struct settings *settings, const struct process *process, unsigned number)
 {
@@ -221,7 +220,7 @@ static int watch(const struct settings *settings, struct shared *shared, unsigne
 			if (worst != FOUND && rc == FOUND) {
 				tell(settings, process, i);
 				end_all(shared);
-				/* One that hangs may not even be killed. */
+				/* A process that hangs may survive the kill. */
 				if (!ended)
 					return FOUND;
 			}

@@ -61,7 +61,7 @@ void open_scratch(struct fuzz *fuzz)
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 
-/* A private file with an organ in it, most often one that fits somewhere. */
+/* Make a private file with an organ in it, which mostly fits some slot. */
 void make_scratch(struct fuzz *fuzz)
 {
 	struct scratch *scratch = &fuzz->scratch[below(fuzz, 4)];
@@ -88,8 +88,8 @@ void make_scratch(struct fuzz *fuzz)
 	scratch->file->size = n;
 }
 
-/* Of another name than temporary ones a private file has to be an organ, or empty, at its close or
- * at the rename to that name. A refused one goes with its release, which comes after the close. */
+/* Rename or close a private file. Unless its name is a temporary one, the file has to be an organ
+ * or empty. The release, which follows the close, removes a refused file. */
 static void name_private(struct fuzz *fuzz, bool renamed)
 {
 	const struct slot *slot = any_slot(fuzz, false);
@@ -162,7 +162,7 @@ void rename_scratch(struct fuzz *fuzz)
 	else if (from != to && from->file != to->file && is_beside_keys(from) != is_beside_keys(to))
 		expected = EXDEV;
 	expect(fuzz, renameat2(AT_FDCWD, path, AT_FDCWD, target, flags), expected, "rename");
-	/* Of two names of one file rename() does nothing. */
+	/* rename() between two names of one file does nothing. */
 	if (expected || from == to || from->file == to->file)
 		return;
 	forget(to);
@@ -207,7 +207,7 @@ static bool has_two_names(const struct fuzz *fuzz, const struct file *file)
 }
 
 /* Move a private file onto a slot: a graft. If the slot is empty, link() may do it, as ln does.
- * Open files that still have another name are left alone. */
+ * Open files that have another name too are not used. */
 void graft_scratch(struct fuzz *fuzz)
 {
 	struct scratch *scratch = &fuzz->scratch[below(fuzz, 4)];
@@ -240,7 +240,7 @@ void graft_scratch(struct fuzz *fuzz)
 	}
 }
 
-/* A slot under a private name. */
+/* Move a slot to a private name. */
 void set_aside(struct fuzz *fuzz)
 {
 	struct scratch *scratch = &fuzz->scratch[below(fuzz, 4)];

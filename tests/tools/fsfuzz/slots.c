@@ -66,7 +66,7 @@ static int open_again(const char *path, int flags)
 	return fd;
 }
 
-/* By its name, or in a way that has none; *nameless says which. */
+/* Open by name, or without one; *nameless tells which. */
 static int open_somehow(struct fuzz *fuzz, const char *path, int *flags, bool *nameless)
 {
 	const unsigned way = (unsigned)below(fuzz, 6);
@@ -88,12 +88,12 @@ static void add_handle(struct fuzz *fuzz, enum handle_kind kind, int fd, int fla
 		.fd = fd, .flags = flags, .slot = slot, .file = file, .most = MOST
 	};
 	handle->kind = kind;
-	/* One that was opened to write is waited for. */
+	/* Others wait for a file opened for writing. */
 	handle->busy = (flags & O_ACCMODE) != O_RDONLY;
 	say_more(fuzz, ", which is %d", (int)(handle - fuzz->handle));
 }
 
-/* The file of a slot that is being made; NULL: none. */
+/* The file that is making the slot, or NULL. */
 static struct file *file_being_made(struct fuzz *fuzz, const struct slot *slot)
 {
 	for (unsigned i = 0; i < HANDLES_MAX; i++) {
@@ -137,7 +137,7 @@ void open_reader(struct fuzz *fuzz)
 			   new_file(fuzz, slot->now.bytes, slot->now.size));
 }
 
-/* Of a slot that is empty, or is being made. */
+/* Open a slot that is empty, or is being made. */
 static void make_slot(struct fuzz *fuzz, struct slot *slot, const char *path, int flags)
 {
 	struct file *made = file_being_made(fuzz, slot);
@@ -187,7 +187,7 @@ void open_writer(struct fuzz *fuzz)
 		return;
 	}
 	fd = slot->key ? open(path, flags, 0600) : open_somehow(fuzz, path, &flags, &nameless);
-	/* The kernel reads that file by itself. */
+	/* The kernel reads that file by passthrough. */
 	if (nameless && fd < 0 && errno == EBUSY)
 		return;
 	expect(fuzz, fd, 0, "open");
@@ -199,7 +199,7 @@ void open_writer(struct fuzz *fuzz)
 
 /* ## close */
 
-/* With a map there may be nothing in the file yet but its size. */
+/* Can the content still be in a map, so that the file has no more than its size? */
 static bool awaits_map(const struct handle *handle)
 {
 	const struct file *file = handle->file;
@@ -222,7 +222,7 @@ static bool others_busy(const struct fuzz *fuzz, const struct handle *handle)
 	return false;
 }
 
-/* Wait until the name has that size, or is gone: the release may follow close() a little later. */
+/* Wait until the name has that size, or is gone: the release may follow close(). */
 static void wait_until(struct fuzz *fuzz, const char *name, long size)
 {
 	const uint64_t end = milliseconds() + 20000;
@@ -271,14 +271,14 @@ static void commit(struct fuzz *fuzz, struct handle *handle, int fd)
 	}
 }
 
-/* The last one of a file that was being made is closed: its name is a slot, or gone. */
+/* The last descriptor of a file that made a slot is closed: the name is a slot, or gone. */
 static void settle_made(struct fuzz *fuzz, struct slot *slot)
 {
 	if (handles_of(fuzz, slot, MAKERS) == 0)
 		wait_until(fuzz, slot->path, slot->now.exists ? (long)slot->now.size : -1);
 }
 
-/* An emptied key is empty as soon as the file is closed by the kernel, which a lookup waits for. */
+/* An emptied key is empty once the kernel has closed the file, which a look-up waits for. */
 static void settle_emptied(struct fuzz *fuzz, struct slot *slot)
 {
 	begin_change(slot, fuzz->bytes, 0);
@@ -295,7 +295,7 @@ void close_this(struct fuzz *fuzz, struct handle *handle)
 	const bool emptied = handle->kind == STAGE && slot->key && file->size == 0 &&
 			     !file->written && slot->now.size > 1;
 
-	/* A new key to which nothing is written stays, and is none. */
+	/* A new key without content stays as a name, and is no key. */
 	if (maker && slot->key && !file->written && !slot->now.exists &&
 	    handles_of(fuzz, slot, MAKERS) == 1) {
 		if (pwrite(handle->fd, "x", 1, 0) != 1)
@@ -357,8 +357,8 @@ static bool is_made(const struct fuzz *fuzz, const struct slot *slot)
 	return handles_of(fuzz, slot, MAKERS) > 0 && !slot->now.exists;
 }
 
-/* unlink() by another process. A removal by this process would be undone if the file that it makes
- * next under that name is refused, unless other processes change the model in between. */
+/* unlink() by another process. A refusal of the next file under that name by this process would
+ * undo this process's removal, unless other processes change the model in between. */
 static int unlink_in_child(struct fuzz *fuzz, const char *path)
 {
 	int status = 0;
@@ -404,7 +404,7 @@ void move_slot(struct fuzz *fuzz)
 	say(fuzz, "rename %s to %s, flags %u", from->path, to->path, flags);
 	if (fit != FITS_NOT && !refused) {
 		begin_change(to, from->now.bytes, from->now.size);
-		/* A key's value has no other newline than the one that is shown. */
+		/* The shown newline is the only one in a key's value. */
 		if (key)
 			to->next = from->now;
 		begin_change(from, NULL, 0);
@@ -496,7 +496,7 @@ void look_at_slot(struct fuzz *fuzz)
 	expect(fuzz, rc, made || slot->now.exists ? 0 : ENOENT, "stat");
 	if (rc < 0)
 		return;
-	/* An organ of a block has a name in blocks/N too; a file that is being made has not yet. */
+	/* An organ of a block has a second name in blocks/N; a file that is being made has not. */
 	links = !made && strstr(slot->path, "/blk_") ? 2 : 1;
 	if (!S_ISREG(attr.st_mode) || attr.st_nlink != links || (size_t)attr.st_size != size)
 		wrong(fuzz, "mode %o, %u links, %lld bytes instead of %zu", attr.st_mode,
@@ -526,7 +526,7 @@ void attributes_of_slot(struct fuzz *fuzz)
 	say(fuzz, "attribute %s of %s", name, slot->path);
 	n = getxattr(path, name, NULL, 0);
 	expect(fuzz, n, 0, "getxattr for the length");
-	/* How it is read may change at any time. */
+	/* The read mode may change at any time. */
 	if (getxattr(path, name, value, sizeof(value)) != n && strcmp(name + 13, "read") != 0)
 		wrong(fuzz, "the length of %s is not %zd", name, n);
 	if (n > 1)
@@ -538,7 +538,7 @@ void attributes_of_slot(struct fuzz *fuzz)
 		expect(fuzz, getxattr(path, at, NULL, 0), 0, at);
 }
 
-/* Then a truncation to 0 by name is taken for the O_TRUNC of such an open. */
+/* Does the slot have a nameless writer? Then truncate() to 0 counts as the O_TRUNC of an open. */
 static bool has_nameless(const struct fuzz *fuzz, const struct slot *slot)
 {
 	for (unsigned i = 0; i < HANDLES_MAX; i++)
@@ -548,7 +548,7 @@ static bool has_nameless(const struct fuzz *fuzz, const struct slot *slot)
 	return false;
 }
 
-/* Calls that succeed and change nothing. */
+/* Make calls that succeed and change nothing. */
 void touch_slot(struct fuzz *fuzz)
 {
 	const struct timespec times[2] = { { 1, 1 }, { (time_t)below(fuzz, 2000000000), 5 } };
@@ -669,7 +669,7 @@ void outlive_close(struct fuzz *fuzz)
 	end_changes(fuzz, true);
 }
 
-/* The kernel closes the files of a killed process: a whole organ counts. */
+/* Kill a writer. The kernel closes its files, and a whole organ counts. */
 void kill_writer(struct fuzz *fuzz)
 {
 	struct slot *slot = any_slot(fuzz, false);
@@ -700,15 +700,15 @@ void kill_writer(struct fuzz *fuzz)
 	expect(fuzz, waitpid(pid, &status, 0), 0, "waitpid");
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		wrong(fuzz, "the writer ends with 0x%x", (unsigned)status);
-	/* Nobody sees the result of the close at the kill: the daemon may be gone too. */
+	/* The result of the close at the kill is unknown, because the daemon may be gone too. */
 	if (read_whole(path, fuzz->bytes) != (long)due->size ||
 	    memcmp(fuzz->bytes, due->bytes, due->size) != 0)
 		wrong(fuzz, "%s has an unexpected content", slot->path);
 	end_changes(fuzz, whole);
 }
 
-/* If a child wrote last, its close puts a complete file in force. The child's exit would not tell
- * that the daemon was gone by then. */
+/* Have a child write last: its close puts a complete file in force. The child's exit status does
+ * not tell whether the daemon was gone by then. */
 void write_in_child(struct fuzz *fuzz)
 {
 	struct handle *handle = any_handle(fuzz, 1u << STAGE);
@@ -745,7 +745,7 @@ void write_in_child(struct fuzz *fuzz)
 
 /* ## listings */
 
-/* Each name of the process that has to be in a class is there once, and no other. */
+/* Check that a class lists each expected name of the process once, and no other. */
 void list_class(struct fuzz *fuzz)
 {
 	static const char *const classes[] = { "embed", "norm", "organs", "skeleton" };

@@ -66,7 +66,7 @@ static struct slot *add_slot(struct shared *shared, const char *path)
 
 	if (shared->slots == SLOTS_MAX)
 		return NULL;
-	/* Longer names are left alone. */
+	/* Slots with longer names are not used. */
 	if ((size_t)snprintf(slot->path, sizeof(slot->path), "%s", path) >= sizeof(slot->path)) {
 		slot->path[0] = '\0';
 		return NULL;
@@ -142,7 +142,7 @@ static struct slot *find_slot(struct shared *shared, const char *path)
 	return NULL;
 }
 
-/* Slots beside those of the base, and keys, for each process. */
+/* Add slots that the base lacks, and keys, for each process. */
 static void add_others(struct shared *shared, unsigned processes)
 {
 	const struct slot *like = find_slot(shared, "organs/blk_0_ffn_up.bin");
@@ -187,7 +187,7 @@ bool state_begin(struct shared *shared, const char *base, unsigned processes)
 		fprintf(stderr, "fsfuzz: %s has too few organs\n", base);
 		return false;
 	}
-	/* Each eighth one is everyone's. */
+	/* Every eighth slot is shared. */
 	for (uint32_t i = 0; i < shared->slots; i++)
 		shared->slot[i].owner = i % 8 == 7 ? SHARED_OWNER : i % processes;
 	add_others(shared, processes);
@@ -232,7 +232,7 @@ bool is_body(const uint8_t *bytes, size_t n)
 	return true;
 }
 
-/* The slot whose tensor has that name in its header; NULL: none. */
+/* The slot named in the organ's header, or NULL. */
 static const struct slot *slot_named(const struct fuzz *fuzz, const uint8_t *bytes, size_t n)
 {
 	for (uint32_t i = 0; i < fuzz->shared->slots; i++) {
@@ -245,7 +245,7 @@ static const struct slot *slot_named(const struct fuzz *fuzz, const uint8_t *byt
 	return NULL;
 }
 
-/* Do the paths of organs differ in the block alone? */
+/* Do the paths of organs differ only in the block? */
 static bool same_role(const struct slot *a, const struct slot *b)
 {
 	const char *x = a->path, *y = b->path;
@@ -265,7 +265,7 @@ enum fit fits(const struct fuzz *fuzz, const struct slot *slot, const uint8_t *b
 
 	if (slot->key)
 		return FITS;
-	/* An added slot accepts any organ that has the name. */
+	/* An added slot accepts any organ with its name. */
 	named = slot_named(fuzz, bytes, n);
 	if (slot->added && named && n == named->size &&
 	    memcmp(bytes, named->base.bytes, named->header) == 0)
@@ -318,7 +318,7 @@ void end_changes(struct fuzz *fuzz, bool in_force)
 
 		if (!slot->changing)
 			continue;
-		/* The same bytes once more may have another number. */
+		/* Equal bytes count as a new generation too. */
 		if (in_force) {
 			fuzz->generation[slot_number(fuzz, slot)]++;
 			slot->now = slot->next;
@@ -381,7 +381,7 @@ static bool check_shared(struct slot *slot, const uint8_t *bytes, long n)
 		if (version && version <= atomic_load(&slot->versions))
 			return true;
 	}
-	/* No write was ever confirmed? */
+	/* Was no write ever confirmed? */
 	for (unsigned i = 0; i < WRITES_KEPT; i++)
 		if (slot->writes[i].end)
 			n = -1;
@@ -491,7 +491,7 @@ void say_more(struct fuzz *fuzz, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Is it the daemon that is gone? */
+/* Is the daemon gone? */
 static bool is_gone(const struct fuzz *fuzz)
 {
 	char path[4096];
