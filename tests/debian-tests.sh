@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# debian-tests.sh ARCHIVE - the tests of ARCHIVE, in the system of tests/debian, which sources it:
-# those of functions that depend most on the release, or all of them for the part "all". Prints a
-# line for the release: the tests passed, those skipped and why.
+# debian-tests.sh ARCHIVE - the tests of ARCHIVE, in the system of tests/debian, which sources this
+# file: the tests of functions that depend most on the release, or all of them for the part "all".
+# Prints a line for the release: the number of passed tests, and the skipped ones with reasons.
 
 # mount(8), umount(8), HTTP, extended attributes, and optional features of libfuse and
 # the kernel. These tests need the packages that install-deps calls "check".
@@ -9,12 +9,12 @@ tests='mount/ passthrough/read serve/files serve/copy serve/limits serve/shared 
 	check/remount edit/two-mounts unmount/user manuals/demo'
 failed=
 
-# part_of USER COMMAND: where it fails the rest is run all the same.
+# part_of USER COMMAND: run a part; after its failure the other parts run all the same.
 part_of() {
 	try "$@" || failed="${failed:+$failed, }$2"
 }
 
-# Run a command of README.md; print how long the new user waits and how much is fetched.
+# Run a command of README.md; print the new user's waiting time and the size of the downloads.
 new_user() {
 	local seconds=$SECONDS lines fetched
 	lines=$(wc -l <"$log")
@@ -32,7 +32,7 @@ no_warnings() {
 	failed="${failed:+$failed, }$(wc -l <"$work/warnings") warnings of the compiler"
 }
 
-# From the log: the counts of unit tests and mount tests, and more of each failure.
+# Print the counts of unit tests and mount tests from the log, with details of each failure.
 matrix() {
 	awk -v name="$suite" '
 		function row(what) {

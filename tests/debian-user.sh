@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # debian-user.sh ARCHIVE PACKAGE... - the steps of a new user, in the system of tests/debian, which
-# sources it. From the archive of the source the commands of README.md, as they stand there, lead to
-# a graft and back; then each Debian PACKAGE is installed and purged. Nothing is left of either.
+# sources this file. The commands of README.md, word for word, lead from the source archive to a
+# graft and back; then each Debian PACKAGE is installed and purged. Neither leaves anything.
 
-# The session with which it begins.
+# The first session in README.md.
 tour() {
 	awk '/^## / { exit } sub(/^ *\$ /, "")' "$top/README.md"
 }
 
-# Every file that is neither a user's nor a program's for as long as it runs.
+# List every file that belongs to neither a user nor a running program.
 snapshot() {
 	local dir not=()
 	for dir in home tmp run dev proc sys var/cache var/log var/lib/apt var/lib/dpkg; do
@@ -22,7 +22,7 @@ nothing_left() {
 	diff "$work/before" "$work/after" >>"$log" || fail "$1 leaves something behind"
 }
 
-# All of them but those that are for others or for later.
+# Run the commands of README.md on installing, without those for others or for later.
 install_from_source() {
 	local command
 	readme_says 'sudo make demo' make 'sudo make install'
@@ -38,7 +38,7 @@ install_from_source() {
 	done 3< <(commands)
 }
 
-# One command of it is refused, as is said there.
+# One command is refused, as README.md says.
 take_the_tour() {
 	local model home=$system/home/user
 	tour >"$home/tour.sh"
@@ -58,7 +58,7 @@ take_the_tour() {
 		ls shared && sudo umount shared && rmdir shared'
 }
 
-# A user who may not use sudo.
+# Install as a user without sudo.
 install_at_home() {
 	local home=$system/home/user
 	as user 'cd organfs-*/ && make install PREFIX=$HOME/.local'
