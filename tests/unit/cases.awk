@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The name and the cases of a test file, as macros for UNIT_MAIN() of tests/unit/unit.h: a case is a
-# function that begins "static void NAME(void **state)". A helper has another signature.
+# Macros for UNIT_MAIN() of tests/unit/unit.h: the name and the cases of a test file. A case is a
+# function that begins "static void NAME(void **state)"; a helper has another signature.
 BEGIN {
 	name = ARGV[1]
 	gsub(/.*\/|\.c$/, "", name)

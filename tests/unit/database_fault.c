@@ -39,7 +39,7 @@ void database_writes_fail(int code, const char *path)
 	while_exists = path;
 	atomic_store(&has_failed, false);
 	atomic_store(&failing_code, code);
-	/* It depends on how SQLite was built. */
+	/* SQLite's build decides between write() and pwrite(). */
 	vfs->xSetSystemCall(vfs, "write", (sqlite3_syscall_ptr)faulty_write);
 	for (size_t i = 0; i < ARRAY_LENGTH(calls); i++)
 		vfs->xSetSystemCall(vfs, calls[i], (sqlite3_syscall_ptr)faulty_pwrite);
@@ -58,7 +58,7 @@ void database_fails_from_sync(int code)
 	atomic_store(&fails_then, true);
 }
 
-/* The VFS calls it by its name, which an executable can define. */
+/* The VFS calls fdatasync() by name, and an executable's definition comes first. */
 int fdatasync(int fd)
 {
 	if (!atomic_load(&failing_sync))

@@ -6,17 +6,17 @@
 
 #include <stdbool.h>
 
-/* Every write of SQLite's fails with that errno value from now on, as long as there is a file at
- * path; path NULL: always. It is borrowed. */
+/* From now on every write by SQLite fails with that errno value while a file exists at path; path
+ * NULL: always. The caller keeps path alive. */
 void database_writes_fail(int code, const char *path);
 
-/* Every sync of its files, and of ours by the same call, fails so; 0: none does. */
+/* Every fdatasync(), by SQLite and by the tested code, fails with code; 0: none fails. */
 void database_syncs_fail(int code);
 
-/* The same, and so does every write of SQLite's after the first one that failed. */
+/* Fail syncs as above, and every write by SQLite after the first failed sync. */
 void database_fails_from_sync(int code);
 
-/* Has one failed? From here on none does. */
+/* Has a write or sync failed? From here on none fails. */
 bool database_write_failed(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gguf_bytes.h - a GGUF read from memory, by tests that expect it to be one. */
+/* gguf_bytes.h - read valid GGUF from memory. */
 #ifndef TESTS_UNIT_GGUF_BYTES_H
 #define TESTS_UNIT_GGUF_BYTES_H
 

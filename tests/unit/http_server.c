@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* The port that the server has written down. 0: it has not yet. */
+/* The server's port, from the file that it writes; 0 before that. */
 static unsigned read_port(void **state)
 {
 	unsigned port = 0;
@@ -25,7 +25,7 @@ static unsigned read_port(void **state)
 
 static void run_python(void **state)
 {
-	/* It ends with a test that is killed. */
+	/* The server ends with a test that is killed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	execlp("python3", "python3", "tests/tools/ranges.py", in_temp(state, "www").text,
 	       in_temp(state, "port").text, in_temp(state, "requests").text, (char *)NULL);

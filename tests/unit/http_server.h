@@ -12,17 +12,17 @@ struct http_server {
 	unsigned port;
 };
 
-/* Once it answers; http_server_stop() is due. Skips the case where there is no Python. */
+/* Start the server, and wait for it; caller stops. Skips the case without Python. */
 struct http_server http_server_start(void **state);
 void http_server_stop(struct http_server *server);
 
 /* "http://127.0.0.1:PORT/MANNER/FILE" */
 struct path http_server_url(const struct http_server *server, const char *file);
 
-/* A file of n bytes, which differ from those of another seed, in www. Returns them, to free. */
+/* Write a file of n bytes to www, which depend on seed. Returns the bytes; caller frees. */
 uint8_t *http_server_file(void **state, const char *name, size_t n, uint64_t seed);
 
-/* How many requests there were, and how many bytes of files they were answered with. */
+/* Number of requests, and of bytes of files in their answers. */
 unsigned http_server_requests(void **state, uint64_t *bytes);
 
 #endif

@@ -90,7 +90,7 @@ unsigned merge_all(const struct merge_rule *rule, const struct merge_models *mod
 			merge_feed(m, at_a_time < rule->rows - row ? at_a_time : rule->rows - row,
 				   base, inputs);
 		}
-	/* Rows from the last to the first. */
+	/* The rows come from the last to the first. */
 	for (uint64_t row = rule->rows; row-- > 0;) {
 		rows_of(rule, models, row, &base, inputs);
 		merge_row(m, row, base, inputs, row_scratch, result + to_size(row * rule->columns));
@@ -101,7 +101,7 @@ unsigned merge_all(const struct merge_rule *rule, const struct merge_models *mod
 	return passes;
 }
 
-/* The definitions. */
+/* ## the definitions */
 
 struct placed {
 	float size;
@@ -117,7 +117,7 @@ static int compare_placed(const void *a, const void *b)
 	return (x->element > y->element) - (x->element < y->element);
 }
 
-/* The place of each of n in the order of magnitudes. */
+/* Rank of each of n values by magnitude. */
 static void rank(const double *d, size_t n, size_t *ranks)
 {
 	struct placed *placed = calloc(n, sizeof(*placed));
@@ -159,7 +159,7 @@ static bool is_kept(const struct merge_rule *rule, const struct merge_input *inp
 	return place >= n - kept - top && place < n - top;
 }
 
-/* Zero the elements of d that are not kept. */
+/* Zero the dropped elements of d. */
 static void choose(const struct merge_rule *rule, unsigned i, double *d)
 {
 	const size_t n = to_size(rule->rows * rule->columns);
@@ -212,7 +212,7 @@ static double dot(const double *a, const double *b, size_t n, size_t step)
 	return sum;
 }
 
-/* a: n values, that many apart, become those of the arc to b. */
+/* Move a towards b along the arc: n values, step apart. */
 static void bend(const struct merge_rule *rule, double *a, const double *b, size_t n, size_t step)
 {
 	const double sum = rule->inputs[0].weight + rule->inputs[1].weight;
@@ -247,7 +247,7 @@ static void bend_all(const struct merge_rule *rule, double *a, const double *b)
 			bend(rule, a + c, b + c, rows, columns);
 }
 
-/* Share of the mean of the models; the rest is the base's. */
+/* Share of the models' mean; the base has the rest. */
 static double stock_share(const struct merge_rule *rule, double *d[], size_t n)
 {
 	const double count = rule->n;
@@ -261,7 +261,7 @@ static double stock_share(const struct merge_rule *rule, double *d[], size_t n)
 	return count * sum / (1.0 + (count - 1.0) * sum);
 }
 
-/* The share at each element, of its row or of all. */
+/* Share at each element, for its row or for the whole tensor. */
 static void find_shares(const struct merge_rule *rule, double *d[], double *shares)
 {
 	const size_t n = to_size(rule->rows * rule->columns);
@@ -351,7 +351,7 @@ void check_merge(const struct merge_rule *rule, const struct merge_models *model
 	free(result);
 }
 
-/* The table. */
+/* ## the table */
 
 #define GOLDEN_VALUES 256
 
@@ -359,7 +359,7 @@ static const char *const golden_names[] = { "blk.5.attn_norm.weight", "output_no
 					    "made.weight" };
 static const uint64_t golden_rows[] = { 1, 1, 8 };
 
-/* nuslerp with a base is nuslerp_base there. Returns the tensor's number. */
+/* Set a line's rule; nuslerp with a base is nuslerp_base there. Returns the tensor's number. */
 static unsigned golden_rule(const char *method, const char *tensor, struct merge_rule *rule)
 {
 	const char *base = strstr(method, "_base");
@@ -377,7 +377,7 @@ static unsigned golden_rule(const char *method, const char *tensor, struct merge
 	return t;
 }
 
-/* Little-endian. */
+/* Read little-endian floats. */
 static float *read_floats(FILE *file)
 {
 	float *values = new_values(GOLDEN_VALUES);
@@ -408,7 +408,7 @@ static struct merge_models golden_models(unsigned tensor)
 	return models;
 }
 
-/* A value, "sum" or "l2" of a result. */
+/* A value of a result, or its "sum" or "l2". */
 static double golden_figure(const float *result, const char *which)
 {
 	double sum = 0.0, squares = 0.0;

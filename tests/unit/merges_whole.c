@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merges_whole.c - see merges.h: the methods that look at all inputs at once, by the formulas of
- * mergekit, with whole vectors. */
+/* merges_whole.c - see merges.h: the methods that use all inputs at once, by mergekit's formulas,
+ * with whole vectors. */
 #include "tests/unit/merges.h"
 
 static size_t count_of(const struct merge_rule *rule)
@@ -37,7 +37,7 @@ static void combine(double *a, double scale, double factor, const double *b, siz
 		a[e] = scale * a[e] + factor * b[e];
 }
 
-/* Ram. */
+/* ## RAM */
 
 static bool changes(const struct merge_rule *rule, double d)
 {
@@ -79,9 +79,9 @@ static void ram(const struct merge_rule *rule, double *const d[], double *result
 	}
 }
 
-/* Spheres. */
+/* ## spheres */
 
-/* All steps are done, though the tangents cancel. */
+/* Each step is done, even if the tangents cancel. */
 static void multislerp(const struct merge_rule *rule, double *const d[], double *result)
 {
 	const size_t n = count_of(rule);
@@ -122,7 +122,7 @@ static double share_of_valid(const struct merge_rule *rule, const double *norms)
 	return valid > 0.0 ? 1.0 / valid : 0.0;
 }
 
-/* The tangent by which u is to move; its length is returned. */
+/* Tangent by which u moves. Returns its length. */
 static double karcher_step(const struct merge_rule *rule, double *const d[], const double *norms,
 			   const double *u, double *tangent)
 {
@@ -169,7 +169,7 @@ static void karcher(const struct merge_rule *rule, double *const d[], double *u)
 	free(tangent);
 }
 
-/* Orders. */
+/* ## orders */
 
 struct placed {
 	float value;
@@ -185,7 +185,7 @@ static int compare_placed(const void *a, const void *b)
 	return (x->element > y->element) - (x->element < y->element);
 }
 
-/* The values sorted from the smallest on, to free(). */
+/* The values in ascending order; caller frees. */
 static struct placed *sorted(const double *values, size_t n)
 {
 	struct placed *placed = calloc(n, sizeof(*placed));
@@ -208,7 +208,7 @@ static double variance_at(const struct merge_rule *rule, double *const d[], size
 	return sum;
 }
 
-/* Zero the elements of d that vary least. */
+/* Zero the elements of d with the smallest variance. */
 static void select_topk(const struct merge_rule *rule, double *const d[])
 {
 	const size_t n = count_of(rule);
@@ -254,7 +254,7 @@ static void sce(const struct merge_rule *rule, double *const d[], double *result
 	}
 }
 
-/* The softmax of a row at an element, and 1e-8. */
+/* Softmax of a row at an element, plus 1e-8. */
 static double softmax(const float *row, size_t columns, size_t at)
 {
 	double sum = 0.0;

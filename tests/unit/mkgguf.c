@@ -15,7 +15,7 @@ static void *grown(void *block, size_t n)
 	return bigger;
 }
 
-/* Room for one more of n items of that size: powers of two, so that many items are no square. */
+/* Grow an array of n items of that size for one more, to a power of two. */
 static void *grown_by_one(void *items, size_t n, size_t size)
 {
 	return n & (n - 1) ? items : grown(items, (2 * n + !n) * size);
@@ -177,8 +177,8 @@ uint8_t mk_byte(uint32_t tensor, size_t at)
 	return (uint8_t)(1 + (tensor * 37 + at * 11 + (at >> 8)) % 255);
 }
 
-/* Compute all offsets. Data is written in the order of the infos, each tensor at the sum of the
- * padded sizes before it, whether or not its info says so. */
+/* Compute all offsets. Data are written in the order of the infos, each tensor at the sum of the
+ * padded sizes before it, even if its info differs. */
 static void place(const struct mkgguf *m, struct mk_file *file)
 {
 	size_t at = 8 + 2 * mk_width(m->version);

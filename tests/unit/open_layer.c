@@ -91,7 +91,7 @@ int keep_bytes(struct layer *layer, enum organ_class klass, const char *name,
 	if (rc == 0)
 		rc = commit_seal(layer, &seal, klass, name, origin, &(struct timespec){ 1000, 5 },
 				 file);
-	/* The stage is the blob, or another file is. */
+	/* The blob is in a row or another file, so the stage's file is not needed. */
 	if (!seal.is_kept || seal.number != number || seal.bytes)
 		layer_unstage(layer, number);
 	layer_seal_release(layer, &seal);

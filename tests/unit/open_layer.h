@@ -11,11 +11,11 @@
 struct site {
 	struct backing *base;
 	struct gguf *gguf;
-	char state[PATH_MAX]; /* the directory that layers go to */
+	char state[PATH_MAX]; /* directory of the layers */
 	struct layer_options manner;
 };
 
-/* A base of that name with these bytes. */
+/* Make a base of that name with these bytes. */
 struct site open_site(void **state, const char *name, const struct mk_file *file);
 
 struct site small_site(void **state);
@@ -24,29 +24,29 @@ void close_site(struct site *site);
 
 struct layer *open_layer(const struct site *site);
 
-/* Stage those bytes: the descriptor, or -errno. */
+/* Write these bytes to a stage. Returns the descriptor, or -errno. */
 int write_stage(struct layer *layer, const void *bytes, size_t n, uint64_t *number);
 
-/* Put that seal in force: 0 with its bytes in *file, or -errno. */
+/* Put a seal in force. Returns 0 with the content in *file, or -errno. */
 int commit_seal(struct layer *layer, struct layer_seal *seal, enum organ_class klass,
 		const char *name, const struct layer_origin *origin, const struct timespec *mtime,
 		struct backing **file);
 
-/* Stage those bytes and put them in force: 0 with *file, or -errno of the step that failed. */
+/* Stage these bytes and put them in force. Returns 0 with *file, or -errno of the failed step. */
 int keep_bytes(struct layer *layer, enum organ_class klass, const char *name,
 	       const struct layer_origin *origin, const void *bytes, size_t n,
 	       struct backing **file);
 
-/* Stage that text and put it in force. */
+/* Stage a text and put it in force. */
 int keep_text(struct layer *layer, enum organ_class klass, const char *name, const char *text);
 
-/* The slot is removed, and the layer says so; or the layer says nothing about it. */
+/* Remove a slot in the layer, or have the layer forget the slot. */
 int white_out(struct layer *layer, enum organ_class klass, const char *name);
 int revert(struct layer *layer, enum organ_class klass, const char *name);
 
-/* Result of layer_each(), as "CLASS/NAME=CONTENT " for each, in order; "CLASS/NAME! " for slots
- * that it cannot open, "CLASS/NAME>TARGET " for links, "CLASS/NAME@TEXT " for references,
- * "CLASS/NAME- " for removed slots. */
+/* Result of layer_each(), in order: "CLASS/NAME=CONTENT " for content, "CLASS/NAME! " for a slot
+ * that it cannot open, "CLASS/NAME>TARGET " for a link, "CLASS/NAME@TEXT " for a reference,
+ * "CLASS/NAME- " for a removed slot. */
 struct listing {
 	char items[16][96];
 	size_t n;
@@ -63,21 +63,21 @@ int compare_items(const void *a, const void *b);
 
 char *list_layer(struct layer *layer);
 
-/* ## the database of a layer's directory, past organfs and its constraints */
+/* ## SQL in a layer's database, past organfs and its constraints */
 
-/* No layer has it open: layer_close() or layer_rest() was called. */
+/* Alter a database that no layer has open, after layer_close() or layer_rest(). */
 void alter_rows(const char *path, const char *sql);
 
-/* SQL after which the tables slot and blob have their columns and no constraint. */
+/* SQL that makes the tables slot and blob anew without constraints. */
 #define LOOSE_SLOTS                                                                   \
 	"CREATE TABLE loose AS SELECT * FROM slot; DROP TABLE slot;"                  \
 	"ALTER TABLE loose RENAME TO slot; CREATE TABLE bytes AS SELECT * FROM blob;" \
 	"DROP TABLE blob; ALTER TABLE bytes RENAME TO blob;"
 
-/* The first number that a query gives. */
+/* First number that a query gives. */
 int64_t ask_rows(const char *path, const char *sql);
 
-/* The same of an open layer, which opens its database again when it needs it. */
+/* First number that a query gives in an open layer, which opens its database again later. */
 int64_t ask_layer(struct layer *layer, const char *sql);
 
 #endif

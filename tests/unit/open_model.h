@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_model.h - a model that is open, with its log, and grafts made on it as a close() makes
- * them. */
+/* open_model.h - an open model with its log, and grafts like those of a close(). */
 #ifndef TESTS_UNIT_OPEN_MODEL_H
 #define TESTS_UNIT_OPEN_MODEL_H
 
@@ -10,7 +9,7 @@
 #include "fs/model/organ_file.h"
 #include "tests/unit/small_gguf.h"
 
-/* The open model of a test, in the test's directory. */
+/* A test's open model, in the test's directory. */
 struct opened {
 	struct log *log;
 	struct zstd_cache *cache;
@@ -23,12 +22,12 @@ struct opened open_at(void **state, const char *name, const char *layer,
 
 struct opened open_with(void **state, const char *name, const struct model_options *options);
 
-/* Open that file; the caller asserts success. */
+/* Try to open that file; the caller asserts success. */
 struct opened try_model(void **state, const char *name);
 
 struct opened open_model(void **state, const char *name);
 
-/* A new mk_small() under that name, opened. */
+/* Open a new mk_small() under that name. */
 struct opened open_small(void **state, const char *name);
 
 void close_model(struct opened *o);
@@ -38,20 +37,20 @@ bool log_says(struct log *log, const char *words);
 /* A stage over the current content of the slot. */
 struct stage *stage_over(struct model *model, uint32_t tensor);
 
-/* Write those bytes over the slot's file and close it. */
+/* Write these bytes over the slot's file and close it. Returns 0 or -errno of the close. */
 int fill(struct model *model, uint32_t tensor, const void *bytes, size_t n);
 
-/* The same with an organ of mk_organ(). */
+/* Fill the slot with an organ of mk_organ(). */
 int fill_organ(struct model *model, uint32_t tensor, const char *name, uint32_t type, uint32_t dims,
 	       const uint64_t *ne, uint32_t seed);
 
-/* SMALL_UP with the same type and shape and other bytes. */
+/* Fill SMALL_UP with other bytes of the same type and shape. */
 int fill_up(struct model *model, uint32_t seed);
 
-/* The content of an organ file as a user reads it now, to free(). */
+/* The organ file as a user reads it now; caller frees. */
 char *read_organ(struct model *model, uint32_t tensor, size_t *size);
 
-/* The slot's content is that organ. */
+/* Check that the slot's content is that organ. */
 #define assert_organ(model, tensor, file) unit_assert_organ(model, tensor, file, __FILE__, __LINE__)
 
 void unit_assert_organ(struct model *model, uint32_t tensor, const struct organ_file *file,

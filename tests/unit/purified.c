@@ -52,7 +52,7 @@ double mean_of(const float *x, size_t n)
 	return sum / (double)n;
 }
 
-/* The mean of the products of two rows' distances from their means. */
+/* Mean product of two rows' deviations. */
 static double covariance(const float *x, const float *y, size_t n)
 {
 	const double mx = mean_of(x, n), my = mean_of(y, n);
@@ -97,7 +97,7 @@ void check_purified(const char *name, const float *x, const float *y, size_t n,
 		sum += (double)y[i] * ((double)(i % 7) - 3.0);
 	assert_close(distance(x, y, n), golden[0], 1e-6, name);
 	assert_close(correlation(x, y, n), golden[1], 1e-6, name);
-	/* All frequencies of a spike have the same energy: rounding chooses. */
+	/* All frequencies of a spike have equal energy, so rounding chooses. */
 	if (begins(name, "spike"))
 		return;
 	assert_close((double)y[0], golden[2], 1e-6, name);

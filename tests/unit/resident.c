@@ -24,7 +24,7 @@ static bool is_on_disk(const char *path)
 
 void write_pages(const char *path, size_t n)
 {
-	static uint8_t *bytes; /* of the longest file so far: others begin with the same */
+	static uint8_t *bytes; /* of the longest file; others begin with the same */
 	static size_t filled;
 	int fd;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* small_gguf.h - a small model, files of organs, and views read whole. */
+/* small_gguf.h - a small model, organ files, and whole reads of views. */
 #ifndef TESTS_UNIT_SMALL_GGUF_H
 #define TESTS_UNIT_SMALL_GGUF_H
 
@@ -8,10 +8,10 @@
 #include "gguf/types.h"
 #include "tests/unit/temp_dir.h"
 
-/* All of a view, to free(). */
+/* All bytes of a view; caller frees. */
 char *read_view(struct view *view);
 
-/* Tensors of the model that mk_small() makes, in file order. */
+/* Tensors of mk_small()'s model, in file order. */
 enum { SMALL_EMBED, SMALL_Q, SMALL_UP, SMALL_GATE, SMALL_NORM, SMALL_DOWN, SMALL_TENSORS };
 
 static const uint64_t small_ne[2] = { 8, 4 }, small_row[1] = { 8 }, small_blocks[2] = { 32, 2 };
@@ -19,7 +19,7 @@ static const uint64_t small_ne[2] = { 8, 4 }, small_row[1] = { 8 }, small_blocks
 /* SMALL_UP and SMALL_GATE have one shape and type, 128 bytes; SMALL_DOWN is quantised. */
 struct mk_file mk_small(void);
 
-/* The file name in the test's directory. */
+/* Save a file under that name in the test's directory. */
 void save(void **state, const char *name, const struct mk_file *file);
 
 void save_small(void **state, const char *name);
@@ -30,7 +30,7 @@ struct organ_file {
 	size_t size, data_at;
 };
 
-/* Its data are the bytes of mk_byte(seed, ...), enough for that type and shape. */
+/* Make an organ file for that type and shape; its data are mk_byte(seed, ...). */
 struct organ_file mk_organ(const char *name, uint32_t type, uint32_t dims, const uint64_t *ne,
 			   uint32_t seed);
 

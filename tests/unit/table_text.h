@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table_text.h - texts of tables for the tests of their readers. */
+/* table_text.h - texts of tables, for tests of their readers. */
 #ifndef TESTS_UNIT_TABLE_TEXT_H
 #define TESTS_UNIT_TABLE_TEXT_H
 
@@ -7,7 +7,7 @@
 #include "fs/report/table_parse.h"
 #include "tests/unit/measures.h"
 
-/* A tensor's line. */
+/* The line of a tensor. */
 struct mk_row {
 	const char *tensor;
 	double theta;
@@ -15,11 +15,11 @@ struct mk_row {
 	const char *type; /* NULL: F32 */
 };
 
-/* A table of n tensors, each of a row of 8 elements, into out. */
+/* Print a table of n tensors, each of one row of 8 elements. */
 void mk_table(FILE *out, const char *model, const char *total, const char *facts,
 	      const struct mk_row *rows, size_t n);
 
-/* The text of one, to free(). */
+/* Text of such a table; caller frees. */
 char *mk_table_text(const char *model, const char *total, const char *facts,
 		    const struct mk_row *rows, size_t n, size_t *size);
 

@@ -51,7 +51,7 @@ void task_begin(struct task *task, void *(*run)(void *argument), void *argument)
 	assert_int_equal(pthread_create(&task->thread, NULL, run_task, task), 0);
 }
 
-/* A thread may sleep for a moment in an allocator too: it has to be found asleep three times. */
+/* A thread may also sleep briefly in an allocator, so it has to be asleep three times. */
 bool task_sleeps(struct task *task)
 {
 	for (unsigned seen = 0; seen < 3 && !atomic_load(&task->over); tick())

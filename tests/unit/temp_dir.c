@@ -122,7 +122,7 @@ bool exists(const char *path)
 void write_file(const char *path, const void *bytes, size_t n)
 {
 	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
-	/* A link may lead to a file that is not the test's. */
+	/* A link may lead to a file outside of the test. */
 	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
 	const int fd = open(path, flags, 0600);
 

@@ -4,7 +4,7 @@
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
 
-/* Bytes that are finite values in any type: no exponent is full. */
+/* Fill with bytes that are finite values in any type: no exponent is all ones. */
 static void fill_tensor(uint8_t *bytes, size_t n)
 {
 	uint64_t seed = 7;

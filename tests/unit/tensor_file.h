@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_file.h - a tensor in a file, at an odd offset and with something after it, for tests
- * of computed values. */
+/* tensor_file.h - a tensor in a file, at an odd offset and with bytes behind it, for tests of
+ * computed values. */
 #ifndef TESTS_UNIT_TENSOR_FILE_H
 #define TESTS_UNIT_TENSOR_FILE_H
 
@@ -13,19 +13,19 @@
 #define TENSOR_AFTER 41
 
 struct tensor_file {
-	uint8_t *bytes; /* the tensor's */
-	float *values;	/* NULL: its type has none */
+	uint8_t *bytes; /* of the tensor */
+	float *values;	/* NULL for a type without a decoder */
 	uint64_t elements;
 	struct organ_location located;
 };
 
-/* bytes NULL: such as above. */
+/* bytes NULL: those of fill_tensor(). */
 struct tensor_file new_tensor(void **state, const char *name, uint32_t type, uint32_t dims,
 			      const uint64_t *ne, const void *bytes);
 
 void free_tensor(struct tensor_file *t);
 
-/* Reads of all lengths and places give the bytes that the whole has. */
+/* Check reads of all lengths and offsets against the whole. */
 void assert_any_range(struct view *view, const char *whole);
 
 #endif

@@ -15,7 +15,7 @@ void unit_add(struct unit_file *file)
 	last_file = &file->next;
 }
 
-/* tests test_X [PATTERN]: without a file of that name, lists those that there are, and fails. */
+/* tests test_X [PATTERN]: run a test file; without that file list all, and fail. */
 int main(int argc, char **argv)
 {
 	for (struct unit_file *file = files; file && argc > 1; file = file->next)
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 }
 
 static const char *limited;
-static struct timeval used; /* of the processor, when the alarm was set */
+static struct timeval used; /* CPU time when the alarm was set */
 static unsigned turns;
 
 static struct timeval processor_time(void)
@@ -126,9 +126,9 @@ char *__wrap_strdup(const char *text);
 int __wrap_fsync(int fd);
 
 uint64_t unit_allocation;
-/* The fsync() that fails, as unit_allocation. */
+/* Number of the fsync() that fails, like unit_allocation. */
 static uint64_t unit_fsync;
-static bool unit_fsync_goes, unit_fsync_gone; /* and with it all that come after */
+static bool unit_fsync_goes, unit_fsync_gone; /* all later calls fail too */
 
 static bool unit_allocation_fails(void)
 {

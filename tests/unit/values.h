@@ -7,10 +7,10 @@
 #include "fs/metadata/value_text.h"
 #include "tests/unit/unit.h"
 
-/* The whole text of a value, to free, with a NUL after it. */
+/* The whole text of a value, with a NUL behind it; caller frees. */
 char *text_of_value(const struct value *value, size_t *size);
 
-/* The value that a text of n bytes stands for, as value_parse(). */
+/* Value of a text of n bytes, by value_parse(). */
 int parse_text_of(const char *text, size_t n, struct value_type type, uint32_t width,
 		  struct value_bytes *out, struct error *err);
 

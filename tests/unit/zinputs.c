@@ -26,11 +26,11 @@ static double laplace_quantile(double u)
 
 bool begins(const char *name, const char *prefix)
 {
-	/* Asked of each value: most names are told apart by a letter. */
+	/* Each value asks this, and one letter tells most names apart. */
 	return name[0] == prefix[0] && strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* Golden inputs with random numbers in them. */
+/* Golden inputs that use random numbers. */
 static double golden_draw(const char *name, size_t i, uint32_t *state)
 {
 	if (begins(name, "lcg_4096_with_42_nonfinite")) {
@@ -47,7 +47,7 @@ static double golden_draw(const char *name, size_t i, uint32_t *state)
 	return bell(state);
 }
 
-/* Golden inputs that are formulas, distributions by their quantiles among them. */
+/* Golden inputs from formulas, among them distributions by their quantiles. */
 static double golden_formula(const char *name, size_t i, size_t n)
 {
 	const double u = ((double)i + 0.5) / (double)n;
@@ -93,8 +93,8 @@ void shuffle(float *values, size_t n)
 	free(from);
 }
 
-/* Random kinds of a continuous law, but for the holes. Like the ones below they use only operations
- * that every machine rounds alike. u is uniform, b a bell. */
+/* Random kinds with a continuous law, except for holes. They and the kinds below use only
+ * operations that every machine rounds alike. u is uniform, b a bell. */
 static double random_smooth(const char *kind, double u, double b, double place)
 {
 	if (begins(kind, "uniform"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zmeasures.h - Z-measures: of values, compared, and such as a test chooses. */
+/* zmeasures.h - Z-measures of values, compared, and of a test's choice. */
 #ifndef TESTS_UNIT_ZMEASURES_H
 #define TESTS_UNIT_ZMEASURES_H
 
@@ -17,16 +17,16 @@ bool same_z(const struct zmeasure *a, const struct zmeasure *b);
 void unit_assert_same_z(const struct zmeasure *a, const struct zmeasure *b, const char *file,
 			int line);
 
-/* The measure of these values and no others. */
+/* Measure of exactly these values. */
 struct zmeasure z_of_values(const float *values, size_t n, uint64_t elements);
 
-/* The measure of all values in whole blocks of a type. */
+/* Measure of all values in whole blocks of a type. */
 struct zmeasure z_of_blocks(uint32_t type, const void *bytes, uint64_t elements);
 
-/* One that has a θ. */
+/* A measure with that θ. */
 struct zmeasure z_with(double theta);
 
-/* One that has none. */
+/* A measure without θ. */
 struct zmeasure z_nonfinite(void);
 
 #endif

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <xxhash.h>
 
-/* A directory "out", a base in it, and the view to write. */
+/* A view to write, and a directory "out" that holds its base. */
 struct scene {
 	char out[PATH_MAX];
 	struct stat base;
@@ -39,7 +39,7 @@ static struct scene open_scene(void **state)
 	return scene;
 }
 
-/* The base is as it was, and besides it there are so many files and no more. */
+/* Check that the base is unchanged and that the directory has this number of other files. */
 static void close_scene(struct scene *scene, int files)
 {
 	assert_file(path_in(scene->out, "base.gguf").text, "base", 4);
@@ -69,7 +69,7 @@ static int assemble_to(struct scene *scene, const char *name)
 	return assemble_at(scene, AT_FDCWD, path_in(scene->out, name).text);
 }
 
-/* The temporary file beside the target of that name. */
+/* Path of the temporary file for the target of that name. */
 static struct path temporary_of(const struct scene *scene, const char *name)
 {
 	char temporary[48];
@@ -270,7 +270,7 @@ static void an_existing_file_is_replaced_only_where_that_is_wanted(void **state)
 	scene.replace = REPLACE_ANY;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
 	assert_file(path.text, CONTENT, LENGTH);
-	/* Replaced, not written to: whoever had it open reads on. */
+	/* The target is replaced, not written to: an open descriptor reads the old file. */
 	assert_file(path_in(scene.out, "kept").text, "old", 3);
 	close_scene(&scene, 2);
 }
@@ -290,7 +290,7 @@ static void only_an_earlier_assembly_is_replaced_unless_any_file_may_be(void **s
 	scene.replace = REPLACE_MARKED;
 	assert_int_equal(assemble_to(&scene, "old.gguf"), 0);
 	assert_file(path.text, CONTENT, LENGTH);
-	/* It is another program's as soon as that has written to it. */
+	/* A file that another program has written to belongs to that program. */
 	write_text(path.text, "new");
 	assert_int_equal(assemble_to(&scene, "old.gguf"), -EEXIST);
 	assert_file(path.text, "new", 3);
@@ -456,7 +456,7 @@ static void a_link_in_the_temporary_files_place_is_not_followed(void **state)
 	close_scene(&scene, 1);
 }
 
-/* A file of that name in the test's directory, noted. */
+/* Make a file of that name in the test's directory, and note it. */
 static struct path note(void **state, struct written_files *written, const char *name)
 {
 	const struct path path = in_temp(state, name);
@@ -470,7 +470,7 @@ static struct path note(void **state, struct written_files *written, const char 
 	return path;
 }
 
-static void none_are_not_there(void **state)
+static void empty_record_does_not_count_as_existing_files(void **state)
 {
 	struct written_files written = { 0 };
 
@@ -479,7 +479,7 @@ static void none_are_not_there(void **state)
 	written_files_release(&written);
 }
 
-static void all_have_to_be_there(void **state)
+static void recorded_files_exist_only_if_all_do(void **state)
 {
 	struct written_files written = { 0 };
 	const struct path first = note(state, &written, "first"),
@@ -494,9 +494,8 @@ static void all_have_to_be_there(void **state)
 	assert_int_equal(written.n, 0);
 }
 
-/* The times alone tell of a change that keeps the size, and the inode's of one that sets them
- * back. */
-static void a_change_shows(void **state)
+/* mtime tells of a change that keeps the size, and ctime of one that sets mtime back. */
+static void changed_file_does_not_count_as_recorded_one(void **state)
 {
 	struct written_files written = { 0 };
 	const struct path path = note(state, &written, "file");
@@ -505,7 +504,7 @@ static void a_change_shows(void **state)
 	const int fd = open(path.text, O_WRONLY);
 	struct stat now;
 
-	/* Until the filesystem's clock has gone on. */
+	/* Repeat until the filesystem's clock has advanced. */
 	do {
 		tick();
 		must(fd >= 0 && pwrite(fd, "M", 1, 0) == 1 && futimens(fd, then) == 0);
@@ -517,7 +516,7 @@ static void a_change_shows(void **state)
 	written_files_release(&written);
 }
 
-static void a_link_in_its_place_is_another_file(void **state)
+static void link_in_place_of_file_is_another_file(void **state)
 {
 	struct written_files written = { 0 };
 	const struct path path = note(state, &written, "file"), moved = in_temp(state, "moved");

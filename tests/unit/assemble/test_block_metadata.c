@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_block_metadata.c - fs/assemble/block_metadata.c: block_count and per-block arrays
- * in the assembled model after blocks are added, removed and moved, and the cases in which
- * they are left alone. */
+/* test_block_metadata.c - fs/assemble/block_metadata.c: block_count and per-block arrays in the
+ * assembled model after blocks are added, removed and moved, and cases that keep them. */
 #include "fs/assemble/block_metadata.h"
 #include "fs/assemble/model_view.h"
 #include "fs/edit/merge_edit.h"
@@ -16,7 +15,7 @@
 
 static const uint64_t ne[] = { 32, 2 };
 
-/* A model of n blocks with two tensors each, which counts them as count. */
+/* A model of n blocks with two tensors each; its block_count is count. */
 static struct opened open_blocks(void **state, uint32_t n, uint32_t count, uint32_t version)
 {
 	const uint32_t each[] = { 10, 11, 12, 13, 14, 15 };
@@ -65,14 +64,14 @@ static int assembled(struct model *model, struct gguf **gguf, char **bytes, stru
 	return 0;
 }
 
-/* The grafts are not found again by the next model. */
+/* Drop the layer, so that the next model does not find the grafts. */
 static void model_drop(struct opened *o)
 {
 	assert_int_equal(layer_delete(o->model->layer), 0);
 	close_model(o);
 }
 
-/* "2: 10,11 20,21 10 10,11": block_count and the four arrays. */
+/* Describe block_count and the four arrays, as "2: 10,11 20,21 10 10,11". */
 static void describe(struct model *model, char text[200])
 {
 	static const char *const keys[] = { "llama.each", "llama.narrow", "llama.shorter",
@@ -122,7 +121,7 @@ static int link_within(struct model *model, uint32_t tensor, enum organ_class kl
 	return graft_link(model, tensor, model, klass, name);
 }
 
-/* Both tensors of a block. */
+/* Apply an edit to both tensors of a block. */
 static void each_of(struct model *model, int from, int to,
 		    int (*act)(struct model *, uint32_t, enum organ_class, const char *))
 {
@@ -152,7 +151,7 @@ static void merge(struct model *model, const char *text)
 
 #define PART(from, to) "- sources: [{model: base, layer_range: [" #from ", " #to "]}]\n"
 
-static void blocks_of_slices_have_the_entries_of_those_they_were(void **state)
+static void blocks_of_slices_keep_entries_of_their_original_blocks(void **state)
 {
 	struct opened o = open_blocks(state, 4, 4, 3);
 
@@ -166,7 +165,7 @@ static void blocks_of_slices_have_the_entries_of_those_they_were(void **state)
 	model_drop(&o);
 }
 
-static void blocks_as_they_were_change_nothing(void **state)
+static void unchanged_blocks_keep_metadata(void **state)
 {
 	for (uint32_t version = 1; version <= 3; version++) {
 		struct opened o = open_blocks(state, 3, 3, version);
@@ -176,7 +175,7 @@ static void blocks_as_they_were_change_nothing(void **state)
 	}
 }
 
-static void an_added_block_has_the_entries_of_the_one_it_was(void **state)
+static void added_block_has_entries_of_its_original_block(void **state)
 {
 	for (uint32_t version = 1; version <= 3; version++) {
 		struct opened o = open_blocks(state, 3, 3, version);
@@ -189,7 +188,7 @@ static void an_added_block_has_the_entries_of_the_one_it_was(void **state)
 	}
 }
 
-/* The text of a key in metadata, without its newline. */
+/* Check the text of a key in metadata, without its newline. */
 static void assert_shown(struct model *model, const char *file, const char *text)
 {
 	struct metadata_entry *metadatum;
@@ -241,7 +240,7 @@ static void metadata_shows_derived_values(void **state)
 	assert_shown(o.model, "other.each", "[10, 11, 12]");
 	ino = ino_shown(o.model, "llama.block_count");
 	assert_int_not_equal(ino, 0);
-	/* A value that stays the same is the same file, another one is another. */
+	/* An unchanged value keeps its inode, another value gets another one. */
 	assert_int_equal(graft_link(o.model, slot(o.model, "blk_0_ffn_up"), o.model, CLASS_ORGANS,
 				    "blk_2_ffn_up"),
 			 0);
@@ -255,7 +254,7 @@ static void metadata_shows_derived_values(void **state)
 	model_drop(&o);
 }
 
-static void a_pruned_block_takes_its_entries_along(void **state)
+static void removed_block_loses_its_entries(void **state)
 {
 	struct opened o = open_blocks(state, 4, 4, 3);
 
@@ -270,7 +269,7 @@ static void a_pruned_block_takes_its_entries_along(void **state)
 	model_drop(&o);
 }
 
-static void a_gap_is_refused_with_the_blocks_that_are_missing(void **state)
+static void gap_is_refused_and_missing_blocks_are_named(void **state)
 {
 	struct opened o = open_blocks(state, 5, 5, 3);
 	struct error err = { 0 };
@@ -286,8 +285,8 @@ static void a_gap_is_refused_with_the_blocks_that_are_missing(void **state)
 	model_drop(&o);
 }
 
-/* An organ alone from another block does not change the block's entries. */
-static void a_block_of_several_keeps_its_entries(void **state)
+/* A single organ from another block does not change the block's entries. */
+static void block_with_one_foreign_organ_keeps_its_entries(void **state)
 {
 	struct opened o = open_blocks(state, 3, 3, 3);
 
@@ -298,7 +297,7 @@ static void a_block_of_several_keeps_its_entries(void **state)
 	model_drop(&o);
 }
 
-static void a_base_that_counts_otherwise_is_left_alone(void **state)
+static void base_with_wrong_block_count_keeps_metadata(void **state)
 {
 	struct opened o = open_blocks(state, 3, 4, 3);
 
@@ -323,7 +322,7 @@ static void edit(struct model *model, const char *name, const char *text)
 	stage_free(stage);
 }
 
-static void an_edited_key_is_left_alone(void **state)
+static void edited_key_keeps_its_value(void **state)
 {
 	struct opened o = open_blocks(state, 3, 3, 3);
 

@@ -7,7 +7,7 @@
 
 #define SIZE (64 * BLOCK + 100)
 
-/* A file to share with, one to be filled, and the bytes that it should then hold. */
+/* A file to share with, a file to fill, and the expected bytes of the latter. */
 struct scene {
 	uint8_t *source, *expected;
 	int from;
@@ -34,7 +34,7 @@ static struct scene *open_scene(void **state)
 	return scene;
 }
 
-/* The file holds the expected bytes, and the counts of shared and copied bytes are right. */
+/* Check the file's bytes, and the counts of shared and copied bytes. */
 static void close_scene(void **state, struct scene *scene, uint64_t shared, uint64_t copied,
 			uint64_t written)
 {
@@ -51,7 +51,7 @@ static void close_scene(void **state, struct scene *scene, uint64_t shared, uint
 	free(scene);
 }
 
-/* n bytes at offset are expected at at. */
+/* Expect n bytes from offset at position at. */
 static void expect(struct scene *scene, uint64_t offset, uint64_t n, uint64_t at)
 {
 	memcpy(scene->expected + at, scene->source + offset, n);
@@ -119,7 +119,7 @@ static void filesystem_without_sharing_is_no_error(void **state)
 	close_scene(state, scene, 0, 0, 0);
 }
 
-static void a_disk_that_fails_while_sharing_is_told(void **state)
+static void disk_error_while_sharing_is_reported(void **state)
 {
 	static const int codes[] = { ENOSPC, EDQUOT, EIO };
 	struct scene *scene = open_scene(state);
@@ -140,7 +140,7 @@ static int copy(struct scene *scene, uint64_t offset, uint64_t n, uint64_t at)
 	return copy_range_copy(&scene->share, scene->from, offset, n, at);
 }
 
-static void the_kernel_copies_in_as_many_pieces_as_it_likes(void **state)
+static void short_copies_by_the_kernel_are_continued(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -166,8 +166,8 @@ static void local_disk_is_copied_by_read_and_write(void **state)
 	close_scene(state, scene, 0, 5500, 0);
 }
 
-/* Copying continues where the kernel stopped, and does not try the kernel again. EIO may come from
- * either file. */
+/* Copying continues where the kernel stopped, without another try of the kernel's copy. EIO may
+ * come from either file. */
 static void failed_kernel_copy_continues_by_read_and_write(void **state)
 {
 	static const int codes[] = { EXDEV, EOPNOTSUPP, EINVAL, ENOSYS, EPERM, ETXTBSY, EIO };
@@ -184,7 +184,7 @@ static void failed_kernel_copy_continues_by_read_and_write(void **state)
 	close_scene(state, scene, 0, ARRAY_LENGTH(codes) * 20 * BLOCK, 0);
 }
 
-static void a_full_disk_is_told(void **state)
+static void full_disk_is_reported(void **state)
 {
 	static const int codes[] = { ENOSPC, EDQUOT, EFBIG };
 	struct scene *scene = open_scene(state);
@@ -200,7 +200,7 @@ static void a_full_disk_is_told(void **state)
 	close_scene(state, scene, 0, 0, 0);
 }
 
-static void a_source_that_ends_too_soon_cannot_be_read(void **state)
+static void source_that_ends_too_early_is_an_error(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -209,7 +209,7 @@ static void a_source_that_ends_too_soon_cannot_be_read(void **state)
 	close_scene(state, scene, 0, 100, 0);
 }
 
-static void whoever_does_not_want_it_any_more_is_heard(void **state)
+static void copy_can_be_cancelled(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const atomic_bool cancel = true;
@@ -232,8 +232,8 @@ static void reserved_room_does_not_change_other_bytes(void **state)
 	close_scene(state, scene, 0, SIZE, 0);
 }
 
-/* It is not told again by fsync(). */
-static void an_error_of_the_writeback_is_told(void **state)
+/* A later fsync() does not report that error again. */
+static void writeback_error_is_reported(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const size_t n = (size_t)32 << 20;

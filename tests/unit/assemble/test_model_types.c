@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_model_types.c - fs/assemble/model_types.c: general.file_type follows the matrices of a model
- * most of which are of another type. */
+/* test_model_types.c - fs/assemble/model_types.c: general.file_type follows the type of most
+ * matrices of a model. */
 #include "fs/assemble/model_types.h"
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/type_edit.h"
@@ -38,7 +38,7 @@ static void choose(struct model *model, uint32_t slot, uint32_t type)
 	assert_int_equal(type_edit_choose(model, &(struct type_choice){ slot, type }, 1), 0);
 }
 
-/* The number that follows; -1: none does. */
+/* The file type that model_types_follow() sets, or -1. */
 static int64_t following(struct model *model)
 {
 	struct layout_value value;
@@ -75,7 +75,7 @@ static void number_follows_the_type_of_most_matrices(void **state)
 	close_model(&o);
 }
 
-static void number_that_a_user_wrote_stays(void **state)
+static void file_type_written_by_user_stays(void **state)
 {
 	struct opened o = open_typed(state);
 	uint32_t key;
@@ -88,7 +88,7 @@ static void number_that_a_user_wrote_stays(void **state)
 	close_model(&o);
 }
 
-static void most_frequent_type_is_told_for_base_and_now(void **state)
+static void most_frequent_type_is_shown_for_base_and_current_model(void **state)
 {
 	struct opened o = open_typed(state);
 	struct snapshot snapshot;

@@ -48,7 +48,7 @@ static void close_scene(struct scene *scene)
 	backing_unref(scene->graft);
 }
 
-/* The base with so many blocks of the graft, which do not lie as there. */
+/* The base with that number of blocks of the graft, at other places than in the base. */
 static struct view *grafted(struct scene *scene, uint64_t blocks)
 {
 	const uint64_t from = (uint64_t)10 * BLOCK + 32, end = from + blocks * BLOCK;
@@ -187,7 +187,7 @@ static void computed_view_is_not_cheap(void **state)
 	close_scene(&scene);
 }
 
-static void an_interrupt_and_the_end_of_the_mount_stop_it(void **state)
+static void fill_ends_at_interrupt_and_at_unmount(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
@@ -202,7 +202,7 @@ static void an_interrupt_and_the_end_of_the_mount_stop_it(void **state)
 	close_scene(&scene);
 }
 
-static void a_base_that_was_changed_makes_none(void **state)
+static void changed_base_makes_no_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
@@ -216,8 +216,8 @@ static void a_base_that_was_changed_makes_none(void **state)
 	close_scene(&scene);
 }
 
-/* They would all be read while a process waits for its open(). */
-static void a_graft_that_was_not_looked_at_is_not_cheap(void **state)
+/* An open() would wait until all blocks are read for the hash. */
+static void graft_with_unverified_hash_is_not_cheap(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct view *view = grafted(&scene, 5);
@@ -228,7 +228,7 @@ static void a_graft_that_was_not_looked_at_is_not_cheap(void **state)
 	close_scene(&scene);
 }
 
-static void without_memory_it_fails(void **state)
+static void shared_file_fails_without_memory(void **state)
 {
 	struct scene scene;
 	struct view *view;

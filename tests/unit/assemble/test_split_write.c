@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_split_write.c - fs/assemble/split_write.c: which texts ask for shards, and shards that are a
- * model together. */
+/* test_split_write.c - fs/assemble/split_write.c: texts that ask for shards, and shards that join
+ * to the model. */
 #include "fs/assemble/atomic_write.h"
 #include "fs/assemble/split_write.h"
 #include "fs/base/base.h"
@@ -35,7 +35,7 @@ static void texts_that_ask_for_shards(void **state)
 	}
 }
 
-static void texts_that_do_not(void **state)
+static void other_texts_name_a_file_or_are_refused(void **state)
 {
 	static const char *const plain[] = { "out.gguf", "out split=4G", "", "-%05d-of-5.gguf" };
 	static const char *const bad[] = {
@@ -79,7 +79,7 @@ static struct view *small_view(void)
 	return view;
 }
 
-/* Write out-K-of-N.gguf in the directory out, with at most so many bytes of tensors each. */
+/* Write out-K-of-N.gguf to the directory out, each with at most that many bytes of tensors. */
 static int split(void **state, uint64_t most, struct error *err)
 {
 	const struct path path = in_temp(state, "out/out" SPLIT_WRITE_NUMBERS);

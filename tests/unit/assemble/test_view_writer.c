@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view_writer.c - fs/assemble/view_writer.c: the file equals the view, in each way that
- * its parts are written. */
+/* test_view_writer.c - fs/assemble/view_writer.c: the file equals the view, whichever way its
+ * parts are written. */
 #include "fs/assemble/view_writer.h"
 #include "fs/storage/backing.h"
 #include "fs/util/parallel.h"
@@ -14,7 +14,7 @@
 #define FILES	 3
 #define SEGMENTS 12
 
-/* Files under a view, and one that is filled. */
+/* Files under a view, and a file to fill. */
 struct scene {
 	struct backing *files[FILES];
 	char *memory;
@@ -100,7 +100,7 @@ static struct segment of_file(struct scene *scene, int file, uint64_t offset, ui
 				 .offset = offset };
 }
 
-/* A file with 3 blocks of it replaced. */
+/* Make a view of file 0 with 3 blocks of file 1. */
 static void make_graft(struct scene *scene)
 {
 	const struct segment segments[] = {
@@ -179,7 +179,7 @@ static uint32_t next(uint32_t *seed, uint32_t below)
 	return (*seed >> 8) % below;
 }
 
-/* Some of it in its place, some moved by whole blocks, some anywhere. */
+/* Make random segments: at their place in the file, moved by whole blocks, or anywhere. */
 static void make_random(struct scene *scene, uint32_t *seed)
 {
 	struct segment segments[SEGMENTS];
@@ -201,7 +201,7 @@ static void make_random(struct scene *scene, uint32_t *seed)
 	make_view(scene, segments, n);
 }
 
-static void any_view_is_put_whole_any_way(void **state)
+static void any_view_is_written_whole_by_any_method(void **state)
 {
 	struct scene *scene = open_scene(state);
 	uint64_t shared = 0;
@@ -228,11 +228,11 @@ static void any_view_is_put_whole_any_way(void **state)
 
 #define COMPUTED 40
 
-/* The bytes of COMPUTED segments; the last but one may fail. */
+/* State of a generator for COMPUTED segments; the last but one may fail. */
 struct computing {
 	struct view_generator generator;
 	int rc;
-	bool waits; /* the first segment is made once another one is begun */
+	bool waits; /* the first segment waits until another one is begun */
 	atomic_uint begun;
 };
 
@@ -281,7 +281,7 @@ static void computed_bytes_are_made_by_several_threads_and_written_in_order(void
 	close_scene(scene);
 }
 
-static void computed_bytes_that_cannot_be_made_fail_it(void **state)
+static void failed_generator_fails_the_write(void **state)
 {
 	struct scene *scene = open_scene(state);
 	struct computing computing;
@@ -297,7 +297,7 @@ static void computed_bytes_that_cannot_be_made_fail_it(void **state)
 
 /* ## failures */
 
-static void whoever_fails_says_why(void **state)
+static void first_failure_is_reported(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -326,8 +326,8 @@ static void cut(void)
 	must(truncate(changed.text, 60 * BLOCK) == 0);
 }
 
-/* Whether before, or only after its bytes were taken. */
-static void a_file_that_is_changed_meanwhile_fails_it(void **state)
+/* The change may come before its bytes are copied, or after. */
+static void file_changed_during_write_fails_the_write(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -341,7 +341,7 @@ static void a_file_that_is_changed_meanwhile_fails_it(void **state)
 	close_scene(scene);
 }
 
-static void a_file_that_is_cut_meanwhile_fails_it(void **state)
+static void file_truncated_during_write_fails_the_write(void **state)
 {
 	struct scene *scene = open_scene(state);
 
@@ -389,7 +389,7 @@ static void write_can_be_cancelled_in_the_middle(void **state)
 	close_scene(scene);
 }
 
-static void without_memory_it_fails(void **state)
+static void write_fails_without_memory(void **state)
 {
 	struct scene *scene;
 	int rc;

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* qemu, where it runs a program of another machine, may not have this call. */
+/* Skip without openat2(), which qemu lacks when it runs a program of another machine. */
 static void needs_openat2(void)
 {
 	if (syscall(SYS_openat2, -1, NULL, NULL, (size_t)0) < 0 && errno == ENOSYS)
@@ -24,7 +24,7 @@ static struct backing *open_file(void **state, const char *name)
 	return file;
 }
 
-/* A donor by the path of a file as it is now. */
+/* A donor from the path and current state of a file. */
 static struct donor *by_path(void **state, const char *name, const char *tensor)
 {
 	const struct path path = in_temp(state, name);
@@ -52,7 +52,7 @@ static void a_donor_says_where_a_graft_came_from(void **state)
 	assert_memory_equal(donor_tensor(donor, &n), name, sizeof(name));
 	assert_int_equal(n, sizeof(name) - 1);
 	backing_unref(file);
-	/* It holds the file. */
+	/* The donor holds the file open. */
 	unlink(in_temp(state, "a.gguf").text);
 	file = donor_open(donor_ref(donor), NULL);
 	assert_non_null(file);
@@ -121,7 +121,7 @@ static void a_donor_on_record_is_known_by_its_fingerprint(void **state)
 	assert_string_equal(donor_view(view), "spectral");
 	assert_string_equal(donor_fingerprint(view), text);
 	assert_true(donor_same_file(donor, view));
-	/* A held file without a fingerprint is compared by its path, without a read. */
+	/* A held file without a fingerprint is compared by path, without a read. */
 	file = open_file(state, "a.gguf");
 	held = donor_from_backing(file, "t", 1);
 	must(held);
@@ -187,7 +187,7 @@ static void forbidden_path_is_not_opened(void **state)
 	donor_unref(donor);
 }
 
-static void donors_are_of_one_file_or_not(void **state)
+static void donors_are_the_same_within_one_gguf_only(void **state)
 {
 	struct donor *a, *same, *organ, *other;
 

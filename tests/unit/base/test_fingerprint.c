@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fingerprint.c - fs/base/fingerprint.c: changes that move a fingerprint, and changes that do
- * not. */
+/* test_fingerprint.c - fs/base/fingerprint.c: changes that a fingerprint covers, and changes that
+ * it does not. */
 #include "fs/base/fingerprint.h"
 #include "fs/storage/backing.h"
 #include "gguf/bytes.h"
@@ -39,7 +39,7 @@ static void set_time(void **state, const char *name, long nanoseconds)
 	assert_int_equal(utimensat(AT_FDCWD, in_temp(state, name).text, times, 0), 0);
 }
 
-/* Fingerprints of the file with an mtime of so many nanoseconds after a second. */
+/* Fingerprints of the file with an mtime of that many nanoseconds after a second. */
 static struct prints prints_at(void **state, const struct mk_file *file, long nanoseconds)
 {
 	struct backing *base;
@@ -74,7 +74,7 @@ static struct prints prints_of(void **state, const struct mk_file *file)
 	return prints_at(state, file, 0);
 }
 
-/* The fingerprint equals the hash that the header describes, of the bytes in memory. */
+/* Check that the fingerprint equals the hash of these bytes that the header describes. */
 static void assert_described(const struct mk_file *file, const char *print)
 {
 	const size_t data = file->size - file->data_at, sample = data < SAMPLE ? data : SAMPLE;
@@ -107,7 +107,7 @@ static void fingerprint_matches_its_description(void **state)
 	}
 }
 
-static void a_model_without_tensors_has_one(void **state)
+static void model_without_tensors_has_fingerprint(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));
 
@@ -126,7 +126,7 @@ static void fingerprint_does_not_depend_on_the_path(void **state)
 	mk_file_free(&file);
 }
 
-static void a_byte_of_the_header_or_of_either_end_changes_it(void **state)
+static void byte_of_header_or_of_either_end_changes_fingerprint(void **state)
 {
 	struct mk_file file = mk_bytes(300000);
 	const struct prints before = prints_of(state, &file);
@@ -142,7 +142,7 @@ static void a_byte_of_the_header_or_of_either_end_changes_it(void **state)
 	mk_file_free(&file);
 }
 
-static void the_key_is_of_the_size_and_the_first_bytes(void **state)
+static void key_covers_size_and_first_bytes(void **state)
 {
 	struct mk_file file = mk_bytes(300000), larger = mk_bytes(300032);
 	const struct prints before = prints_of(state, &file);
@@ -156,7 +156,7 @@ static void the_key_is_of_the_size_and_the_first_bytes(void **state)
 	mk_file_free(&file);
 }
 
-/* Neither the last nor the first bytes of the data, and of either tensor. */
+/* Changed bytes are the first and last ones of the data, and of either tensor. */
 static void the_seconds_are_of_the_header_and_the_middle_of_each_tensor(void **state)
 {
 	const uint64_t ne[1] = { 200000 };
@@ -203,7 +203,7 @@ static void nanoseconds_stand_for_the_tensor_data(void **state)
 	mk_file_free(&file);
 }
 
-static void a_base_that_was_changed_has_none(void **state)
+static void changed_base_has_no_fingerprint(void **state)
 {
 	struct mk_file file = mk_bytes(1000);
 	struct backing *base;
@@ -224,7 +224,7 @@ static void a_base_that_was_changed_has_none(void **state)
 	mk_file_free(&file);
 }
 
-/* The contents of a file with a stack of experts between two other tensors, with a byte changed. */
+/* Fingerprint of the contents of a file with a stack of experts, after a change of one byte. */
 static void contents_of(void **state, uint64_t at, char print[FINGERPRINT_TEXT],
 			char contents[FINGERPRINT_TEXT])
 {
@@ -254,10 +254,10 @@ static void contents_of(void **state, uint64_t at, char print[FINGERPRINT_TEXT],
 	backing_unref(base);
 }
 
-static void contents_are_each_tensors_and_each_experts(void **state)
+static void contents_hash_covers_each_tensor_and_expert(void **state)
 {
-	/* In the data: the ends of the stack, the beginning of an expert in its middle, within the
-	 * first tensor, within an expert. */
+	/* Places in the data: the ends of the stack, the begin of an expert in its middle, within
+	 * the first tensor, within an expert. */
 	static const struct {
 		uint64_t at;
 		bool seen;

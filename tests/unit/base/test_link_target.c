@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_link_target.c - fs/base/link_target.c: the place of an organ in a file, as text and found
- * again. */
+/* test_link_target.c - fs/base/link_target.c: text for the place of an organ in a file, and the
+ * organ that the text leads to. */
 #include "fs/base/link_target.h"
 #include "fs/base/reference.h"
 #include "fs/storage/backing.h"
@@ -37,7 +37,7 @@ static int find(void **state, const char *name, const char *text, struct organ *
 	return rc;
 }
 
-/* The text for that tensor of the base that is at offset, NULL for none. */
+/* The text for that tensor of the base at offset, or NULL. */
 static char *print(struct model *model, uint32_t tensor, uint64_t offset)
 {
 	const struct organ organ = organ_of_tensor(&model->gguf->tensors[tensor]);
@@ -68,7 +68,7 @@ static void a_tensor_of_a_model_is_found_again(void **state)
 	assert_int_equal(organ.data_size, up->size);
 	assert_string_equal(organ.name, up->name);
 	free((char *)organ.name);
-	/* One byte more is another model. */
+	/* A file with one more byte is another model. */
 	out = fopen(in_temp(state, "base.gguf").text, "ab");
 	must(out && putc('x', out) == 'x' && fclose(out) == 0);
 	assert_int_equal(find(state, "base.gguf", text, &organ, &offset), -ESTALE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_model_name.c - fs/base/model_name.c: names of models in stores, which lie here as ollama,
- * huggingface_hub and LM Studio have them, some of them damaged. */
+/* test_model_name.c - fs/base/model_name.c: names of models in stores laid out like those of
+ * ollama, huggingface_hub and LM Studio, some of them damaged. */
 #include "fs/base/model_name.h"
 #include "fs/base/model_list.h"
 #include "tests/unit/temp_dir.h"
@@ -11,7 +11,7 @@
 
 #define MODEL_LAYER "application/vnd.ollama.image.model"
 
-/* The home directory is the test's. */
+/* Set HOME to the test's directory. */
 static int setup(void **state)
 {
 	static const char *const variables[] = { "OLLAMA_MODELS",  "HF_HUB_CACHE",
@@ -26,7 +26,7 @@ static int setup(void **state)
 	return rc;
 }
 
-/* The directories that a file below the home directory needs. */
+/* Make the directories for a file below the home directory. */
 static void put_directories(void **state, const char *name)
 {
 	char path[PATH_MAX];
@@ -50,7 +50,7 @@ static void put_link(void **state, const char *name, const char *target)
 	must(symlink(target, in_temp(state, name).text) == 0);
 }
 
-/* A link out of all stores, to a file that the test has made. */
+/* Make a link out of all stores to a file of the test. */
 static void put_link_out(void **state, const char *name)
 {
 	write_text(in_temp(state, "outside").text, "GGUF");
@@ -170,7 +170,7 @@ static void a_manifest_that_is_no_small_file_is_refused(void **state)
 #define A_BLOB	  REPO "blobs/" HEX
 #define OTHER_ONE REPO "snapshots/" OTHER "/"
 
-/* The repository me/repo, of which main is that commit. */
+/* Make the repository me/repo, whose main is that commit. */
 static void put_repo(void **state, const char *commit)
 {
 	put(state, A_BLOB, "GGUF");
@@ -214,7 +214,7 @@ static void a_file_that_the_cache_lacks_is_at_a_url(void **state)
 		     "https://huggingface.co/you/repo/resolve/refs%2Fpr%2F2/d/a%20b%23%C3%B6.gguf");
 	setenv("HF_ENDPOINT", "http://mirror:80//", 1);
 	assert_found(state, "hf:a/b/c.gguf", "http://mirror:80/a/b/resolve/main/c.gguf");
-	/* Its secrets are not for .log, where others may have asked for the model. */
+	/* The address has secrets, which .log must not show to other users. */
 	setenv("HF_ENDPOINT", "ftp://me:secret@mirror", 1);
 	assert_not_found("hf:a/b/c.gguf", EINVAL, "HF_ENDPOINT is no URL with http or https");
 	setenv("HF_HUB_OFFLINE", "1", 1);
@@ -307,7 +307,7 @@ static void a_name_that_lm_studio_does_not_have_is_refused(void **state)
 		assert_not_found(names[i], EINVAL, "LM Studio has no such names");
 }
 
-/* All three, with a model of ollama whose size is not that one. */
+/* Fill all three stores; the manifest of ollama's model "bad" claims that size. */
 static void put_all(void **state, size_t bad)
 {
 	setenv("OLLAMA_MODELS", in_temp(state, ".ollama/models").text, 1);
@@ -330,7 +330,7 @@ static void all_models_are_listed_and_damaged_ones_noted(void **state)
 {
 	static const struct {
 		const char *name;
-		uint64_t size; /* 0: damaged */
+		uint64_t size; /* 0: the model is damaged */
 	} expected[] = {
 		{ "hf:me/repo/gone.gguf", 0 },
 		{ "hf:me/repo/m.gguf", 4 },

@@ -37,7 +37,7 @@ static void assert_damaged(const char *layers, int code, const char *says)
 	assert_non_null(strstr(err.text, says));
 }
 
-static void a_digest_that_is_none_is_refused(void **state)
+static void malformed_digest_is_refused(void **state)
 {
 	static const char *const digests[] = { "\"sha256:" HEX "0\"",
 					       "\"sha256:" HEX "/../x\"",
@@ -57,7 +57,7 @@ static void a_digest_that_is_none_is_refused(void **state)
 	assert_damaged("[" MODEL "\"size\":1}]", EBADMSG, "the digest of the model");
 }
 
-static void a_size_that_is_none_is_refused(void **state)
+static void malformed_size_is_refused(void **state)
 {
 	static const char *const sizes[] = { "-1", "1e300", "\"1\"", "null" };
 	char text[300];

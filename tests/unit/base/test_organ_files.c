@@ -68,7 +68,7 @@ static struct base open_model(void **state, struct error *err)
 	return base;
 }
 
-static void a_directory_is_one_by_its_organs(void **state)
+static void directory_with_organs_is_a_model(void **state)
 {
 	make_directory(state, "m");
 	assert_false(organ_files_are_in(in_temp(state, "m").text));
@@ -179,7 +179,7 @@ static void missing_or_damaged_organ_is_named(void **state)
 	base_close(&base);
 }
 
-/* The directory of a class may be elsewhere, and so may a file; a FIFO is opened by no one. */
+/* The directory of a class may be a link, and so may a file; no one opens a FIFO. */
 static void organs_may_be_links(void **state)
 {
 	struct error err = { 0 };
@@ -215,7 +215,7 @@ static void organs_may_be_links(void **state)
 	}
 }
 
-static void organs_without_a_header_lack_only_that(void **state)
+static void organs_without_header_lack_only_the_header(void **state)
 {
 	struct error err = { 0 };
 	struct base base;
@@ -292,7 +292,7 @@ static void a_damaged_header_is_missing(void **state)
 	base_close(&base);
 }
 
-/* A layer is found again by the base's files, which a lent header is none of. */
+/* A layer is found by the base's files, and a lent header is none of these. */
 static void a_lent_header_is_no_file_of_the_model(void **state)
 {
 	struct error err = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reference.c - fs/layer/reference.c: the layer's text for a slot that holds a
- * model's tensor. */
+/* test_reference.c - fs/base/reference.c: the layer's text for a slot that holds a model's
+ * tensor. */
 #include "fs/base/reference.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
@@ -9,7 +9,7 @@
 
 #define PRINT "0123456789abcdef0123456789abcdef"
 
-/* The text for a tensor of that name in a model of that path. */
+/* Text for a tensor of that name in a model at that path. */
 static char *text_for(const char *path, const char *name, uint32_t length,
 		      const struct gguf_tensor *shape)
 {
@@ -89,8 +89,8 @@ static void scalars_and_types_that_are_not_known_have_their_size(void **state)
 	free(text);
 }
 
-/* Layers that earlier versions wrote do not say it. */
-static void whose_model_it_is_is_said_or_not_known(void **state)
+/* Layers of earlier versions do not record the model. */
+static void reference_tells_its_model_or_unknown(void **state)
 {
 	static const struct {
 		const char *line;
@@ -144,7 +144,7 @@ static void a_text_that_ends_early_is_no_reference(void **state)
 	free(text);
 }
 
-/* The text with the rest of the line that begins with a word replaced. */
+/* Check that the text is refused after the rest of the line that begins with word was replaced. */
 static void assert_no_line(const char *word, const char *rest)
 {
 	char *text = text_for("/base.gguf", "x", 1, &up), other[PATH_MAX + 512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_shards.c - fs/base/shards.c: the shards of a model, found and joined. */
+/* test_shards.c - fs/base/shards.c: search for the shards of a model, and their join. */
 #include "fs/base/base.h"
 #include "fs/base/shards.h"
 #include "fs/storage/backing.h"
@@ -20,7 +20,7 @@ static void put_u16(struct mkgguf *m, const char *key, unsigned value)
 	mkgguf_kv(m, key, strlen(key), KV_U16, bytes, 2);
 }
 
-/* Shard no of count, with a tensor of that name, of total. */
+/* Save shard no of count, with one tensor of that name; total is the claimed number of tensors. */
 static void save_shard(void **state, const char *file, unsigned no, unsigned count, unsigned total,
 		       const char *tensor)
 {
@@ -164,14 +164,14 @@ static void a_tensor_tells_its_shard(void **state)
 	must(unlink(in_temp(state, files[2]).text) == 0);
 	less = shards_rescan(base.shards);
 	assert_non_null(less);
-	/* One that is gone stays known. */
+	/* A tensor whose shard is gone stays known. */
 	assert_true(shards_find_tensor(less, names[2], strlen(names[2]), &no));
 	assert_int_equal(no, 2);
 	shards_unref(less);
 	base_close(&base);
 }
 
-/* Scan for shards again: the result, to unref, and the log's text about it, to free(). */
+/* Scan for shards again. Returns the result (caller unrefs); *text is the log (caller frees). */
 static struct shards *rescan(const struct base *base, char **text)
 {
 	struct log *log = log_new(false);
@@ -186,7 +186,7 @@ static struct shards *rescan(const struct base *base, char **text)
 	return now;
 }
 
-static void the_log_says_which_have_gone(void **state)
+static void log_names_missing_shards(void **state)
 {
 	struct shards *less;
 	struct base base;
@@ -214,7 +214,7 @@ static void shard_that_is_a_link_ring_is_kept(void **state)
 	save_shard(state, files[0], 0, 3, 3, names[0]);
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[0]);
-	/* A link in a ring is neither there nor not there. */
+	/* A link to itself is neither present nor missing. */
 	must(unlink(in_temp(state, files[1]).text) == 0);
 	must(symlink(files[1], in_temp(state, files[1]).text) == 0);
 	save_shard(state, files[2], 2, 3, 3, names[2]);
@@ -292,14 +292,14 @@ static void numbers_that_cannot_be_are_refused(void **state)
 	base_close(&base);
 }
 
-static void nothing_new_is_nothing(void **state)
+static void rescan_without_new_shard_returns_null(void **state)
 {
 	struct base base;
 
 	save_shard(state, files[1], 1, 3, 3, names[1]);
 	base = open_base(state, files[1]);
 	assert_null(shards_rescan(base.shards));
-	/* An unusable shard is no news, but is logged. */
+	/* An unusable shard is logged, but is not new. */
 	write_file(in_temp(state, files[0]).text, "junk", 4);
 	assert_null(shards_rescan(base.shards));
 	assert_missing(base.shards,
@@ -350,7 +350,7 @@ static void removed_shard_stays_known_and_unreadable(void **state)
 	assert_int_equal(backing_read(next.file, bytes, 32, next.gguf->tensors[0].offset), -EIO);
 	assert_int_equal(backing_read(base.file, bytes, 32, base.gguf->tensors[0].offset), -EIO);
 	assert_int_equal(backing_read(next.file, bytes, 32, next.gguf->tensors[1].offset), 0);
-	/* And is no news again. */
+	/* A second scan finds nothing new. */
 	assert_null(shards_rescan(less));
 	shards_unref(less);
 	base_close(&base);
@@ -390,7 +390,7 @@ static void a_single_file_has_no_shards(void **state)
 	base_close(&base);
 }
 
-/* The shards on a server, of a set of so many tensors: the third file has the first. */
+/* Serve the shards of a set of that many tensors; the third file has the first shard. */
 static struct http_server serve_shards(void **state, unsigned total)
 {
 	must(mkdir(in_temp(state, "www").text, 0700) == 0);
@@ -399,7 +399,7 @@ static struct http_server serve_shards(void **state, unsigned total)
 	return http_server_start(state);
 }
 
-/* Their base, by the first file. */
+/* Open the base of the served shards by the first file. */
 static int open_served(struct base *base, const struct http_server *server, struct error *err)
 {
 	const struct path what = path_in("good", files[0]);
@@ -475,7 +475,7 @@ static void each_failing_allocation_is_survived(void **state)
 		allocation_fails(k);
 		rc = base_open(&base, in_temp(state, files[1]).text, &err);
 		failed = allocation_failed();
-		/* A shard that there was no memory for is passed over like one that is broken. */
+		/* A shard is skipped if memory for it runs out, as a broken one is. */
 		if (rc < 0)
 			assert_int_equal(err.code, ENOMEM);
 		else if (!failed)
@@ -498,7 +498,7 @@ static void save_whole(void **state, const char *file)
 	mk_file_free(&made);
 }
 
-/* Are the pages of its first tensor, which are dropped here, to be dropped by those who read it? */
+/* Drop the pages of the first tensor. Do its readers have to drop them? */
 static bool passes(const struct base *base, const struct path *path)
 {
 	uint64_t at = base->gguf->tensors[0].offset, length = base->gguf->tensors[0].size;
@@ -513,7 +513,7 @@ static bool passes(const struct base *base, const struct path *path)
 	return backing_absent(file, at, length, &range, 1) == 1;
 }
 
-static void a_donor_is_not_mounted(void **state)
+static void donor_shards_keep_their_pages(void **state)
 {
 	static const char *const bases[] = { "whole.gguf", "x-00001-of-00003.gguf" };
 

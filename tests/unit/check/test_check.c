@@ -10,7 +10,7 @@
 
 static const atomic_bool no = false, yes = true;
 
-/* The current text of .check, to free; its size is that announced before. */
+/* Current text of .check, of the announced size; caller frees. */
 static char *check_of(struct model *model)
 {
 	struct snapshot snapshot;
@@ -30,7 +30,7 @@ static char *check_of(struct model *model)
 #define assert_says(model, verdict, check, about) \
 	unit_assert_says(model, verdict "\t" check "\t", about, __FILE__, __LINE__)
 
-/* One of the lines with that verdict of that check is about that. */
+/* Check that a line with this verdict and check says this about its object. */
 static void unit_assert_says(struct model *model, const char *begin, const char *about,
 			     const char *file, int line)
 {
@@ -60,7 +60,7 @@ static void without_a_graft_the_base_is_checked(void **state)
 	close_model(&o);
 }
 
-static void a_copy_from_nowhere_is_unknown(void **state)
+static void copy_without_donor_is_unknown(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -94,7 +94,7 @@ static void removed_tensor_leaves_an_incomplete_block(void **state)
 	close_model(&o);
 }
 
-static void another_part_is_impossible_and_said(void **state)
+static void organ_of_another_role_is_impossible_and_logged(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -135,7 +135,7 @@ static void another_shape_is_impossible(void **state)
 	close_model(&o);
 }
 
-static void another_model_is_opened_when_it_is_read(void **state)
+static void donor_is_opened_at_first_read(void **state)
 {
 	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, "donor.gguf");
 
@@ -144,7 +144,7 @@ static void another_model_is_opened_when_it_is_read(void **state)
 			 0);
 	assert_says(o.model, "ok", "architecture", "donor: ");
 	assert_says(o.model, "ok", "bytes", "donor: ");
-	/* The log outlives its readers, like that of a mount. */
+	/* The log outlives its readers, like a mount's log. */
 	model_close(donor.model);
 	assert_says(o.model, "ok", "architecture", "donor: ");
 	write_text(in_temp(state, "donor.gguf").text, "no model any more");
@@ -154,7 +154,7 @@ static void another_model_is_opened_when_it_is_read(void **state)
 	log_free(donor.log);
 }
 
-/* The donor's file is called that. */
+/* Check the name shown for the donor in that file. */
 static void assert_donor_shown(void **state, const char *file, const char *title)
 {
 	struct opened o = open_small(state, "base.gguf"), donor = open_small(state, file);
@@ -176,7 +176,7 @@ static void a_donor_is_shown_by_a_short_name_of_plain_letters(void **state)
 			   "\t01234567890123456789012345678901...: ");
 }
 
-static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
+static void check_ends_at_unmount_and_can_be_read_again(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct snapshot snapshot;
@@ -194,7 +194,7 @@ static void an_unmount_ends_it_and_it_can_be_read_again(void **state)
 	assert_int_equal(view_read_cancellable(view, &byte, 1, 0, &yes), -EINTR);
 	assert_int_equal(view_read(view, &byte, 1, 0), 1);
 	assert_int_equal(byte, 'r');
-	/* Made once. */
+	/* The text is made once. */
 	assert_int_equal(view_read_cancellable(view, &byte, 1, 0, &yes), 1);
 	snapshot_release(&snapshot);
 	view_unref(view);
@@ -233,7 +233,7 @@ static void truncated_list_ends_in_dots(void **state)
 	}
 }
 
-static void a_block_that_no_model_has_is_not_counted_as_one(void **state)
+static void block_number_of_no_model_is_not_counted(void **state)
 {
 	static const uint32_t slots[] = { 0, 1 };
 	struct mkgguf *m = mkgguf_new(3);
@@ -263,8 +263,8 @@ static void assert_group(const struct check_group *group, enum group_kind kind, 
 	assert_int_equal(group->slots[n - 1], last);
 }
 
-/* Two copies of which nothing is known, two organs of one file, one of another, one of the model
- * itself. */
+/* The grafts are two copies without a known donor, two organs of one file, one of another file,
+ * and one of the model itself. */
 static void grafts_are_grouped_by_donor_with_the_unknown_behind(void **state)
 {
 	struct opened o = open_small(state, "base.gguf"), one = open_small(state, "one.gguf");
@@ -273,7 +273,7 @@ static void grafts_are_grouped_by_donor_with_the_unknown_behind(void **state)
 	struct snapshot snapshot;
 	struct model *model = o.model;
 
-	/* The size is that of the others; the bytes differ. */
+	/* The size equals that of the others; the bytes differ. */
 	save_many(state, "other.gguf", 3);
 	other = open_model(state, "other.gguf");
 	one.model->number = 1;

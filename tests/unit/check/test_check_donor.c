@@ -16,10 +16,10 @@ enum { NORM_Q, Q, K, NORM_UP, UP, PER_BLOCK };
 static const char *const roles[PER_BLOCK] = { "attn_norm", "attn_q", "attn_k", "ffn_norm",
 					      "ffn_up" };
 
-/* Bytes of a matrix of 128 x 128 floats, of which four spots of 4 KiB are compared. */
+/* Bytes of a matrix of 128 x 128 floats, of which the check compares four spots of 4 KiB. */
 #define MATRIX ((size_t)65536)
 
-/* A model whose norms are vectors of these values, those of attention first in each block. */
+/* Make a model whose norms are vectors of these values, the attention norm first in each block. */
 static struct opened make(void **state, const char *name, const float norms[2 * BLOCKS])
 {
 	static const uint64_t matrix[2] = { 128, 128 }, row[1] = { 128 };
@@ -91,7 +91,7 @@ static void end(struct scene *scene)
 	close_model(&scene->donor);
 }
 
-/* Tensor part of the donor's block from is the one of block to. */
+/* Graft tensor part of the donor's block from into block to. */
 static void graft(const struct scene *scene, uint32_t part, uint32_t from, uint32_t to)
 {
 	const enum organ_class klass = part == UP ? CLASS_ORGANS : CLASS_SKELETON;
@@ -103,7 +103,7 @@ static void graft(const struct scene *scene, uint32_t part, uint32_t from, uint3
 			 0);
 }
 
-static void norms_are_compared_where_the_grafts_are(void **state)
+static void norms_are_compared_in_grafted_blocks_only(void **state)
 {
 	static const float norms[] = { 3, .25f, 1, 1.5f };
 	struct scene scene = begin(state, ones, norms);
@@ -134,7 +134,7 @@ static void the_worst_of_several_in_one_block_counts(void **state)
 	end(&scene);
 }
 
-static void the_host_s_norm_is_the_one_that_is_there_now(void **state)
+static void host_norm_is_the_current_one(void **state)
 {
 	static const float norms[] = { 4, 1, 1, 1 };
 	struct scene scene = begin(state, ones, norms);
@@ -150,14 +150,14 @@ static void the_host_s_norm_is_the_one_that_is_there_now(void **state)
 	end(&scene);
 }
 
-/* The donor's ffn_up of block 0 as a copy that came from there, with bytes changed: those at these
- * places, counted from the first of its data, by exclusive or. */
+/* A copy of the donor's ffn_up of block 0 with bytes changed by exclusive or, at these offsets
+ * from the begin of its data. */
 struct change {
 	ptrdiff_t at;
 	uint8_t bits;
 };
 
-/* The donor's ffn_up of block 0. */
+/* Donor that stands for the donor's ffn_up of block 0. */
 static struct donor *donor_of_up(const struct scene *scene)
 {
 	static const char tensor[] = "blk.0.ffn_up.weight";
@@ -165,7 +165,7 @@ static struct donor *donor_of_up(const struct scene *scene)
 	return donor_from_backing(scene->donor.model->base, tensor, sizeof(tensor) - 1);
 }
 
-/* donor is used up. */
+/* Fill the slot with a changed copy of the donor's organ; consumes donor. */
 static void copy_as_from(const struct scene *scene, struct donor *donor,
 			 const struct change *changes, size_t n)
 {
@@ -218,7 +218,7 @@ static void a_copy_is_compared_with_its_donor_at_four_spots(void **state)
 	end(&scene);
 }
 
-/* The header ends with the axes, 8 bytes each, and the type. */
+/* The header ends with the axes, of 8 bytes each, and the type. */
 static void the_same_bytes_of_another_type_or_shape_are_not_the_donor_s(void **state)
 {
 	static const struct change shape[] = { { -20, 128 ^ 64 }, { -12, 128 }, { -11, 1 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_lineage.c - fs/check/check_lineage.c, on made models with known weights. */
+/* test_check_lineage.c - fs/check/check_lineage.c, on generated models with known weights. */
 #include "fs/check/check_lineage.h"
 #include "fs/check/check_verdict.h"
 #include "fs/storage/backing.h"
@@ -14,7 +14,7 @@ static const struct halt nothing = { NULL, NULL };
 #define BLOCKS 6
 #define N      1024 /* values of a matrix */
 
-/* Even noise of -1 to 1, the same for the same seed. */
+/* Uniform noise from -1 to 1, a function of seed and i. */
 static float noise(uint32_t seed, uint32_t i)
 {
 	uint64_t x = ((uint64_t)seed << 32 | i) * 0x9e3779b97f4a7c15u;
@@ -31,7 +31,7 @@ struct opened_model {
 	struct gguf *gguf;
 };
 
-/* Weights a · noise(own) + b · noise(shared), the spread going up or down with the block. */
+/* Make weights a · noise(own) + b · noise(shared), whose spread grows or shrinks with the block. */
 static struct opened_model make(void **state, const char *name, uint32_t seed, float own,
 				float shared, bool falling)
 {
@@ -89,7 +89,7 @@ static struct finding cosines(struct opened_model *host, struct opened_model *do
 	return f;
 }
 
-static void descent_shows_in_the_cosine(void **state)
+static void common_descent_raises_the_cosine(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	struct opened_model near = make(state, "near.gguf", 2, .3f, 1, false);
@@ -106,7 +106,7 @@ static void descent_shows_in_the_cosine(void **state)
 	f = cosines(&host, &far);
 	assert_int_equal(f.verdict, VERDICT_RISKY);
 	assert_non_null(strstr(f.text, "distant"));
-	/* Though the norms are the same. */
+	/* The norms are equal all the same. */
 	f = cosines(&host, &stranger);
 	assert_int_equal(f.verdict, VERDICT_RISKY);
 	assert_non_null(strstr(f.text, "unrelated: expect failure"));
@@ -184,7 +184,7 @@ static void unreadable_donor_is_unknown(void **state)
 	release(&donor);
 }
 
-static void an_interrupt_ends_it(void **state)
+static void interrupt_ends_check(void **state)
 {
 	struct opened_model host = make(state, "host.gguf", 1, 0, 1, false);
 	const struct lineage_model a = { host.backing, host.gguf, NULL };

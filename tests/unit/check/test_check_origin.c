@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_origin.c - fs/check/check_origin.c: which slots hold a graft of which there is no
- * record. */
+/* test_check_origin.c - fs/check/check_origin.c: slots with grafts of unrecorded origin. */
 #include "fs/check/check_origin.h"
 #include "fs/base/base.h"
 #include "fs/base/donor.h"
@@ -64,7 +63,7 @@ static void equal_tensors_are_grafts_without_a_record(void **state)
 	end(&scene);
 }
 
-static void unchanged_slots_hold_none(void **state)
+static void unchanged_slots_are_no_grafts(void **state)
 {
 	struct scene scene = begin(state);
 	struct model *model = scene.o.model;
@@ -106,7 +105,7 @@ static void recorded_graft_and_removal_stay(void **state)
 	end(&scene);
 }
 
-static void failing_allocation_ends_it(void **state)
+static void failing_allocation_ends_check(void **state)
 {
 	struct scene scene = begin(state);
 
@@ -121,7 +120,7 @@ static void failing_allocation_ends_it(void **state)
 			assert_int_equal(rc, 0);
 			break;
 		}
-		/* A donor that cannot be noted is not known. */
+		/* A donor that cannot be recorded is unknown. */
 		assert_true(rc == -ENOMEM || rc == 0);
 	}
 	end(&scene);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_sets.c - fs/check/check_sets.c: findings on the places that grafts come from
- * and go to, and on tensors that work together. */
+/* test_check_sets.c - fs/check/check_sets.c: findings on the source and target places of grafts,
+ * and on tensors that work together. */
 #include "fs/check/check_groups.h"
 #include "fs/check/check_sets.h"
 #include "fs/check/check_verdict.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 
 #define BLOCKS	7u
-#define EXPERTS (BLOCKS - 1) /* the block whose feed-forward network is one of experts */
+#define EXPERTS (BLOCKS - 1) /* the block whose feed-forward network has experts */
 
 /* Tensors of a block, in file order. */
 enum { Q, K, V, O, GATE, UP, DOWN, PER_BLOCK };
@@ -71,7 +71,7 @@ static void end(struct scene *scene)
 	close_model(&scene->donor);
 }
 
-/* The donor's tensor from, or with self the model's own, fills slot to. */
+/* Fill slot to with tensor from of the donor, or with self of the model itself. */
 static void graft_from(const struct scene *scene, bool self, uint32_t from, uint32_t to)
 {
 	const struct organ_place *place = &scene->o.model->places[to];
@@ -88,7 +88,7 @@ static void graft(const struct scene *scene, uint32_t from, uint32_t to)
 
 #define AT(block, part) ((block)*PER_BLOCK + (part))
 
-/* Finding of the check for the first donor. */
+/* Finding of a check for the first donor. */
 static struct finding look(const struct scene *scene, check_sets_fn *check)
 {
 	struct check_groups *groups;
@@ -111,7 +111,7 @@ static struct finding look(const struct scene *scene, check_sets_fn *check)
 		assert_int_equal(finding.verdict, judged);         \
 	} while (0)
 
-/* The whole sentence is asserted elsewhere. */
+/* Check the judgement and its object; other tests check the whole sentence. */
 #define assert_judged(scene, check, judged, about)                 \
 	do {                                                       \
 		const struct finding finding = look(scene, check); \
@@ -157,11 +157,11 @@ static void divided_networks_are_risky(void **state)
 	for (uint32_t part = Q; part <= O; part++)
 		graft(&scene, AT(2, part), AT(0, part));
 	assert_judged(&scene, check_sets_unit, VERDICT_OK, "networks, 1 whole block");
-	/* From another block. */
+	/* The tensor comes from another block. */
 	graft(&scene, AT(1, UP), AT(0, UP));
 	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
 		     "ffn gate, up and down are not from one place in blk 0");
-	/* The last one of block 3. */
+	/* This is the last tensor of block 3. */
 	graft(&scene, AT(3, DOWN), AT(3, DOWN));
 	graft(&scene, AT(4, O), AT(4, O));
 	assert_judged(&scene, check_sets_unit, VERDICT_RISKY,
@@ -189,7 +189,7 @@ static void experts_and_shared_experts_are_sets_of_their_own(void **state)
 	end(&scene);
 }
 
-/* A view of the slot's own tensor is no graft that divides a network. */
+/* A view of the slot's own tensor is no graft that would divide a network. */
 static void the_model_s_own_organ_elsewhere_takes_apart(void **state)
 {
 	struct scene scene = begin(state);
@@ -204,7 +204,7 @@ static void fill_first_up(const struct scene *scene, const char *name, const uin
 	assert_int_equal(fill_organ(scene->o.model, AT(0, UP), name, GGML_F32, 2, ne, 60), 0);
 }
 
-static void parts_are_those_that_headers_name(void **state)
+static void role_is_read_from_the_header(void **state)
 {
 	struct scene scene = begin(state);
 
@@ -221,7 +221,7 @@ static void parts_are_those_that_headers_name(void **state)
 	end(&scene);
 }
 
-static void shapes_are_those_of_the_slots(void **state)
+static void shape_is_compared_with_the_slot(void **state)
 {
 	static const uint64_t ne[2] = { 8, 5 };
 	struct scene scene = begin(state);
@@ -234,7 +234,7 @@ static void shapes_are_those_of_the_slots(void **state)
 	end(&scene);
 }
 
-static void types_are_those_that_ggml_knows(void **state)
+static void type_unknown_to_ggml_is_reported(void **state)
 {
 	struct scene scene = begin(state);
 
@@ -290,7 +290,7 @@ static void parts_of_same_model_at_other_precision_are_ok(void **state)
 	assert_string_equal(look_at_kin(&scene, .995).text,
 			    "parts of networks, each in its own place, of the same model at "
 			    "another precision: cosine 0.995");
-	/* One is in another place. */
+	/* One tensor goes to another place. */
 	graft(&scene, AT(1, K), AT(2, K));
 	assert_int_equal(look_at_kin(&scene, .995).verdict, VERDICT_RISKY);
 	end(&scene);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_check_traits.c - fs/check/check_traits.c and check_traits_read.c: two models' metadata,
- * among them two pairs of real ones: a distilled 14B that works with the model it was made from,
- * and a 7B that does not work with the model whose shapes it has. */
+/* test_check_traits.c - fs/check/check_traits.c and check_traits_read.c: two models' metadata. Two
+ * pairs are real: a distilled 14B that works with its original model, and a 7B that does not work
+ * with a model of equal shapes. */
 #include "fs/check/check_traits.h"
 #include "fs/check/check_verdict.h"
 #include "fs/util/halt.h"
@@ -11,7 +11,7 @@
 
 static const struct halt nothing = { NULL, NULL };
 
-/* Metadata of a made model; zeros are left out. */
+/* Metadata of a generated model; zero members are left out. */
 struct said {
 	const char *architecture, *scaling, *tokenizer, *pre, *name;
 	uint32_t embedding, heads, kv_heads, feed_forward, experts, eos;
@@ -52,7 +52,7 @@ static void put_text(struct mkgguf *m, const char *key, const char *value)
 
 static void put_tokens(struct mkgguf *m, uint32_t n)
 {
-	/* Each a length and a letter. */
+	/* Each string is a length and a letter. */
 	uint8_t bytes[9 * 200] = { 0 };
 
 	if (!n)
@@ -142,7 +142,7 @@ static void qwen_14b_agrees_with_its_origin(void **state)
 		assert_finding(&f, VERDICT_OK, "freq_base 1000000, scaling none in both");
 		check_traits_epsilon(&host, &donor, &f);
 		assert_finding(&f, VERDICT_OK, "1e-06 in both");
-		/* The way of splitting is spelt by the converter. */
+		/* Converters spell the pre-tokenizer differently. */
 		check_traits_tokenizer(&host, &donor, concerns, &f);
 		assert_finding(&f, VERDICT_OK, "the same 100 tokens");
 		assert_non_null(strstr(f.text, "deepseek-r1-qwen"));
@@ -358,7 +358,7 @@ static void another_vocabulary_is_impossible_for_the_embedding(void **state)
 	assert_finding(&f, VERDICT_RISKY, "other special tokens");
 }
 
-static void whoever_does_not_wait_any_more_is_not_read_for(void **state)
+static void stopped_read_returns_eintr(void **state)
 {
 	struct mk_file file = make(&qwen_14b);
 	struct memory_bytes memory = { file.bytes, file.size };
@@ -376,7 +376,7 @@ static void whoever_does_not_wait_any_more_is_not_read_for(void **state)
 	mk_file_free(&file);
 }
 
-static void a_long_reason_is_cut_and_a_strange_one_made_plain(void **state)
+static void long_reason_is_cut_and_its_odd_characters_are_replaced(void **state)
 {
 	struct finding f;
 
@@ -394,7 +394,7 @@ static void a_long_reason_is_cut_and_a_strange_one_made_plain(void **state)
 
 static const uint64_t row[1] = { 32 }, matrix[2] = { 32, 4 };
 
-/* Two blocks of the usual parts, and in the second one more, if any. */
+/* Two blocks of the usual parts; more is an additional part of the second one, or NULL. */
 static struct gguf *blocks_with(const char *more)
 {
 	static const char *const parts[] = { "attn_norm", "attn_q", "ffn_norm", "ffn_up" };

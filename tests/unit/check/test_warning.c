@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_warning.c - fs/check/warning.c: the verdict of .check in one line. */
+/* test_warning.c - fs/check/warning.c: the verdict of .check as one line. */
 #include "fs/base/donor.h"
 #include "fs/check/warning.h"
 #include "fs/model/model.h"
@@ -23,7 +23,7 @@ static void ok_and_unknown_give_no_warning(void **state)
 	assert_text("unknown\toverall\tx\nunknown\tdonor\tit was not seen\n", "");
 }
 
-static void the_first_of_the_worst_is_said(void **state)
+static void warning_is_first_line_of_worst_verdict(void **state)
 {
 	(void)state;
 	assert_text("risky\toverall\t1 graft   \nok\tblocks\ta\nrisky\tunit\tb: c  d   \n",
@@ -46,7 +46,7 @@ static void malformed_check_gives_no_warning(void **state)
 	assert_int_equal(strlen(text), WARNING_TEXT - 1);
 }
 
-/* The warning for that model. */
+/* Check the warning for that model. */
 static void assert_warning(struct opened *o, const char *words)
 {
 	struct snapshot snapshot;
@@ -61,7 +61,7 @@ static void assert_warning(struct opened *o, const char *words)
 		fail_msg("it says: %s", text);
 }
 
-static void a_model_is_asked_about(void **state)
+static void model_gets_the_warning_of_its_check(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -88,8 +88,8 @@ static void a_donor_that_is_no_regular_file_is_not_opened(void **state)
 	close_model(&o);
 }
 
-/* Nothing, or the same verdict of the same check. */
-static void without_memory_it_says_nothing_else(void **state)
+/* Without memory there is no warning, or the same verdict of the same check. */
+static void without_memory_warning_is_same_or_missing(void **state)
 {
 	struct opened o;
 	struct snapshot snapshot;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* test_listed_mount.c - fs/commands/listed_mount.c: parse and print a daemon's answer.
- * Daemons are asked on mounts (unmount/list.sh). */
+ * unmount/list.sh asks real daemons. */
 #include "fs/commands/listed_mount.h"
 #include "fs/util/mountinfo.h"
 #include "tests/unit/unit.h"
 
 #define COUNTS "models=2 grafts=11 adapters=1 merges=0 "
 
-static void an_answer_is_taken_apart(void **state)
+static void valid_answer_is_parsed(void **state)
 {
 	struct listed_change change;
 
@@ -24,7 +24,7 @@ static void an_answer_is_taken_apart(void **state)
 	assert_string_equal(change.path, "");
 }
 
-static void an_answer_of_another_form_is_none(void **state)
+static void malformed_answer_is_refused(void **state)
 {
 	static const char *const answers[] = {
 		"",

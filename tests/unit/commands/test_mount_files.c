@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mount_files.c - fs/commands/mount_files.c: a model as the files of its mount describe it.
- * Any directory may hold such files, so the tests also give malformed ones. */
+/* test_mount_files.c - fs/commands/mount_files.c: a model as described by the files of its mount.
+ * Any directory may hold such files, so some tests give malformed ones. */
 #include "fs/commands/mount_files.h"
 #include "tests/unit/table_text.h"
 
@@ -15,7 +15,7 @@ static void put(void **state, const char *name, const char *text)
 	must(fclose(out) == 0);
 }
 
-/* A directory as of a mount, with a model of two tensors and those grafts. */
+/* Make a directory like a mount's, with a model of two tensors and these grafts. */
 static void put_model(void **state, const char *grafts)
 {
 	static const struct mk_row rows[] = { { "blk.0.ffn_up", 30, 1, NULL },
@@ -45,7 +45,7 @@ static void grafts_mark_the_tensors_that_they_name(void **state)
 	assert_true(mount_files_exist(dir));
 	assert_int_equal(mount_files_read(&witness, dir), 0);
 	assert_int_equal(witness.figures->n, 2);
-	/* .base has neither. */
+	/* .base has neither changes nor grafts. */
 	assert_int_equal(witness.figures->figures[0].changes,
 			 1u << FIGURE_GRAFTED | 1u << FIGURE_MERGED | 1u << FIGURE_ADDED);
 	assert_string_equal(witness.figures->figures[0].donor, "/m/cl erk.gguf");
@@ -59,7 +59,7 @@ static void grafts_mark_the_tensors_that_they_name(void **state)
 	mount_files_release(&witness);
 }
 
-static void lines_that_mean_nothing_are_passed_over(void **state)
+static void unknown_lines_are_skipped(void **state)
 {
 	struct mount_files witness;
 

@@ -14,7 +14,7 @@
 static const char *const roles[] = { "attn_norm", "attn_q",   "attn_k", "attn_v",  "attn_output",
 				     "ffn_norm",  "ffn_gate", "ffn_up", "ffn_down" };
 
-/* A model of so many blocks, with the values it borrows. */
+/* A model of that many blocks, and the values that it borrows. */
 struct sheet {
 	struct card card;
 	struct figures figures;
@@ -100,7 +100,7 @@ static void no_line_is_wider_than_the_terminal(void **state)
 	}
 }
 
-static void cells_are_as_wide_as_there_is_room_for(void **state)
+static void cells_fill_the_width(void **state)
 {
 	struct terminal plain = { .columns = 80 };
 	struct sheet sheet;
@@ -122,7 +122,7 @@ static void cells_are_as_wide_as_there_is_room_for(void **state)
 	assert_int_equal(count(text, "block "), 2);
 	free(text);
 	release(&sheet);
-	/* Without colours and numbers a digit says how far it is from the median. */
+	/* Without colours and numbers a digit tells the distance from the median. */
 	make(&sheet, 130);
 	sheet.values[0].theta = 0;
 	text = show(&sheet, "model", plain);
@@ -132,7 +132,7 @@ static void cells_are_as_wide_as_there_is_room_for(void **state)
 	release(&sheet);
 }
 
-/* Column of the text in the line of that row. */
+/* Column of the text in that row's line. */
 static size_t place_of(const char *text, const char *row, const char *what)
 {
 	const char *line = strstr(text, row), *found = line ? strstr(line + 1, what) : NULL;
@@ -227,7 +227,7 @@ static void changes_are_listed(void **state)
 	release(&sheet);
 }
 
-/* Every block has a tensor of its own kind, and of its own donor. */
+/* Every block has a tensor of another kind, and from another donor. */
 static void strange_models_take_no_more_room(void **state)
 {
 	enum { BLOCKS = 2000 };
@@ -253,7 +253,7 @@ static void strange_models_take_no_more_room(void **state)
 	assert_non_null(strstr(text, "..., 2000 tensors\n"));
 	free(text);
 	text = show(&sheet, "model", (struct terminal){ .columns = 40 });
-	/* A line for a band, one for a tensor, and as many places below. */
+	/* The text has a line for a band, one for a tensor, and as many cells below. */
 	assert_true(strlen(text) < (size_t)BLOCKS * 300);
 	assert_int_equal(count(text, "\nkind"), BLOCKS);
 	assert_non_null(strstr(text, "\nz 1 from 0025: kind25 25000000\n"));
@@ -267,7 +267,7 @@ static void strange_models_take_no_more_room(void **state)
 	release(&sheet);
 }
 
-static void running_out_of_memory_is_said(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	const struct terminal terminal = { .columns = 80 };
 	struct terminal_picture screen = { .name = "model" };

@@ -39,7 +39,7 @@ static void colours_are_for_terminals_that_have_them(void **state)
 	forget();
 }
 
-static void columns_are_those_that_are_said(void **state)
+static void columns_come_from_environment_then_terminal(void **state)
 {
 	(void)state;
 	forget();
@@ -55,7 +55,7 @@ static void columns_are_those_that_are_said(void **state)
 	forget();
 }
 
-static void the_ground_is_dark_unless_it_is_said_to_be_light(void **state)
+static void background_is_dark_unless_environment_says_light(void **state)
 {
 	(void)state;
 	forget();

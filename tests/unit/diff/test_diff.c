@@ -22,7 +22,7 @@
 
 static const struct diff_params plain = { .samples = SAMPLES_ALL };
 
-/* A side of a file of the test. */
+/* Open a file of the test as one side of a diff. */
 static struct diff_side *side_of(void **state, const char *name)
 {
 	struct error err = { 0 };
@@ -56,7 +56,7 @@ static struct diff *diff_of(struct diff_side *here, struct diff_side *there)
 	return diff;
 }
 
-/* The text of a view, which is released; it has its length before it is read. */
+/* Text of a view, whose announced length it has. Releases the view. */
 static char *text_of(struct view *view)
 {
 	char *text;
@@ -77,8 +77,7 @@ static char *summary_of(struct diff *diff)
 
 #define assert_has(text, part) assert_non_null(strstr(text, part))
 
-/* Names of a model with three tensors, and of another with three, two of which have the same
- * names. */
+/* Save two models of three tensors each, two of which have the same names. */
 static void save_two(void **state, const char *here, const char *there)
 {
 	static const uint64_t other[] = { 4, 8 };
@@ -168,8 +167,8 @@ static void the_picture_has_a_cell_for_each_pair(void **state)
 	diff_unref(diff);
 }
 
-/* The pair is another file of the same bytes, or the mount's view of the file itself. */
-static void a_graft_alone_shows(void **state)
+/* The pair is another file with the same bytes, or the mount's view of the same file. */
+static void only_a_graft_is_a_difference(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct diff *diff;
@@ -225,7 +224,7 @@ static void unchanged_tensors_inherit_their_results(void **state)
 	assert_int_equal(diff_measure(old, 0, old->n, NULL), 0);
 	must(fill_up(o.model, 7) == 0);
 	diff = diff_of(side_now(o.model), side_of(state, "copy.gguf"));
-	/* The same file, but opened again: its bytes are not known to be the same. */
+	/* The same file opened again: its bytes are not known to be the same. */
 	diff_inherit(diff, old);
 	assert_null(diff_result(diff, SMALL_Q));
 	diff_unref(diff);
@@ -250,7 +249,7 @@ static void unchanged_tensors_inherit_their_results(void **state)
 	close_model(&o);
 }
 
-/* The same array of strings lies in files of both versions in different ways. */
+/* Save an array of strings, whose encoding depends on the container version. */
 static void save_strings(void **state, const char *name, uint32_t version, char last)
 {
 	struct mkgguf *m = mkgguf_new(version);
@@ -324,7 +323,7 @@ static void a_stop_ends_the_wait(void **state)
 	diff = diff_of(side_of(state, "a"), side_of(state, "b"));
 	assert_int_equal(diff_measure(diff, 0, diff->n, &stop), -EINTR);
 	assert_int_equal(diff_measure(diff, 0, diff->n, NULL), 0);
-	/* Known results are not waited for. */
+	/* Known results take no wait. */
 	assert_int_equal(diff_measure(diff, 0, diff->n, &stop), 0);
 	diff_unref(diff);
 }
@@ -361,7 +360,7 @@ static void several_threads_and_a_pool_measure_each_pair(void **state)
 	pool_free(pool);
 }
 
-static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
+static void out_of_memory_is_reported_and_loses_no_result(void **state)
 {
 	struct opened o;
 	struct snapshot snapshot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_diff_adapter.c - fs/diff/: an adapter out of two models and its table; which tensors can
- * be in it, the part that is kept, threads and failing memory. */
+/* test_diff_adapter.c - fs/diff/: an adapter from two models and its table; tensors that can be in
+ * it, the part of the difference that it keeps, threads and failing memory. */
 #include "fs/base/base.h"
 #include "fs/diff/diff.h"
 #include "fs/diff/diff_adapter.h"
@@ -46,7 +46,7 @@ static size_t elements(const struct form *form)
 	return to_size(form->ne[0] * form->ne[1] * form->ne[2]);
 }
 
-/* Two products of a number of the row and one of the column: of rank two. */
+/* Sum of two products of a row's number and a column's: of rank two. */
 static float change(int tensor, size_t i)
 {
 	const size_t row = i / 16, column = i % 16;
@@ -62,7 +62,7 @@ static float value(int tensor, size_t i)
 	return (float)((int)mk_byte((uint32_t)tensor, i) - 128) / 64;
 }
 
-/* One of the two models, of the first n tensors. */
+/* Save one of the two models, with its first n tensors. */
 static void save_model(void **state, const char *name, uint32_t n, bool changed)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -118,7 +118,7 @@ static struct diff_factors *factors_of(void **state, uint32_t n)
 	return factors_with(state, "here", "there", &plain, KEPT_ALL);
 }
 
-/* All of a view, which is released, and of the factors. */
+/* All bytes of a view; releases the view and the factors. */
 static char *bytes_of(struct view *view, size_t *size)
 {
 	char *bytes;
@@ -156,7 +156,7 @@ static float float_at(const char *bytes, uint64_t offset, size_t i)
 	return x;
 }
 
-/* Change of element i by the pair. */
+/* Change of element i by the pair a, b. */
 static double added(const char *bytes, const struct gguf_tensor *a, const struct gguf_tensor *b,
 		    const struct form *form, size_t i)
 {
@@ -211,7 +211,7 @@ static void an_adapter_makes_one_model_of_the_other(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Whole, in parts, with nothing kept, and once more. */
+/* Read the view whole, in parts, without cached factors, and once more. */
 static void the_bytes_are_the_same_however_they_are_read(void **state)
 {
 	struct diff_factors *factors = factors_of(state, TENSORS);
@@ -254,13 +254,13 @@ static void table_has_the_part_kept_by_each_rank(void **state)
 	line = strstr(text, "total\t-\t-\t-\t6\t");
 	must(line);
 	must(sscanf(line, "total - - - 6 %lf %lf %lf", &norm, &kept[0], &kept[1]) == 3);
-	/* The norm's difference is in no pair. */
+	/* No pair has the norm's difference. */
 	assert_true(kept[1] > 0.9 && kept[1] < 0.99999);
 	free(text);
 	diff_factors_unref(factors);
 }
 
-/* Pairs that do not fit each other, and tensors of one model only. */
+/* Tensors of different shapes, and tensors of one model only. */
 static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 {
 	static const uint64_t shapes[][4] = { { 8, 4, 1, 1 }, { 4, 8, 1, 1 }, { 8, 2, 2, 2 } };
@@ -279,7 +279,7 @@ static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 		mkgguf_tensor(m[i], "shape", GGML_F32, 2, shapes[i]);
 		mkgguf_tensor(m[i], i ? "there" : "here", GGML_F32, 2, shapes[0]);
 		file = mkgguf_finish(m[i]);
-		/* Floats. */
+		/* Every byte of the floats. */
 		for (size_t at = file.data_at; at < file.size; at++)
 			file.bytes[at] = at % 4 == 3 ? 0x3f + (uint8_t)i : 0;
 		save(state, i ? "other" : "one", &file);
@@ -298,7 +298,7 @@ static void a_table_says_why_a_tensor_is_in_no_pair(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Pretend that the file had a tensor of that shape: its values are not read. */
+/* Give the file's tensor another shape in memory; its values are not read. */
 static void set_shape(const struct diff_tensor *tensor, uint64_t columns, uint64_t rows)
 {
 	struct organ *organ = &((struct diff_tensor *)(uintptr_t)tensor)->at.organ;
@@ -370,7 +370,7 @@ static void without_a_matrix_there_is_no_adapter(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Factors of the two models, the second with a NaN in that tensor at that byte. */
+/* Factors of the two models, the second of which has a NaN in that tensor at that byte. */
 static struct diff_factors *factors_with_nan(void **state, unsigned tensor, uint64_t at)
 {
 	const float bad = NAN;
@@ -408,7 +408,7 @@ static void values_that_are_not_finite_make_a_pair_of_zeros(void **state)
 	diff_factors_unref(factors);
 }
 
-static void so_the_table_says_of_a_pair_that_is_in_no_adapter(void **state)
+static void table_marks_nonfinite_tensor_outside_adapter(void **state)
 {
 	struct diff_factors *factors = factors_with_nan(state, NORM, 8);
 	char *text = table_of(factors, 2);
@@ -440,7 +440,7 @@ static void a_stop_ends_the_wait(void **state)
 	diff_factors_unref(factors);
 }
 
-/* Whose file is closed for good is missing. */
+/* backing_revoke() closes the model's file for good. */
 static void missing_file_is_in_no_pair(void **state)
 {
 	struct diff_factors *factors = factors_of(state, TENSORS);
@@ -471,7 +471,7 @@ static void shrunken_file_is_an_error_of_the_read(void **state)
 	view = diff_adapter_view(factors, 3, &rc);
 	must(view);
 	must(truncate(in_temp(state, "there").text, 300) == 0);
-	/* Its keys are read first. */
+	/* diff_adapter_view() reads the keys first. */
 	assert_null(diff_adapter_view(factors, 3, &rc));
 	assert_int_equal(rc, -EIO);
 	assert_int_equal(view_read(view, bytes, 64, 0), 64);
@@ -486,7 +486,7 @@ static void shrunken_file_is_an_error_of_the_read(void **state)
 
 struct reading {
 	struct diff_factors *factors;
-	const char *bytes; /* that are to be read */
+	const char *bytes; /* expected bytes */
 	size_t size;
 };
 
@@ -527,7 +527,7 @@ static void several_threads_and_a_pool_find_the_same(void **state)
 	pool_free(pool);
 }
 
-/* The last result is kept, and of the others as many as there is room for. */
+/* The cache keeps the newest result, and older ones while they fit. */
 static void oldest_factors_are_evicted(void **state)
 {
 	static const struct diff_matrix matrices[] = { { EMBED, 0, 2 },
@@ -537,7 +537,7 @@ static void oldest_factors_are_evicted(void **state)
 		size_t room;
 		bool has[3];
 	} cases[] = { { 0, { false, false, true } },
-		      /* The bookkeeping counts too. */
+		      /* The overhead of an entry counts too. */
 		      { (16 + 40 + 16 + 24) * 2 * sizeof(float), { false, false, true } },
 		      { (16 + 40 + 16 + 24) * 2 * sizeof(float) + 512, { false, true, true } },
 		      { KEPT_ALL, { true, true, true } } };
@@ -562,7 +562,7 @@ static void oldest_factors_are_evicted(void **state)
 	}
 }
 
-/* 0 where all bytes could be read, or -errno. */
+/* Read all views. Returns 0 or -errno. */
 static int try_views(struct diff_factors *factors)
 {
 	struct view *view, *table = diff_adapter_table_view(factors, 3);
@@ -582,7 +582,7 @@ static int try_views(struct diff_factors *factors)
 	return view && table && n > 0 ? 0 : -ENOMEM;
 }
 
-static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
+static void out_of_memory_is_reported_and_loses_no_result(void **state)
 {
 	struct diff_factors *factors;
 	struct diff *diff;
@@ -600,7 +600,7 @@ static void memory_that_runs_out_is_said_and_nothing_is_lost(void **state)
 		if (factors)
 			rc = try_views(factors);
 		well = !allocation_failed();
-		/* The allocation of a shorter copy of the result may fail without harm. */
+		/* A failed allocation of a smaller copy of the result is harmless. */
 		assert_true(rc == 0 || (rc == -ENOMEM && !well));
 		diff_factors_unref(factors);
 	}

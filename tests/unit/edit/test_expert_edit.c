@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_expert_edit.c - fs/edit/expert_edit.c: one expert put into a stack, and stacks in another
+/* test_expert_edit.c - fs/edit/expert_edit.c: one expert written to a stack, and stacks in another
  * order. */
 #include "fs/edit/expert_edit.h"
 #include "fs/edit/graft.h"
@@ -62,7 +62,7 @@ static int arrange(struct opened *o, uint32_t tensor, const char *order)
 	return rc;
 }
 
-/* The stack holds these slices of the base, in that order; -1 stands for the slice other. */
+/* Check that the stack holds these slices of the base in that order; -1 stands for other. */
 static void assert_stack(struct opened *o, const int *order, size_t n, const char *other)
 {
 	size_t size;
@@ -148,7 +148,7 @@ static void experts_are_ordered_left_out_and_repeated(void **state)
 	close_model(&o);
 }
 
-static void the_order_that_is_there_is_no_graft(void **state)
+static void unchanged_order_is_no_graft(void **state)
 {
 	struct opened o = open_experts(state);
 	struct content *content;
@@ -156,7 +156,7 @@ static void the_order_that_is_there_is_no_graft(void **state)
 	assert_int_equal(arrange(&o, STACK, "0 1 2 3"), 0);
 	content = slots_get(o.model->slots, STACK);
 	assert_null(content);
-	/* And one that leads back to it ends the graft. */
+	/* An order that leads back to the base's ends the graft. */
 	assert_int_equal(arrange(&o, STACK, "3 2 1 0"), 0);
 	assert_int_equal(arrange(&o, STACK, "3 2 1 0"), 0);
 	content = slots_get(o.model->slots, STACK);
@@ -193,7 +193,7 @@ static void an_order_with_a_nul_or_without_end_is_refused(void **state)
 	close_model(&o);
 }
 
-/* The whole stack, as a user copies one. */
+/* Fill the whole stack, as a copy by a user does. */
 static struct content *fill_stack(struct opened *o, uint32_t seed)
 {
 	static const uint64_t ne[] = { 8, 3, COUNT };
@@ -221,7 +221,7 @@ static void *put_expert_1(void *argument)
 	return NULL;
 }
 
-/* Puts expert 1, and as that waits to be put in force the slot comes to hold content. */
+/* Write expert 1, and set the slot to content before the write is put in force. */
 static int put_beside(struct opened *o, struct content *content)
 {
 	struct putting putting = { o, 1 };
@@ -253,7 +253,7 @@ static void expert_is_written_to_the_current_content(void **state)
 	memcpy(stack + n - 3 * SLICE, file.bytes + file.size - SLICE, SLICE);
 	assert_memory_equal(bytes, stack, n);
 	assert_false(log_says(o.log, "refused"));
-	/* An emptied slot takes no expert. */
+	/* A removed slot takes no expert. */
 	assert_int_equal(put_beside(&o, content_new_whiteout()), -ESTALE);
 	assert_true(log_says(o.log, "the slot has no such expert any more"));
 	content_unref(one);
@@ -264,7 +264,7 @@ static void expert_is_written_to_the_current_content(void **state)
 	close_model(&o);
 }
 
-static void a_slot_that_was_emptied_has_no_experts(void **state)
+static void removed_slot_has_no_experts(void **state)
 {
 	struct opened o = open_experts(state);
 	struct organ_file file = slice_of(9);

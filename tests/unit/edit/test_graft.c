@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_graft.c - fs/edit/graft.c: organs that fill a slot, refusals, and the state of the next
+/* test_graft.c - fs/edit/graft.c: organs that fill a slot, refusals, and the state at the next
  * mount. */
 #include "fs/base/donor.h"
 #include "fs/edit/stage.h"
@@ -20,7 +20,7 @@ static struct organ_file up_with(uint32_t seed)
 	return mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
 }
 
-/* The slot has the base's content, and that can be read. */
+/* Check that the slot has the base's content, and that this can be read. */
 static void assert_base(struct model *model, uint32_t tensor)
 {
 	struct content *content = slots_get(model->slots, tensor);
@@ -119,7 +119,7 @@ static void the_type_may_differ_from_the_slots(void **state)
 	close_model(&o);
 }
 
-/* Bytes that are refused for the slot of SMALL_UP, as the log says with a word of the reason. */
+/* Check that SMALL_UP refuses these bytes, and that the log gives a reason with this word. */
 static void assert_refused_bytes(struct opened *o, const void *bytes, size_t n, const char *word)
 {
 	const uint64_t before = slots_generation(o->model->slots), logged = log_count(o->log);
@@ -224,7 +224,7 @@ static void grafts_are_taken_up_by_the_next_mount(void **state)
 	close_model(&o);
 }
 
-static void without_grafts_nothing_is_said_and_nothing_stays(void **state)
+static void without_grafts_nothing_is_logged_and_no_layer_stays(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -253,7 +253,7 @@ static void confirmed_graft_survives_stricter_shape_option(void **state)
 	close_model(&o);
 }
 
-/* The row of an existing slot becomes a graft that cannot be read. */
+/* The row of an existing slot becomes an unreadable graft. */
 static void layer_row_that_is_no_graft_is_skipped(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -339,7 +339,7 @@ static void a_graft_that_cannot_be_kept_leaves_the_slot(void **state)
 	close_model(&o);
 }
 
-/* In a process that then dies as in a crash: one slot filled, another one half written. */
+/* Fill one slot, write half of another one, and die as in a crash. */
 static _Noreturn void fill_and_die(void **state)
 {
 	struct opened o = open_model(state, "base.gguf");
@@ -376,7 +376,7 @@ static void after_a_crash_every_confirmed_graft_is_there_and_none_half_done(void
 
 #define UP "blk_0_ffn_up"
 
-/* Is that true of where the organ in a slot came from, as the layer has it? */
+/* Does the layer's record of the origin of a slot's organ meet this condition? */
 static bool origin_says(struct opened *o, const char *name, const char *condition)
 {
 	char sql[500];
@@ -394,7 +394,7 @@ static bool has_fingerprint(struct opened *o, const char *name, const char *fing
 	return origin_says(o, name, condition);
 }
 
-/* Fill SMALL_UP as from that donor, which is used up. */
+/* Fill SMALL_UP with an organ of that donor, which the function consumes. */
 static void fill_from(struct opened *o, struct donor *donor)
 {
 	struct stage *stage = stage_over(o->model, SMALL_UP);
@@ -414,7 +414,7 @@ static void fill_from(struct opened *o, struct donor *donor)
 	free(up.bytes);
 }
 
-/* Filled as from that GGUF, it is kept as of that one, with its fingerprint. */
+/* Check that a graft from that GGUF records its path and its fingerprint. */
 static void assert_origin(struct opened *o, const char *path, const char *fingerprint,
 			  const char *of)
 {
@@ -422,8 +422,8 @@ static void assert_origin(struct opened *o, const char *path, const char *finger
 	assert_true(origin_says(o, UP, of) && has_fingerprint(o, UP, fingerprint));
 }
 
-/* A donor that has not said which GGUF it is of is asked. */
-static void whose_the_donors_gguf_is_is_kept_with_the_graft(void **state)
+/* A donor without a known GGUF is asked for it. */
+static void graft_keeps_the_gguf_of_its_donor(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct mkgguf *m = mkgguf_new(3);
@@ -465,7 +465,7 @@ static void a_donor_seen_from_outside_is_the_base_or_another(void **state)
 	close_model(&o);
 }
 
-/* A file that is no GGUF has nothing by which it could be found again. */
+/* A file that is no GGUF has no fingerprint to find it by. */
 static void a_donor_that_is_no_gguf_is_not_kept(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -489,11 +489,11 @@ static bool is_graft(struct opened *o, uint32_t tensor)
 	return content != NULL;
 }
 
-/* Five MiB, of which one is compared at a time, and some bytes. */
+/* Five MiB and some bytes; the comparison takes one MiB at a time. */
 static const uint64_t long_row[1] = { ((uint64_t)5 << 18) + 3 };
 
-/* An organ equal to the base's ends a graft: all of its bytes are compared, for a difference
- * anywhere. */
+/* An organ equal to the base's ends a graft. The comparison covers all bytes, wherever they
+ * differ. */
 static void a_long_organ_is_the_bases_if_every_byte_is(void **state)
 {
 	const size_t bytes = long_row[0] * sizeof(float), mib = (size_t)1 << 20;
@@ -525,7 +525,7 @@ static void a_long_organ_is_the_bases_if_every_byte_is(void **state)
 	close_model(&o);
 }
 
-/* An organ with that name in its header, of a form that SMALL_UP has, under a file name. */
+/* Fill a slot by file name with an organ of SMALL_UP's shape and that name in its header. */
 static int fill_name(struct opened *o, const char *name, const char *tensor, uint32_t seed)
 {
 	struct organ_file organ = mk_organ(tensor, GGML_F32, 2, small_ne, seed);
@@ -542,7 +542,7 @@ static int fill_name(struct opened *o, const char *name, const char *tensor, uin
 	return rc;
 }
 
-/* A file with the name of an added slot belongs to that slot until the slot is removed. */
+/* A file name of an added slot belongs to that slot until the slot is removed. */
 static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
 {
 	const char *name = "blk_1_ffn_up";
@@ -563,7 +563,7 @@ static void an_added_slot_takes_any_organ_until_it_is_removed(void **state)
 	close_model(&o);
 }
 
-/* Two tensors whose short names are one have files with their exact names. */
+/* Two tensors with the same short name have files of their exact names. */
 static void a_tensor_that_is_there_is_not_added_under_another_name(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -583,7 +583,7 @@ static void a_tensor_that_is_there_is_not_added_under_another_name(void **state)
 	close_model(&o);
 }
 
-/* The base's own bytes with its time are no graft; with another time they are. */
+/* The base's own bytes are no graft with its time, and a graft with another time. */
 static void the_bases_organ_with_another_time_is_a_graft(void **state)
 {
 	static const struct timespec later[] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
@@ -608,7 +608,7 @@ static void the_bases_organ_with_another_time_is_a_graft(void **state)
 	close_model(&o);
 }
 
-/* The base's data with another header. */
+/* The graft has the base's data and another header. */
 static void the_bases_bytes_in_another_form_are_a_graft(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_graft_link.c - fs/edit/graft_link.c, and the removal in fs/edit/graft.c: slots that hold
- * the content of others, or nothing, now and at the next mount. */
+ * the content of other slots, or nothing, now and at the next mount. */
 #include "fs/edit/stage.h"
 #include "fs/layer/layer.h"
 #include "fs/model/model.h"
@@ -15,7 +15,7 @@ static struct organ_file up_with(uint32_t seed)
 	return mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, seed);
 }
 
-/* Mount again, after a crash or an unmount: the layer alone has the state. */
+/* Mount again after a crash or an unmount, with the state of the layer alone. */
 static void mount_again(void **state, struct opened *o)
 {
 	close_model(o);
@@ -32,7 +32,7 @@ static void assert_kind(struct model *model, uint32_t tensor, int kind)
 
 enum { BASE = -1 };
 
-/* The slot shows the data of that tensor of the base. */
+/* Check that the slot shows the data of tensor of of the base. */
 static void assert_data_of(struct model *model, uint32_t tensor, uint32_t of)
 {
 	const struct gguf_tensor *t = &model->gguf->tensors[of];
@@ -136,7 +136,7 @@ static void a_tensor_of_the_base_is_linked_by_reference(void **state)
 		assert_data_of(o.model, SMALL_GATE, SMALL_UP);
 		mount_again(state, &o);
 	}
-	/* A reference to a reference is one to the tensor, and one to the slot's own is none. */
+	/* A link to a reference refers to its tensor; the slot's own tensor is no graft. */
 	assert_int_equal(link_gate(o.model, "blk_1_ffn_up"), 0);
 	assert_data_of(o.model, slot_of(o.model, "blk_1_ffn_up"), SMALL_UP);
 	assert_int_equal(link_gate(o.model, "blk_0_ffn_up"), 0);
@@ -144,7 +144,7 @@ static void a_tensor_of_the_base_is_linked_by_reference(void **state)
 	close_model(&o);
 }
 
-static void a_linked_copy_stays_when_the_other_goes(void **state)
+static void linked_copy_outlives_the_original(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct organ_file up = up_with(50);
@@ -178,7 +178,7 @@ static void a_link_onto_itself_changes_nothing(void **state)
 	close_model(&o);
 }
 
-/* mv(1) puts back a scratch file that cp(1) made of the slot before it was filled otherwise. */
+/* mv(1) puts back a scratch file that cp(1) made of the slot before another graft. */
 static void slot_can_take_back_its_earlier_content(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -293,7 +293,7 @@ static void a_move_fills_one_slot_and_empties_the_other(void **state)
 	close_model(&o);
 }
 
-static void a_move_and_back_is_none(void **state)
+static void move_and_move_back_leave_no_graft(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 
@@ -358,7 +358,7 @@ static int do_move(struct model *model)
 	return graft_move(model, SMALL_Q, CLASS_SKELETON, "blk_1_attn_q");
 }
 
-/* A stage in which an organ is written; its making does not fail. */
+/* A stage with a whole organ; its making does not fail. */
 static struct stage *written(struct model *model)
 {
 	const uint64_t k = unit_allocation;
@@ -405,7 +405,7 @@ static uint32_t sum(const char *bytes, size_t n)
 	return value;
 }
 
-/* Every organ of the model, one after the other, to free(). */
+/* All organs of the model, one after another; caller frees. */
 static char *read_all(struct model *model)
 {
 	char *text = NULL;
@@ -443,8 +443,8 @@ static void assert_all(struct model *model, const char *expected, const char *wh
 	free(now);
 }
 
-/* Run the edit with its k-th allocation failing, in a fresh model with one copy in it. A refused
- * edit changes nothing, neither now nor at the next mount. False: there are fewer allocations. */
+/* Run the edit in a fresh model with one copy; the k-th allocation fails. A failed edit changes
+ * nothing, now or at the next mount. Returns false if there are fewer allocations. */
 static bool refuse_one(void **state, int (*edit)(struct model *model), const char *what, uint64_t k)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -470,7 +470,7 @@ static bool refuse_one(void **state, int (*edit)(struct model *model), const cha
 	return failed;
 }
 
-static void without_memory_an_edit_is_refused_or_done(void **state)
+static void edit_without_memory_is_refused_or_done(void **state)
 {
 	static const struct {
 		int (*edit)(struct model *model);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_journal.c - fs/edit/journal.c: grafts of other slots may wait for the disk together, and
- * nothing else changes the layer meanwhile. */
+/* test_journal.c - fs/edit/journal.c: grafts of different slots may wait for the disk together,
+ * while nothing else changes the layer. */
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "tests/unit/tasks.h"
@@ -84,8 +84,8 @@ static void grafts_of_other_slots_need_not_wait(void **state)
 	close_scene(&s);
 }
 
-/* And grafts that come meanwhile come after it. */
-static void other_changes_wait_until_no_graft_is_on_its_way(void **state)
+/* Later grafts come after that change. */
+static void other_changes_wait_for_pending_grafts(void **state)
 {
 	struct journal_graft first;
 	struct task alone, other;
@@ -110,7 +110,7 @@ static void other_changes_wait_until_no_graft_is_on_its_way(void **state)
 	close_scene(&s);
 }
 
-/* commit is free by then. */
+/* commit is free while this runs. */
 static void count_change(void *context, struct model *model)
 {
 	assert_int_equal(pthread_mutex_trylock(&model->journal.commit), 0);
@@ -118,7 +118,7 @@ static void count_change(void *context, struct model *model)
 	atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void the_listener_is_told_behind_each_change(void **state)
+static void listener_is_called_after_each_change(void **state)
 {
 	atomic_int count = 0;
 	const struct model_listener deaf = { .changed = NULL };

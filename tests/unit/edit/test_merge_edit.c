@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_edit.c - fs/edit/merge_edit.c and fs/model/merge_force.c: a merge is in force, all of
- * it or nothing, and for the next mount too. */
+/* test_merge_edit.c - fs/edit/merge_edit.c and fs/model/merge_force.c: a merge is in force as a
+ * whole or not at all, also at the next mount. */
 #include "fs/base/base.h"
 #include "fs/edit/merge_edit.h"
 #include "fs/edit/symlinks.h"
@@ -17,11 +17,11 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* All tensors doubled. */
+/* Every tensor doubled. */
 static const char doubled[] = "merge_method: passthrough\n"
 			      "models: [{model: other}]\n"
 			      "parameters: {scale: 2}\n";
-/* One more block. */
+/* One additional block. */
 static const char stacked[] = "merge_method: passthrough\n"
 			      "slices:\n"
 			      "- sources: [{model: base, layer_range: [0, 1]}]\n"
@@ -105,7 +105,7 @@ static uint32_t slot_of(struct model *model, const char *name)
 	return slot;
 }
 
-/* The text in force; NULL: none is. */
+/* Check the text in force; NULL for none. */
 static void assert_text(struct model *model, const char *text)
 {
 	struct merge_state *now = merge_force_get(model);
@@ -116,7 +116,7 @@ static void assert_text(struct model *model, const char *text)
 	merge_state_unref(now);
 }
 
-static void a_model_is_looked_for_in_both_directories(void **state)
+static void model_is_searched_in_both_directories(void **state)
 {
 	struct scene *scene = open_scene(state);
 	const char *here = ((struct temp *)*state)->dir;
@@ -155,7 +155,7 @@ static void a_merge_lies_beneath_grafts(void **state)
 	close_scene(scene);
 }
 
-static void a_block_more_has_slots_of_its_own(void **state)
+static void added_block_has_slots_of_its_own(void **state)
 {
 	struct scene *scene = open_scene(state);
 	struct model *model = scene->o.model;
@@ -165,7 +165,7 @@ static void a_block_more_has_slots_of_its_own(void **state)
 	slot = slot_of(model, "blk_1_ffn_up");
 	assert_string_equal(how(model, slot), "blend");
 	assert_string_equal(how(model, SMALL_UP), "base");
-	/* A removal hides it, also for the next mount. */
+	/* A removal hides the merged tensor, also at the next mount. */
 	assert_int_equal(graft_remove(model, slot), 0);
 	reopen(state, scene);
 	model = scene->o.model;
@@ -181,7 +181,7 @@ static void a_block_more_has_slots_of_its_own(void **state)
 	close_scene(scene);
 }
 
-static void a_model_that_is_gone_breaks_its_tensors(void **state)
+static void missing_model_breaks_its_tensors(void **state)
 {
 	struct scene *scene = open_scene(state);
 	struct merge_state *now;
@@ -201,7 +201,7 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	assert_string_equal(how(scene->o.model, slot_of(scene->o.model, "blk_1_ffn_up")),
 			    "broken blend");
 	save_small(state, "other.gguf");
-	/* An attempt that took long, as on a busy machine, has put off the next one. */
+	/* A slow attempt, as on a busy machine, postpones the next one. */
 	scene->o.model->merge_again = 0;
 	merge_edit_refresh(scene->o.model, &scene->o.model, 1, false);
 	assert_false(merge_force_broken(scene->o.model));
@@ -210,12 +210,12 @@ static void a_model_that_is_gone_breaks_its_tensors(void **state)
 	close_scene(scene);
 }
 
-/* Its own tensors doubled. */
+/* A merge of the model's own tensors, doubled. */
 static const char own[] = "merge_method: passthrough\n"
 			  "models: [{model: base}]\n"
 			  "parameters: {scale: 2}\n";
 
-/* Is the only model of the merge in force the one that the mount has open? */
+/* Is the mount's open base the only model of the merge in force? */
 static bool is_of_own_base(struct model *model)
 {
 	struct merge_state *now = merge_force_get(model);
@@ -283,12 +283,12 @@ static void another_model_of_the_mount_is_not_opened_again_either(void **state)
 	close_model(&other);
 }
 
-/* Without its merge the model would be another one. */
+/* The model is not the same without its merge. */
 static void a_damaged_note_opens_no_model(void **state)
 {
 	static const char *const notes[] = {
 		"none\n",
-		/* In the way of a tensor of the base. */
+		/* The added tensor's name is a tensor of the base. */
 		"organfs merge 1\ntensor 0 4 blk.0.ffn_up\n"
 		"tensor 0 4 blk_0_ffn_up\nconfig 0\n",
 	};
@@ -315,7 +315,7 @@ static void a_damaged_note_opens_no_model(void **state)
 	}
 }
 
-/* A removal of a slot that the merge does not have is forgotten for the next merge too. */
+/* Removals of slots that only an earlier merge had do not apply to a later merge. */
 static void next_merge_shows_slots_removed_from_the_last(void **state)
 {
 	struct scene *scene = open_scene(state);
@@ -346,7 +346,7 @@ static void *publish(void *context)
 	return NULL;
 }
 
-/* A file that is made between the two steps is made again: its generation comes with the second. */
+/* A file made between the two steps is made again: its generation comes with the second step. */
 static void a_generation_begins_with_its_merge(void **state)
 {
 	struct scene *scene = open_scene(state);
@@ -426,7 +426,7 @@ static void a_merge_that_its_check_refuses_changes_nothing(void **state)
 	close_scene(scene);
 }
 
-/* At a failure of any allocation or fsync(), all of the merge is in force, or the state before. */
+/* If any allocation or fsync() fails, the whole merge is in force, or the earlier state. */
 static void a_failure_merges_all_or_nothing(void **state)
 {
 	struct scene *scene = open_scene(state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_metadata_edit.c - fs/edit/metadata_edit.c, and with it fs/metadata/metadata.c and
- * fs/metadata/metadata_entry.c: values written, refused, removed, moved and given types, in a model
- * and in the next mount of it. */
+/* test_metadata_edit.c - fs/edit/metadata_edit.c, fs/metadata/metadata.c and
+ * fs/metadata/metadata_entry.c: values written, refused, removed, moved and retyped, in a model
+ * and at the next mount. */
 #include "fs/edit/journal.h"
 #include "fs/model/model.h"
 #include "fs/edit/metadata_edit.h"
@@ -34,7 +34,7 @@ static struct opened open_keys(void **state)
 	return open_model(state, "base.gguf");
 }
 
-/* Open the model again, as after a kill of the mount. */
+/* Open the model again, as after a killed mount. */
 static void reopen(void **state, struct opened *o)
 {
 	close_model(o);
@@ -78,7 +78,7 @@ static uint32_t number(struct model *model, const char *name)
 	return i;
 }
 
-/* Type and value of a key, such as "uint32 5\n"; "" if there is no such key. */
+/* Type and value of a key, such as "uint32 5\n"; "" without such a key. */
 static const char *now(struct model *model, const char *name)
 {
 	static char text[1000];
@@ -139,7 +139,7 @@ static void a_value_is_written_and_found_again(void **state)
 }
 
 /* A value read from the base is cached after its first use, a written one always. */
-static void a_value_is_judged_without_a_change(void **state)
+static void judging_a_value_changes_nothing(void **state)
 {
 	const struct value_type number = { KV_U32, 0 };
 	struct opened o = open_keys(state);
@@ -154,7 +154,7 @@ static void a_value_is_judged_without_a_change(void **state)
 	close_model(&o);
 }
 
-static void a_size_is_known_once_it_was_asked_for(void **state)
+static void size_is_known_after_first_request(void **state)
 {
 	struct opened o = open_keys(state);
 	struct metadata_entry *metadatum;
@@ -207,7 +207,7 @@ static void value_of_the_base_is_no_edit(void **state)
 	assert_int_equal(put(o.model, "name", "old\n"), 0);
 	assert_int_equal(edits_of(o.model), 0);
 	assert_false(metadata_key(o.model->metadata, number(o.model, "count")).edited);
-	/* Another type of the same bytes is one. */
+	/* A change of the type alone, with the same bytes, is a change. */
 	assert_int_equal(metadata_edit_set_type(o.model, number(o.model, "count"),
 						(struct value_type){ KV_I32, 0 }),
 			 0);
@@ -218,7 +218,7 @@ static void value_of_the_base_is_no_edit(void **state)
 	close_model(&o);
 }
 
-/* Set key i aside as one with the value that key was has. */
+/* Set key i aside with the value of key was. */
 static int set_aside(struct model *model, uint32_t i, uint32_t was)
 {
 	bool moved_on;
@@ -279,7 +279,7 @@ static void a_type_that_changes_while_a_value_waits_is_that_of_the_value(void **
 	struct opened o = open_keys(state);
 	struct task task;
 
-	/* It has parsed the text, and waits. */
+	/* The writer has parsed the text, and waits. */
 	journal_begin(o.model);
 	task_begin(&task, put_nine, o.model);
 	assert_true(task_sleeps(&task));
@@ -314,7 +314,7 @@ static void values_that_follow_the_blocks_are_shown_where_nothing_is_edited(void
 	metadata_set_defaults(metadata, 2, &one, next_ino, &ino);
 	assert_string_equal(now(o.model, "count"), "uint32 6\n");
 	assert_string_equal(now(o.model, "name"), "string old\n");
-	/* Unchanged keys stay; keys of an earlier time are not shown. */
+	/* Unchanged keys stay; keys of the earlier defaults are hidden. */
 	metadata_set_defaults(metadata, 3, &one, next_ino, &ino);
 	assert_int_equal(ino, 1001);
 	metadata_set_defaults(metadata, 2, &other, next_ino, &ino);
@@ -330,7 +330,7 @@ static void values_that_follow_the_blocks_are_shown_where_nothing_is_edited(void
 	close_model(&o);
 }
 
-static void a_new_key_is_a_string_unless_it_is_said(void **state)
+static void new_key_is_a_string_unless_typed(void **state)
 {
 	static const struct value_type f64 = { KV_F64, 0 };
 	struct opened o = open_keys(state);
@@ -355,8 +355,8 @@ static void a_new_key_is_a_string_unless_it_is_said(void **state)
 	close_model(&o);
 }
 
-/* It is looked at for the type of a new key. */
-static void an_architecture_that_is_none_keeps_no_key_from_being_made(void **state)
+/* The type of a new key depends on the architecture. */
+static void key_can_be_made_without_valid_architecture(void **state)
 {
 	for (unsigned kind = 0; kind < 3; kind++) {
 		struct mkgguf *m = mkgguf_new(3);
@@ -513,7 +513,7 @@ static void each_failing_allocation_leaves_the_old_value(void **state)
 			break;
 		}
 		stage_free(stage);
-		/* Whether it is the base's value need not be found out. */
+		/* The edit may skip the comparison with the base's value. */
 		if (rc == 0)
 			assert_int_equal(put(o.model, "count", "5"), 0);
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_npy_edit.c - fs/edit/npy_edit.c: values of NumPy put into slots of every kind. */
+/* test_npy_edit.c - fs/edit/npy_edit.c: NumPy values written to slots of every kind. */
 #include "fs/edit/npy_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/model/model.h"
@@ -35,7 +35,7 @@ static struct opened open_slots(void **state)
 	return open_model(state, "slots.gguf");
 }
 
-/* One slot of F32, of that shape. */
+/* A model with one F32 slot of that shape. */
 static struct opened open_slot(void **state, const uint64_t ne[2])
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -84,7 +84,7 @@ static int put(struct opened *o, uint32_t tensor, const float *values)
 	return put_as(o, tensor, "<f4", "False", "(3, 64)", values, COUNT * sizeof(*values));
 }
 
-/* The slot's content is of that type, and has those bytes. */
+/* Check the type and the bytes of the slot's content. */
 static void assert_data(struct opened *o, uint32_t tensor, uint32_t type, const void *bytes,
 			size_t n)
 {
@@ -99,7 +99,7 @@ static void assert_data(struct opened *o, uint32_t tensor, uint32_t type, const 
 	content_unref(content);
 }
 
-/* Halves of whole numbers, which every type here holds exactly but for Q8_0. */
+/* Halves of whole numbers, which every type here except Q8_0 holds exactly. */
 static void some_values(float values[COUNT])
 {
 	for (unsigned i = 0; i < COUNT; i++)
@@ -146,7 +146,7 @@ static void floats_become_the_type_of_the_slot(void **state)
 	/* A type without an encoder becomes F16. */
 	assert_int_equal(put(&o, SLOT_Q4_0, values), 0);
 	assert_data(&o, SLOT_Q4_0, GGML_F16, halves, sizeof(halves));
-	/* And then has that type. */
+	/* The slot then accepts values of that type. */
 	assert_int_equal(put_as(&o, SLOT_Q4_0, "<f2", "False", "(3, 64)", halves, sizeof(halves)),
 			 0);
 	assert_data(&o, SLOT_Q4_0, GGML_F16, halves, sizeof(halves));
@@ -156,13 +156,13 @@ static void floats_become_the_type_of_the_slot(void **state)
 	close_model(&o);
 }
 
-static void a_q8_0_stays_one(void **state)
+static void q8_0_slot_stays_q8_0(void **state)
 {
 	struct opened o = open_slots(state);
 	float values[COUNT];
 	uint8_t blocks[COUNT / 32][34];
 
-	/* A scale of 1, so that the bytes are the values. */
+	/* The scale is 1, so the bytes are the values. */
 	for (unsigned i = 0; i < COUNT; i++)
 		values[i] = i % 32 == 3 ? 127 : (float)((int)(i % 32) - 16);
 	for (unsigned b = 0; b < COUNT / 32; b++) {
@@ -200,7 +200,7 @@ static void other_orders_and_widths_are_taken(void **state)
 	close_model(&o);
 }
 
-/* In columns it is read in several parts, each of whole rows. */
+/* A matrix in column order is read in several parts, each of whole rows. */
 static void a_large_matrix_in_columns_is_taken(void **state)
 {
 	enum { LARGE_ROWS = 8200, LARGE = LARGE_ROWS * ROW };
@@ -254,7 +254,7 @@ static void unfitting_array_is_refused(void **state)
 		content = slots_get(o.model->slots, i);
 		assert_null(content);
 	}
-	/* An infinite one it holds. */
+	/* F32 holds infinity. */
 	wide[7] = -INFINITY;
 	assert_int_equal(put_as(&o, SLOT_F32, "<f8", "False", "(3, 64)", wide, sizeof(wide)), 0);
 	/* F16 represents NaN as well. */
@@ -262,7 +262,7 @@ static void unfitting_array_is_refused(void **state)
 	close_model(&o);
 }
 
-static void a_graft_that_is_refused_is_told_of_once(void **state)
+static void refused_graft_is_logged_once(void **state)
 {
 	struct opened o = open_slots(state);
 	float values[COUNT];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stage.c - fs/edit/stage.c: a file being written, until it is put in force or dropped. */
+/* test_stage.c - fs/edit/stage.c: a file in writing, until it is put in force or dropped. */
 #include "fs/edit/stage.h"
 #include "fs/storage/backing.h"
 #include "tests/unit/open_layer.h"
 
 #include <pthread.h>
 
-/* A stage over "0123456789". */
+/* A stage over the content "0123456789". */
 struct scene {
 	struct site site;
 	struct layer *layer;
@@ -33,7 +33,7 @@ static void close_scene(struct scene *scene)
 	close_site(&scene->site);
 }
 
-/* How many stage files there are; -1 before there was a first one. */
+/* Number of stage files; -1 before the first one. */
 static int stages(const struct scene *scene)
 {
 	return count_entries(path_in(layer_path(scene->layer), "blobs").text);
@@ -137,7 +137,7 @@ static void growing_the_content_keeps_it(void **state)
 	close_scene(&scene);
 }
 
-/* A stage written anew never needs the old content, even if that is unreadable. */
+/* A stage that is written anew never needs the old content, even if this is unreadable. */
 static void writing_anew_never_reads_the_content(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -187,7 +187,7 @@ static void freeing_a_stage_drops_uncommitted_bytes(void **state)
 	close_scene(&scene);
 }
 
-/* Behaviour of a commit in these tests. */
+/* Behaviour of the commit callback. */
 struct committing {
 	struct scene *scene;
 	int check_rc, keep_errno;
@@ -347,7 +347,7 @@ static void the_time_that_was_set_is_the_time_that_is_kept(void **state)
 	close_scene(&scene);
 }
 
-static void without_one_the_time_is_that_of_the_writing(void **state)
+static void without_set_time_mtime_is_that_of_the_write(void **state)
 {
 	struct scene scene = open_scene(state);
 	const time_t before = time(NULL);
@@ -391,7 +391,7 @@ static void a_content_of_many_chunks_is_taken_over_whole(void **state)
 	close_scene(&scene);
 }
 
-/* Threads that each write every fourth byte. */
+/* A thread that writes every fourth byte. */
 struct hand {
 	struct stage *stage;
 	uint64_t first;
@@ -485,14 +485,14 @@ static void growing_brief_stage_moves_to_a_file(void **state)
 	close_scene(&scene);
 }
 
-/* A second fsync() would say that all is well, and it is not. */
+/* A second fsync() would return 0 although data are lost. */
 static void commit_stays_refused_after_failed_fsync(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct committing committing = { .scene = &scene, .keep_errno = -1 };
 
 	assert_int_equal(stage_write(scene.stage, "bytes", 5, 0), 0);
-	/* More than a row holds. */
+	/* The size exceeds a row's. */
 	assert_int_equal(stage_truncate(scene.stage, 100000), 0);
 	fsync_fails(1);
 	assert_int_equal(commit_with(&committing), -EIO);

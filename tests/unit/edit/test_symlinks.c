@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): targets of symbolic
- * links, now, later and at the next mount. */
+/* test_symlinks.c - fs/edit/symlinks.c, fs/paths/path_probe.c, graft_symlink(): targets of
+ * symbolic links, now, later and at the next mount. */
 #include "fs/assemble/model_view.h"
 #include "fs/base/reference.h"
 #include "fs/edit/symlinks.h"
@@ -16,7 +16,7 @@
 
 #include <time.h>
 
-/* A model in a mount at TEMP/mnt, whose device nothing has. */
+/* A model in a mount at TEMP/mnt, with a device number that no file has. */
 struct scene {
 	struct opened o;
 	struct model **models;
@@ -49,7 +49,7 @@ static void close_scene(struct scene *scene)
 	free(scene->models);
 }
 
-/* The next mount, in which was not followed yet at links yet. */
+/* Mount again; no link has been followed yet. */
 static void mount_again(void **state, struct scene *scene)
 {
 	close_scene(scene);
@@ -133,7 +133,7 @@ static void link_into_the_mount_follows_its_target(void **state)
 	close_scene(&scene);
 }
 
-static void circles_are_broken(void **state)
+static void link_loops_are_broken(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -199,7 +199,7 @@ static void a_new_slot_is_like_that_of_another_block(void **state)
 	close_scene(&scene);
 }
 
-static void the_next_mount_has_them(void **state)
+static void next_mount_has_the_links(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = mk_organ("blk.0.ffn_gate.weight", GGML_F32, 2, small_ne, 50);
@@ -233,7 +233,7 @@ static void the_next_mount_has_them(void **state)
 	close_scene(&scene);
 }
 
-static void a_look_that_finds_the_same_changes_nothing(void **state)
+static void look_with_same_result_changes_nothing(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct organ_file up = up_with(50);
@@ -250,7 +250,7 @@ static void a_look_that_finds_the_same_changes_nothing(void **state)
 	close_scene(&scene);
 }
 
-/* A way to the organ that can go, of which the organ's own path knows nothing. */
+/* Make a path to the organ through a link that the test can remove, unlike the organ's own path. */
 static void make_way(void **state, const char *to)
 {
 	unlink(in_temp(state, "way").text);
@@ -280,7 +280,7 @@ static void last_good_target_is_used_when_its_path_is_gone(void **state)
 		assert_whole(&scene, SMALL_UP, &up);
 		assert_whole(&scene, SMALL_GATE, &up);
 	}
-	/* The path wins; its target is then recorded, also for the next mount. */
+	/* The path wins; the layer then records its target for the next mount too. */
 	save_organ(state, "other.bin", &other);
 	make_way(state, "other.bin");
 	symlinks_refresh(scene.links, NULL);
@@ -314,14 +314,14 @@ static void replaced_last_good_target_is_not_used(void **state)
 		assert_broken(&scene, SMALL_UP, "way: No such file or directory");
 		mount_again(state, &scene);
 	}
-	/* It is there again. */
+	/* The organ is back. */
 	save_organ(state, "up.bin", &up);
 	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &up);
 	make_way(state, "../nothing/up.bin");
 	symlinks_refresh(scene.links, NULL);
 	assert_whole(&scene, SMALL_UP, &up);
-	/* A file that is no organ is no way that leads nowhere. */
+	/* A target that is no organ is an error, unlike a missing target. */
 	save_organ(state, "way2", &up);
 	must(truncate(in_temp(state, "way2").text, 3) == 0);
 	make_way(state, "way2");
@@ -332,7 +332,7 @@ static void replaced_last_good_target_is_not_used(void **state)
 	close_scene(&scene);
 }
 
-/* Does the layer say which organ the link in the slot led to? */
+/* Does the layer record the organ that the slot's link led to? */
 static bool is_seen(struct scene *scene)
 {
 	return ask_layer(scene->o.model->layer,
@@ -450,7 +450,7 @@ static void many_places_are_looked_at_together(void **state)
 	free(up.bytes);
 }
 
-static void nobody_waits_longer_than_he_wants(void **state)
+static void look_ends_at_its_deadline(void **state)
 {
 	const struct path_resolve_mount own = { .point = NULL };
 	const struct timespec past = { 0 };
@@ -459,7 +459,7 @@ static void nobody_waits_longer_than_he_wants(void **state)
 	struct path_probe_result found;
 	struct probe_threads *probes = probe_threads_new();
 
-	/* Whether the answer was there already is chance; no answer is no other one. */
+	/* The answer may or may not be in time; a late answer must not become another one. */
 	for (int i = 0; i < 200; i++) {
 		path_probe(probes, &own, &place, 1, &past, &found);
 		assert_true(found.err.code == ETIMEDOUT || found.err.code == ENOENT);
@@ -469,7 +469,7 @@ static void nobody_waits_longer_than_he_wants(void **state)
 }
 
 /* A layer may contain any name. */
-static void a_name_that_was_seen_may_hold_anything(void **state)
+static void recorded_name_may_have_any_bytes(void **state)
 {
 	const struct path_resolve_mount own = { .point = NULL };
 	const struct timespec until = in_seconds(30);
@@ -513,7 +513,7 @@ static void link_to_added_slot_fails_when_slots_are_exhausted(void **state)
 						(uint32_t)strlen(tensor), content_new_whiteout()),
 				 0);
 	}
-	/* The layer is there. */
+	/* The layer exists before the failure. */
 	assert_int_equal(link_to(&scene, "blk_0_ffn_up", "/nowhere"), 0);
 	assert_int_equal(link_to(&scene, "blk_1_ffn_up", "/nowhere"), -ENOSPC);
 	assert_int_equal(ask_layer(model->layer, "SELECT count(*) FROM slot"), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_type_edit.c - fs/edit/type_edit.c and fs/edit/type_lines.c: types that are chosen for slots,
- * one by one or by lines of patterns, all of them or none. */
+/* test_type_edit.c - fs/edit/type_edit.c and fs/edit/type_lines.c: types chosen for slots, one by
+ * one or by lines of patterns, all or none. */
 #include "fs/edit/type_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/model/slots.h"
@@ -9,7 +9,7 @@
 #include "tests/unit/database_fault.h"
 #include "tests/unit/open_model.h"
 
-/* The type that the slot shows. */
+/* Type that the slot shows. */
 static uint32_t shown(struct model *model, uint32_t slot)
 {
 	struct content *content = slots_get(model->slots, slot);
@@ -164,7 +164,7 @@ static void first_line_that_names_a_tensor_decides(void **state)
 		{ "ffn_up=bf16 ffn_.*=f16", GGML_BF16, GGML_F16 },
 		{ "blk\\.\\d+\\.ffn_(up|gate)=f16\nno.such=q4_k", GGML_F16, GGML_Q8_0 },
 		{ "blk\\.[\\d]\\.ffn_(?:down)=f16", GGML_F32, GGML_F16 },
-		/* Rows of 8 are passed over. */
+		/* Tensors with rows of 8 are skipped. */
 		{ "organs/* q4_0", GGML_F32, GGML_Q4_0 },
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_undo.c - fs/edit/undo.c: changes of a model undone by words, all of them or none. */
+/* test_undo.c - fs/edit/undo.c: undo of changes by words, all or none. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/undo.h"
 #include "fs/layer/layer.h"
@@ -39,7 +39,7 @@ static uint32_t key(struct model *model)
 	return i;
 }
 
-/* Three slots, one of which was added, and a key. */
+/* A model with three changed slots, one of them added, and a removed key. */
 static struct opened open_changed(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -52,7 +52,7 @@ static struct opened open_changed(void **state)
 	return o;
 }
 
-/* The same model as another mount has it. */
+/* Open the model again, as at the next mount. */
 static void reopen(void **state, struct opened *o)
 {
 	close_model(o);
@@ -115,7 +115,7 @@ static void word_undoes_the_change_it_names(void **state)
 	}
 }
 
-static void words_are_judged_without_a_change(void **state)
+static void judging_words_changes_nothing(void **state)
 {
 	struct opened o = open_changed(state);
 	const uint64_t generation = model_generation(o.model);
@@ -175,7 +175,7 @@ static void open_view_keeps_bytes_after_undo(void **state)
 	close_model(&o);
 }
 
-/* Whichever allocation or write fails: all of it is undone, or none. */
+/* If any allocation or write fails, all of the undo is in force, or none. */
 static void a_failure_undoes_all_or_nothing(void **state)
 {
 	struct opened o = open_changed(state);

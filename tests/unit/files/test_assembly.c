@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_assembly.c - fs/files/assembly.c: targets, messages, and the model that the unmount
- * writes. */
+/* test_assembly.c - fs/files/assembly.c: targets, messages, and the assembly at unmount. */
 #include "fs/assemble/model_view.h"
 #include "fs/files/assembly.h"
 #include "fs/model/model.h"
@@ -14,7 +13,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* A model in models/, with one graft, and its assemblies. */
+/* A model in models/ with one graft, and its assemblies. */
 struct scene {
 	struct opened o;
 	struct assembly *assembly;
@@ -34,7 +33,7 @@ static struct scene open_scene(void **state, const char *output)
 	return scene;
 }
 
-/* There are so many files beside the base. */
+/* Check the number of files beside the base. */
 static void close_scene(struct scene *scene, int files)
 {
 	struct mk_file base = mk_small();
@@ -51,13 +50,13 @@ static int run(struct scene *scene, const char *path)
 	return assembly_run(scene->assembly, path, REPLACE_MARKED, 0, NULL);
 }
 
-/* Also where another program has written to the file. */
+/* Run the assembly over any file, even one that another program has written to. */
 static int run_over(struct scene *scene, const char *path)
 {
 	return assembly_run(scene->assembly, path, REPLACE_ANY, 0, NULL);
 }
 
-/* The file is the model as it is now. */
+/* Check that the file is the model's current state. */
 static void assert_assembled(struct scene *scene, const char *path)
 {
 	struct snapshot snapshot;
@@ -87,7 +86,7 @@ static void assert_says(struct scene *scene, const char *words)
 	free(text);
 }
 
-static void before_the_first_one_it_says_how(void **state)
+static void before_first_assembly_text_tells_how(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
@@ -157,7 +156,7 @@ static void a_given_target_is_replaced_where_that_is_wanted(void **state)
 	close_scene(&scene, 0);
 }
 
-/* A process with that working directory, until it is killed. */
+/* Start a process in that working directory, which lives until it is killed. */
 static pid_t start_in(const char *directory)
 {
 	int ready[2];
@@ -206,7 +205,7 @@ static void a_relative_target_of_nobody_is_refused(void **state)
 	close_scene(&scene, 0);
 }
 
-static void a_failure_says_why_and_that_the_target_is_as_it_was(void **state)
+static void failure_tells_reason_and_unchanged_target(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 
@@ -239,7 +238,7 @@ static void a_cancelled_assembly_is_interrupted(void **state)
 
 	assert_int_equal(assembly_run(scene.assembly, "", REPLACE_MARKED, 0, &cancel), -EINTR);
 	assert_says(&scene, "interrupted");
-	/* The unmount's is not. */
+	/* The unmount's assembly is not interrupted. */
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	close_scene(&scene, 1);
 }
@@ -297,7 +296,7 @@ static void the_base_of_no_model_in_the_mount_is_a_target(void **state)
 	assert_int_equal(run(&scene, linked.text), -EINVAL);
 	assert_file(in_temp(state, "other.gguf").text, base.bytes, base.size);
 	assert_int_equal(run(&scene, in_temp(state, "third.gguf").text), 0);
-	/* A default name that one has is passed over. */
+	/* A default name that belongs to an open base is skipped. */
 	must(link(in_temp(state, "other.gguf").text,
 		  path_in(scene.dir, "base.grafted.gguf").text) == 0);
 	assert_int_equal(run(&scene, ""), 0);
@@ -337,7 +336,7 @@ static void unmount_does_not_repeat_assembly_under_other_name(void **state)
 	const struct path shards = in_temp(state, "s-%05d-of-%05d.gguf split=100");
 
 	assert_int_equal(run(&scene, copy.text), 0);
-	/* A later failure does not count. */
+	/* A later failed assembly does not count. */
 	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "copy.gguf: nothing was changed since");
@@ -356,7 +355,7 @@ static void append(const char *path)
 	close(fd);
 }
 
-/* Another file of the same size and time. */
+/* Replace a file by another one of the same size and time. */
 static void replace_file(const char *path)
 {
 	char other[PATH_MAX + 8];
@@ -373,7 +372,7 @@ static void replace_file(const char *path)
 	must(rename(other, path) == 0);
 }
 
-/* A removed, changed or replaced file does not count. */
+/* A removed, changed or replaced file does not count as assembled. */
 static void unmount_repeats_assembly_if_its_file_is_gone(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
@@ -394,7 +393,7 @@ static void unmount_repeats_assembly_if_its_file_is_gone(void **state)
 	close_scene(&scene, 3);
 }
 
-static void a_given_output_is_written_unless_it_was(void **state)
+static void given_output_is_written_once(void **state)
 {
 	const struct path output = in_temp(state, "out.gguf"), other = in_temp(state, "copy.gguf");
 	const struct path same = in_temp(state, "models/../out.gguf");
@@ -407,7 +406,7 @@ static void a_given_output_is_written_unless_it_was(void **state)
 	must(unlink(output.text) == 0);
 	assert_int_equal(run(&scene, same.text), 0);
 	must(stat(output.text, &before) == 0);
-	/* A copy made later does not matter. */
+	/* A later copy does not matter. */
 	assert_int_equal(run(&scene, other.text), 0);
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "already assembled: ");
@@ -425,7 +424,7 @@ static void a_given_output_may_be_shards(void **state)
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "assembled: ");
 	assert_int_equal(fill_up(scene.o.model, 51), 0);
-	/* They are there, and shards are not replaced. */
+	/* The shards exist, and an assembly replaces no shards. */
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), -EEXIST);
 	close_scene(&scene, 0);
 }
@@ -438,13 +437,13 @@ static void without_a_graft_the_unmount_writes_nothing(void **state)
 	assert_int_equal(assembly_run_at_unmount(scene.assembly), 0);
 	assert_says(&scene, "nothing was assembled yet");
 	assert_int_equal(count_entries(scene.dir), 1);
-	/* Asked for, it is the base. */
+	/* An explicit request names the base. */
 	assert_int_equal(run(&scene, ""), 0);
 	assert_assembled(&scene, path_in(scene.dir, "base.grafted.gguf").text);
 	close_scene(&scene, 1);
 }
 
-/* Has the unmount nothing to write, or else a file of that name and size? */
+/* Check that the forecast is nothing to write, or a file of that name and size. */
 static void assert_forecast(struct scene *scene, const char *path)
 {
 	struct snapshot snapshot;
@@ -478,7 +477,7 @@ static void forecast_equals_the_model_that_unmount_writes(void **state)
 	close_scene(&scene, 4);
 }
 
-static void the_forecast_is_the_output_that_is_given(void **state)
+static void forecast_names_the_given_output(void **state)
 {
 	const struct path output = in_temp(state, "out.gguf");
 	struct scene scene = open_scene(state, output.text);
@@ -498,7 +497,7 @@ static void a_failed_unmount_says_so(void **state)
 	close_scene(&scene, 0);
 }
 
-static void a_graft_with_other_bytes_than_its_row_says_fails_it(void **state)
+static void graft_that_contradicts_its_row_fails_assembly(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	struct content *graft = slots_get(scene.o.model->slots, SMALL_UP);
@@ -521,7 +520,7 @@ static void *run_default(void *argument)
 	return good ? NULL : argument;
 }
 
-static void the_text_can_be_read_meanwhile(void **state)
+static void status_can_be_read_during_assembly(void **state)
 {
 	struct scene scene = open_scene(state, NULL);
 	pthread_t thread;
@@ -539,9 +538,9 @@ static void the_text_can_be_read_meanwhile(void **state)
 	close_scene(&scene, 3);
 }
 
-/* ## the file that was assembled, served */
+/* ## the assembled file as a source */
 
-/* The view of it, whose bytes are those of the model. */
+/* View of the assembled file, with the bytes of the model; or NULL unless expected. */
 static struct view *kept_view(struct scene *scene, bool expected)
 {
 	const uint64_t generation = model_generation(scene->o.model);
@@ -571,7 +570,7 @@ static void assembled_file_serves_the_model(void **state)
 	view_unref(view);
 	view_unref(kept_view(&scene, true));
 	assert_int_equal(assembly_view_generation(scene.assembly), 1);
-	/* A failure changes nothing. */
+	/* A failed assembly changes nothing. */
 	assert_int_equal(run(&scene, in_temp(state, "missing/a.gguf").text), -ENOENT);
 	view_unref(kept_view(&scene, true));
 	close_scene(&scene, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_checksums.c - fs/files/checksums.c: one line an organ in force, and only those that are read
- * are hashed; a line a tensor in the order of model.gguf, and one for all. */
+/* test_checksums.c - fs/files/checksums.c: a line for each organ in force, which is hashed when
+ * the line is read; a line for each tensor in the order of model.gguf, and one for the model. */
 #include "fs/files/checksums.h"
 #include "fs/model/model.h"
 #include "tests/unit/hashes.h"
@@ -95,7 +95,7 @@ static void only_the_organs_whose_hashes_are_read_are_hashed(void **state)
 	close_hashed(&o, hashes, view);
 }
 
-static void a_line_that_cannot_be_made_is_an_error(void **state)
+static void unreadable_organ_fails_its_line(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);
@@ -147,7 +147,7 @@ static struct view *lines_now(struct model *model, struct tensor_hashes *hashes,
 	return view;
 }
 
-/* All of the slots' data, one after another. */
+/* Hash the data of all these slots, one after another. */
 static void hash_all(struct model *model, const uint32_t *tensors, size_t n, char text[17])
 {
 	XXH64_state_t *hash = XXH64_createState();
@@ -270,7 +270,7 @@ static void only_read_lines_are_hashed(void **state)
 	close_hashed(&o, hashes, view);
 }
 
-static void a_hash_that_cannot_be_made_is_an_error(void **state)
+static void unreadable_tensor_fails_its_hash(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);
@@ -288,10 +288,10 @@ static void a_hash_that_cannot_be_made_is_an_error(void **state)
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), -EINTR);
 	atomic_store(&ending, false);
 	assert_int_equal(view_read(view, bytes, 1, whole_at(view)), 1);
-	/* Good results are kept. */
+	/* Successful results are kept. */
 	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, 16, whole_at(view)), 16);
-	/* The job may be done before it is told. */
+	/* The job may finish before the reader's interrupt. */
 	assert_int_equal(view_read_cancellable(view, bytes, 32, 0, &stop), -EINTR);
 	close_hashed(&o, hashes, view);
 }
@@ -312,8 +312,8 @@ static void *read_the_last(void *argument)
 	return NULL;
 }
 
-/* One makes it, the others wait; each can leave. */
-static void whoever_waits_for_the_last_line_can_be_interrupted(void **state)
+/* One reader makes the line, the others wait; each can be interrupted. */
+static void wait_for_last_line_can_be_interrupted(void **state)
 {
 	struct reader readers[4];
 	pthread_t threads[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_grafts_list.c - fs/files/grafts_list.c: one line a graft, for any name. */
+/* test_grafts_list.c - fs/files/grafts_list.c: one line for each graft, for any name. */
 #include "fs/edit/metadata_edit.h"
 #include "fs/edit/stage.h"
 #include "fs/edit/type_edit.h"
@@ -37,7 +37,7 @@ static void without_grafts_there_is_no_line(void **state)
 	close_model(&o);
 }
 
-/* Fill the slot with an organ of that time, 2009-02-13T23:31:30Z. */
+/* Fill the slot with an organ whose time is 2009-02-13T23:31:30Z. */
 static void fill_then(struct model *model, uint32_t tensor, const struct organ_file *organ)
 {
 	const struct timespec then = { 1234567890, 0 };

@@ -13,7 +13,7 @@
 
 #include <cjson/cJSON.h>
 
-/* The manifest as it is now, parsed; the text is valid to its last byte. */
+/* The current manifest, parsed; its text is valid to the last byte. */
 static cJSON *manifest_of(struct model *model)
 {
 	struct memo *measures = tensor_measures_new(model, SAMPLE_DEFAULT, NULL);
@@ -123,7 +123,7 @@ static void manifest_lists_tensors_in_file_order(void **state)
 	close_model(&o);
 }
 
-static void a_graft_shows_as_it_is_now(void **state)
+static void manifest_shows_the_current_graft(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	cJSON *manifest, *down;
@@ -143,7 +143,7 @@ static void a_graft_shows_as_it_is_now(void **state)
 	close_model(&o);
 }
 
-/* A model with that metadata, opened, and its manifest. */
+/* Open a model with that metadata, and return its manifest. */
 static cJSON *metadata_of(void **state, struct mkgguf *m, struct opened *o)
 {
 	struct mk_file file = mkgguf_finish(m);
@@ -182,7 +182,7 @@ static void scalars_and_strings_stand_as_they_are(void **state)
 	close_model(&o);
 }
 
-static void arrays_stand_by_how_they_begin(void **state)
+static void arrays_are_cut_after_their_beginning(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
 	uint32_t numbers[20];
@@ -211,7 +211,7 @@ static void arrays_stand_by_how_they_begin(void **state)
 	close_model(&o);
 }
 
-/* An array of strings: "", "0", "11", ... or, the last one, so long that it is cut. */
+/* Add an array of strings: "", "0", "11", ...; the last one is long enough to be cut. */
 static void add_strings(struct mkgguf *m, uint32_t version, uint64_t count)
 {
 	uint8_t bytes[4096], *at = bytes;
@@ -245,7 +245,7 @@ static void strings_of_an_array_are_read_in_every_version(void **state)
 	}
 }
 
-static void a_very_long_string_stands_by_how_it_begins(void **state)
+static void very_long_string_is_cut_after_its_beginning(void **state)
 {
 	const size_t n = ((size_t)1 << 20) + 1;
 	char *text = calloc(1, n + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_palette.c - fs/files/palette.c: numbers can be read on every colour, and the two sides of a
- * median can be told apart by those who lack a kind of cone. */
+/* test_palette.c - fs/files/palette.c: numbers are legible on every colour, and colour-blind
+ * readers can tell the two sides of a median apart. */
 #include "fs/files/palette.h"
 #include "tests/unit/unit.h"
 
@@ -29,7 +29,7 @@ static void numbers_are_read_on_every_colour(void **state)
 	}
 }
 
-static void steps_go_one_way_from_the_middle(void **state)
+static void steps_are_monotonic_from_the_middle(void **state)
 {
 	(void)state;
 	for (int side = -1; side <= 1; side += 2)
@@ -57,7 +57,7 @@ static double lightness(double share)
 	return share > 0.008856 ? cbrt(share) : 7.787 * share + 16 / 116.0;
 }
 
-/* CIE L*a*b* of a colour as it is seen with that matrix over linear RGB. */
+/* CIE L*a*b* of a colour seen through that matrix over linear RGB. */
 static void seen(const double matrix[3][3], struct rgb rgb, double lab[3])
 {
 	const double in[3] = { linear(rgb.red), linear(rgb.green), linear(rgb.blue) };
@@ -86,7 +86,7 @@ static double apart(const double matrix[3][3], struct rgb a, struct rgb b)
 		    pow(left[2] - right[2], 2));
 }
 
-/* Without a kind of cone (Machado, Oliveira, Fernandes 2009, severity 1.0). */
+/* Matrices of dichromats (Machado, Oliveira, Fernandes 2009, severity 1.0). */
 static void blue_and_orange_stay_apart_without_a_kind_of_cone(void **state)
 {
 	static const double eyes[][3][3] = {
@@ -111,7 +111,7 @@ static void blue_and_orange_stay_apart_without_a_kind_of_cone(void **state)
 				const struct rgb low = palette_step(-step, dark);
 				const struct rgb high = palette_step(step, dark);
 
-				/* A difference of 10 is seen at a glance. */
+				/* A difference of 10 is visible at a glance. */
 				assert_true(apart(eyes[eye], low, high) > 30);
 				assert_true(apart(eyes[eye], low, middle) > 10);
 				assert_true(apart(eyes[eye], high, middle) > 10);
@@ -119,7 +119,7 @@ static void blue_and_orange_stay_apart_without_a_kind_of_cone(void **state)
 		}
 }
 
-static void terminals_of_256_colours_go_the_same_way(void **state)
+static void steps_of_256_colours_are_monotonic_too(void **state)
 {
 	(void)state;
 	for (int dark = 0; dark < 2; dark++)

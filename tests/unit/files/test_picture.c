@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_picture.c - fs/files/picture.c: the same size for any values, XML for any
- * names, and every tensor in a place of its own. */
+/* test_picture.c - fs/files/picture.c: a size independent of values, XML for any names, and a
+ * place of its own for every tensor. */
 #include "fs/edit/graft.h"
 #include "fs/files/picture.h"
 #include "fs/files/picture_internal.h"
@@ -9,11 +9,11 @@
 #include <math.h>
 #include <time.h>
 
-/* Figures with the texts and values they borrow. */
+/* Figures with their texts and values. */
 struct sheet {
 	size_t n, room;
-	size_t n_removed; /* behind the n; none of them counts among these */
-	bool twice;	  /* beside itself */
+	size_t n_removed; /* figures behind the n, for removed tensors */
+	bool twice;	  /* the sheet is drawn beside itself */
 	struct figure *figures;
 	struct zmeasure *values;
 };
@@ -44,7 +44,7 @@ static void add(struct sheet *sheet, const char *role, enum organ_class klass, i
 	sheet->n++;
 }
 
-/* The last one was removed. */
+/* Remove the last tensor. */
 static void remove_last(struct sheet *sheet)
 {
 	assert_true(sheet->n > 0);
@@ -78,7 +78,7 @@ static double random_share(void)
 	return (double)(random_bits() >> 11) / 9007199254740992.0;
 }
 
-/* Usual angle of such a tensor. */
+/* Usual θ of such a tensor. */
 static double usual_theta(const struct figure *figure)
 {
 	if (figure->klass == CLASS_ORGANS)
@@ -164,7 +164,7 @@ static char *draw(const struct sheet *sheet, const char *name, size_t *size)
 	return text;
 }
 
-/* Models. */
+/* ## models */
 
 static const char *const llama[] = { "attn_norm", "attn_q",   "attn_k",	  "attn_v", "attn_output",
 				     "ffn_norm",  "ffn_gate", "ffn_down", "ffn_up" };
@@ -229,7 +229,7 @@ static struct sheet moe(void)
 	return sheet;
 }
 
-/* Names, blocks and repetitions that no model has. */
+/* Figures with names, blocks and repetitions that no model has. */
 static struct sheet hostile(size_t n)
 {
 	static const char *const roles[] = {
@@ -257,7 +257,7 @@ static struct sheet hostile(size_t n)
 	return sheet;
 }
 
-/* Tests. */
+/* ## tests */
 
 static void assert_same_length_always(struct sheet *sheet)
 {
@@ -278,7 +278,7 @@ static void assert_same_length_always(struct sheet *sheet)
 		free(draw(sheet, "model", &other));
 		assert_int_equal(other, size);
 	}
-	/* Many figures are as good as many rounds. */
+	/* One round with many figures replaces several rounds. */
 	for (size_t round = 0, drawn = 0; round < 20 && drawn < 2000; round++, drawn += sheet->n) {
 		give_hostile_values(sheet);
 		free(draw(sheet, "model", &other));
@@ -314,8 +314,8 @@ static size_t letters(const char *text)
 	return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
 
-/* Every '<' begins a tag that we print, every '&' one of our five entities, every byte is an XML
- * character, and tags are balanced. */
+/* Check that every '<' begins one of our tags and every '&' one of our five entities, that every
+ * byte is an XML character, and that tags are balanced. */
 static void assert_xml(const char *text)
 {
 	static const char *const entities[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&#39;" };
@@ -373,8 +373,8 @@ static void hostile_names_are_escaped(void **state)
 	free_sheet(&sheet);
 }
 
-/* Hundredths of the letters' size, as picture_text.c has them of wide fonts. */
-static void letters_are_as_wide_as_they_may_be(void **state)
+/* Widths of wide fonts in picture_text.c are hundredths of the letters' size. */
+static void letters_have_the_width_of_wide_fonts(void **state)
 {
 	(void)state;
 	assert_int_equal(picture_text_width("", 100), 0);
@@ -384,7 +384,7 @@ static void letters_are_as_wide_as_they_may_be(void **state)
 	assert_int_equal(picture_text_width("i.", 100), 2 * 37);
 	assert_int_equal(picture_text_width("f-", 100), 2 * 46);
 	assert_int_equal(picture_text_width("\xc3\xa9\xff", 100), 2 * 100);
-	/* A part of a pixel is one. */
+	/* A width is rounded up to a pixel. */
 	assert_int_equal(picture_text_width("A", 12), 10);
 }
 
@@ -419,7 +419,7 @@ static size_t count(const char *text, const char *what)
 	return n;
 }
 
-/* "x y" of every cell, which are the only rects with a stroke after the header's one. */
+/* Check the places "x y" of all cells: they are the only rects with a stroke after the header's. */
 static void assert_places_of_their_own(const char *text, size_t n)
 {
 	static const char begin[] = "</title><rect x=\"";
@@ -575,7 +575,7 @@ static void colours_say_how_far_from_the_row(void **state)
 	free_sheet(&sheet);
 }
 
-/* The steps of the legend are one bar, in order, and overlap no other. */
+/* The legend's steps form one bar, in order, which overlaps no other. */
 static void bars_lie_beside_each_other(void **state)
 {
 	struct sheet sheet = dense(2, false);
@@ -600,7 +600,7 @@ static void bars_lie_beside_each_other(void **state)
 		at++;
 	}
 	assert_int_equal(n, 2 * GRID_STEPS + 1);
-	/* And the bar of angles beside that, in the same row. */
+	/* The bar of angles stands beside that, in the same row. */
 	at = strstr(text, "fill=\"url(#angle)\"");
 	assert_non_null(at);
 	while (strncmp(at, "<rect", 5) != 0)
@@ -640,7 +640,7 @@ static void grafts_are_marked(void **state)
 	assert_non_null(strstr(text, ">1 added</text>"));
 	assert_non_null(strstr(text, ">1 of another type than the base</text>"));
 	assert_non_null(strstr(text, ">1 merged with adapters</text>"));
-	/* Each in its cell and in the legend. */
+	/* Each pattern is in its cell and in the legend. */
 	assert_int_equal(count(text, " fill=\"url(#removed)\""), 2);
 	assert_int_equal(count(text, "<rect class=\"is\""), 2);
 	assert_int_equal(count(text, "<circle "), 2);
@@ -694,7 +694,7 @@ static void ten_thousand_tensors_are_fast(void **state)
 	free_sheet(&sheet);
 }
 
-static void running_out_of_memory_is_said(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	struct sheet sheet = { 0 };
 	struct figures figures = { .n = 3 };
@@ -723,7 +723,7 @@ static void running_out_of_memory_is_said(void **state)
 	free_sheet(&sheet);
 }
 
-/* The subtitle of a model, and its picture to free(). */
+/* Subtitle and picture of a model; the caller frees the picture. */
 static char *chart_of(struct model *model, char subtitle[PICTURE_SUBTITLE])
 {
 	struct figures *figures = figures_now(model);
@@ -742,7 +742,7 @@ static char *chart_of(struct model *model, char subtitle[PICTURE_SUBTITLE])
 	return text;
 }
 
-static void blocks_are_those_that_are_there(void **state)
+static void only_existing_blocks_have_columns(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	char subtitle[PICTURE_SUBTITLE];
@@ -760,7 +760,7 @@ static void blocks_are_those_that_are_there(void **state)
 	close_model(&o);
 }
 
-static void a_model_of_nothing_has_a_picture(void **state)
+static void empty_model_has_a_picture(void **state)
 {
 	struct mk_file file = mkgguf_finish(mkgguf_new(3));
 	char subtitle[PICTURE_SUBTITLE], *text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_picture_grid.c - fs/files/picture_grid.c, picture_grid_order.c, picture_grid_spread.c: where
- * tensors stand, and how far they are from their rows. */
+/* test_picture_grid.c - fs/files/picture_grid.c, picture_grid_order.c, picture_grid_spread.c:
+ * places of tensors, and their distances from their rows. */
 #include "fs/files/picture_grid.h"
 #include "measure/zmeasure.h"
 #include "tests/unit/unit.h"
@@ -39,7 +39,7 @@ static void make(struct picture_grid *grid, const struct sheet *first, const str
 			 0);
 }
 
-static void spread_is_that_of_most(void **state)
+static void spread_ignores_outliers(void **state)
 {
 	double many[] = { 40, 41, 39, 40, 90, 42, 38 }, even[] = { 10, 30, 20, 20 };
 	double equal[] = { 40, 40.1, 39.9 }, few[] = { 1, 2 }, median, spread;
@@ -76,11 +76,11 @@ static void rows_compare_with_themselves_alone(void **state)
 	assert_true(grid.rows[0].medians[0] == 80);
 	assert_int_equal(grid.cells[0].sides[0].step, 0);
 	assert_int_equal(grid.cells[2].sides[0].step, -GRID_STEPS);
-	/* One degree is a spread, which is two steps. */
+	/* One degree is the spread, and two steps. */
 	assert_string_equal(grid.rows[1].role, "attn_q");
 	assert_int_equal(grid.cells[4 + 3].sides[0].step, 2);
 	assert_int_equal(grid.cells[4 + 5].sides[0].step, GRID_NONE);
-	/* Nothing to compare with. */
+	/* The cell has nothing to compare with. */
 	assert_int_equal(grid.cells[10].sides[0].step, GRID_NONE);
 	assert_true(isnan(grid.rows[2].medians[0]));
 	picture_grid_free(&grid);
@@ -236,7 +236,7 @@ static void two_models_without_a_tensor_in_common_have_all_of_both(void **state)
 	picture_grid_free(&grid);
 }
 
-static void blocks_that_are_there_are_said(void **state)
+static void grid_lists_existing_blocks(void **state)
 {
 	static const int32_t blocks[] = { 0, 1, 2, 5, 7, 8, INT32_MAX };
 	struct sheet sheet = { 0 };
@@ -261,7 +261,7 @@ static void blocks_that_are_there_are_said(void **state)
 	picture_grid_free(&grid);
 }
 
-static void running_out_of_memory_is_said(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	struct sheet sheet = { 0 };
 	struct picture_grid grid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pollers.c - fs/fuse/pollers.c: which handles the kernel is told by, and that each is
- * destroyed once. The functions of libfuse are those of this file. */
+/* test_pollers.c - fs/fuse/pollers.c: handles for which the kernel is notified, each destroyed
+ * once. This file defines the functions of libfuse. */
 #include "fs/fuse/pollers.h"
 #include "fs/mount/mount.h"
 #include "fs/tree/open_files.h"
@@ -30,7 +30,7 @@ static void assert_handle(const struct fuse_pollhandle *handle, unsigned told, u
 	assert_int_equal(handle->destroyed, destroyed);
 }
 
-static void every_handle_is_told_of_once_and_destroyed(void **state)
+static void every_handle_is_notified_once_and_destroyed(void **state)
 {
 	struct pollers pollers = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct poller a = { 0 }, b = { 0 };
@@ -68,7 +68,7 @@ static void a_later_handle_of_a_file_replaces_its_earlier_one(void **state)
 	pollers_clear(&pollers);
 }
 
-static void a_closed_file_is_told_of_no_more(void **state)
+static void closed_file_is_not_notified(void **state)
 {
 	for (unsigned closed = 0; closed < 3; closed++) {
 		struct pollers pollers = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -87,7 +87,7 @@ static void a_closed_file_is_told_of_no_more(void **state)
 	}
 }
 
-static void clearing_destroys_every_handle_untold(void **state)
+static void clearing_destroys_every_handle_without_notice(void **state)
 {
 	struct pollers pollers = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct poller a = { 0 }, b = { 0 };

@@ -23,7 +23,7 @@ static const struct kv *find_key(const struct gguf *gguf, const char *key)
 	return NULL;
 }
 
-/* Do the bytes hold that value of that key, which is length bytes long? */
+/* Check the bytes of a key's value, which are length bytes long. */
 static void assert_value(const uint8_t *bytes, const struct gguf *gguf, const char *key,
 			 const void *value, size_t length)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_anatomy.c - gguf/anatomy.c: every known name by its row in tensor_classes.tsv, the names of
- * other ecosystems, block numbers, and file names that hostile tensor names cannot break. */
+/* test_anatomy.c - gguf/anatomy.c: every known name by its row in tensor_classes.tsv, names of
+ * other ecosystems, block numbers, and safe file names for hostile tensor names. */
 #include "gguf/anatomy.h"
 #include "gguf/names.h"
 #include "tests/unit/unit.h"
@@ -74,7 +74,7 @@ static void check_row(const char *pattern, const char *class)
 	}
 }
 
-static void every_row_of_the_table_is_classed_as_it_says(void **state)
+static void every_row_of_the_table_has_its_class(void **state)
 {
 	FILE *table = fopen("gguf/tensor_classes.tsv", "r");
 	char line[300], pattern[200], class[50];
@@ -462,7 +462,7 @@ static void assert_file_name(const char *name, size_t length, enum anatomy_form 
 	free(exact);
 }
 
-static void file_names_are_as_designed(void **state)
+static void file_names_encode_special_bytes(void **state)
 {
 	static const struct {
 		const char *name, *shorter, *exact;
@@ -563,7 +563,7 @@ static void long_names_that_differ_at_their_end_stay_apart(void **state)
 	free(name);
 }
 
-/* Names by number over the bytes that the encoding treats differently. */
+/* Name number n over the bytes that the encoding treats differently. */
 static size_t nth_name(uint32_t number, char out[8])
 {
 	static const char letters[] = { 'a', '.', '_', '%', '/', '~', '2', 'E', '\0', ' ' };
@@ -603,7 +603,7 @@ static uint32_t next_random(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Long names that share their beginnings, so that many are cut at the same place. */
+/* Long names with a common beginning, many of which are cut at the same place. */
 static void no_two_random_names_give_the_same_exact_file_name(void **state)
 {
 	enum { NAMES = 4000, LONGEST = 260 };

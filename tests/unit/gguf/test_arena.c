@@ -47,7 +47,7 @@ static void many_copies_stay_whole(void **state)
 	arena_free(arena);
 }
 
-/* Sizes around one chunk, where the NUL no longer fits. */
+/* The sizes are around one chunk, where the NUL no longer fits. */
 static void copies_of_every_size_fit(void **state)
 {
 	static char bytes[70000];

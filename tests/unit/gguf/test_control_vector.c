@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_control_vector.c - gguf/control_vector.c: which direction is taken out of which tensor, and
- * files that are refused. */
+/* test_control_vector.c - gguf/control_vector.c: the direction for each tensor, and refused
+ * files. */
 #include "gguf/bytes.h"
 #include "gguf/control_vector.h"
 #include "gguf/cursor.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define CHANNELS 1030u /* more than are read at once */
+#define CHANNELS 1030u /* more than one read takes */
 
 /* A control vector in memory. */
 struct vector {
@@ -39,7 +39,7 @@ static void set(struct vector *vector, uint32_t tensor, uint32_t i, float value)
 	store_u32(vector->file.bytes + vector->gguf->tensors[tensor].offset + 4 * i, bits);
 }
 
-/* Directions 0, 1 and 12 of two rows, all values 1. */
+/* Make directions 0, 1 and 12 of two rows, all values 1. */
 static void make(struct vector *vector)
 {
 	static const uint64_t ne[] = { CHANNELS, 2 };

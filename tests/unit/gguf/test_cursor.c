@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cursor.c - gguf/cursor.c: bytes are claimed before they are looked at, across windows, at
- * the end, and when the source fails. */
+/* test_cursor.c - gguf/cursor.c: bytes are claimed before they are read, across windows, at the
+ * end, and when the source fails. */
 #include "gguf/cursor.h"
 #include "tests/unit/unit.h"
 
-/* Longer than several windows, and no multiple of one. */
+/* More than several windows, and not a multiple of one. */
 #define LONG ((size_t)1000003)
 
 static uint8_t byte_at(uint64_t at)
@@ -12,7 +12,7 @@ static uint8_t byte_at(uint64_t at)
 	return (uint8_t)(at * 7 + (at >> 8) * 3 + (at >> 16));
 }
 
-/* A source without bytes in memory, which checks each request. */
+/* A generated source, which checks each request. */
 struct made {
 	uint64_t size;
 	uint64_t broken; /* reads that touch this byte fail */
@@ -285,7 +285,7 @@ static void short_cursor_reads_little_and_takes_long_fields(void **state)
 	const uint8_t *bytes;
 
 	(void)state;
-	/* Byte 512 cannot be read: no one asks for it before it is claimed. */
+	/* Byte 512 is unreadable, and not read before it is claimed. */
 	assert_int_equal(cursor_init_short(&cursor, &source, 0), 0);
 	assert_takes(&cursor, 4);
 	assert_takes(&cursor, 508);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_dequant.c - gguf/dequant.c: every type, every value, against libggml's result for the same
- * blocks: real weights (types.gguf) and random bytes (types-stress.gguf), as XXH128 of the float32
- * values in types-f32.tsv. */
+ * blocks: real weights (types.gguf) and random bytes (types-stress.gguf). types-f32.tsv has XXH128
+ * of the float32 values. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "gguf/dequant.h"
@@ -58,7 +58,7 @@ static void assert_tensor(const struct opened *types, const char *name, const ch
 	assert_true(dequant_supported(t->type));
 	dequant_blocks(t->type, types->bytes + t->offset,
 		       ELEMENTS / type_find(t->type)->block_elements, values);
-	/* The hashes are of values as little-endian machines have them. */
+	/* The hashes are of little-endian values. */
 	for (size_t i = 0; i < ELEMENTS; i++) {
 		uint32_t bits;
 
@@ -92,8 +92,8 @@ static void every_value_of_every_type_is_ggmls(void **state)
 	close_types(&types[1]);
 }
 
-/* A range decoded alone, with the blocks that hold it in memory of their own so that a sanitizer
- * sees a step outside. */
+/* Check a range decoded alone. Its blocks are in memory of their own, so that a sanitizer sees an
+ * access outside. */
 static void assert_range(const struct opened *types, const struct gguf_tensor *t,
 			 const float *whole, uint64_t first, uint64_t count)
 {
@@ -167,7 +167,7 @@ static void blocks_decode_at_any_address(void **state)
 	close_types(&types);
 }
 
-/* The values of all 65,536 halves by their definition. */
+/* Values of all 65,536 halves follow from their definition. */
 static void every_half_is_decoded_from_its_bits(void **state)
 {
 	(void)state;
@@ -189,8 +189,8 @@ static void every_half_is_decoded_from_its_bits(void **state)
 	}
 }
 
-/* Conversion as in ggml: sign and payload stay, and every NaN becomes quiet. The processor's own
- * conversion does the same. */
+/* Conversion as in ggml and by the processor: sign and payload stay, and every NaN becomes
+ * quiet. */
 static void a_half_that_is_nan_becomes_a_quiet_nan(void **state)
 {
 	(void)state;

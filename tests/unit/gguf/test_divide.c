@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_divide.c - gguf/divide.c: shards that gguf/join.c makes one file of again. */
+/* test_divide.c - gguf/divide.c: shards that gguf/join.c joins to the same file. */
 #include "gguf/bytes.h"
 #include "gguf/divide.h"
 #include "gguf/join.h"
@@ -10,7 +10,7 @@
 
 #define PARTS_MAX 16u
 
-/* n tensors of 40 bytes. */
+/* A file of n tensors of 40 bytes. */
 static struct mk_file make(uint32_t n, uint32_t alignment)
 {
 	static char names[PARTS_MAX][8];
@@ -47,7 +47,7 @@ static uint8_t *render(const struct divide_part *part, const struct mk_file *fil
 	return bytes;
 }
 
-/* Divide and join the file: the result is the same. Returns the number of shards. */
+/* Divide and join the file, and check that the result is the same. Returns the number of shards. */
 static uint32_t assert_round_trip(const struct mk_file *file, uint64_t most)
 {
 	struct gguf *whole = read_bytes(file->bytes, file->size), *shards[PARTS_MAX] = { NULL };
@@ -111,7 +111,7 @@ static void shard_is_filled_up_to_its_limit(void **state)
 	struct mk_file file = make(6, 32);
 
 	(void)state;
-	/* 40 bytes are 64 with their padding. */
+	/* A tensor of 40 bytes takes 64 with padding. */
 	assert_int_equal(assert_round_trip(&file, 1), 6);
 	assert_int_equal(assert_round_trip(&file, 127), 6);
 	assert_int_equal(assert_round_trip(&file, 128), 3);

@@ -21,7 +21,7 @@ static void a_second_failure_replaces_the_first(void **state)
 	assert_string_equal(err.text, "short");
 }
 
-static void nobody_has_to_listen(void **state)
+static void error_may_be_null(void **state)
 {
 	(void)state;
 	assert_int_equal(error_set(NULL, ENOMEM, ERROR_NO_OFFSET, "out of memory"), -ENOMEM);

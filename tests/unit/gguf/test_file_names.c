@@ -6,7 +6,7 @@
 
 static const uint64_t row[GGML_AXES] = { 8, 1, 1, 1 };
 
-static void names_of_one_short_form_are_exact(void **state)
+static void tensors_with_one_short_name_have_exact_names(void **state)
 {
 	static const char *const tensors[] = { "blk.0.ffn_up.weight", "a.b", "a_b", "a.b.weight" };
 	static const char *const files[] = { "blk_0_ffn_up", "a.b", "a_b", "a.b.weight" };

@@ -11,7 +11,7 @@ static bool counts(const char *name, uint32_t dims)
 	return file_type_counts(name, strlen(name), dims);
 }
 
-static void matrices_count_and_small_tensors_do_not(void **state)
+static void only_matrices_count_for_the_file_type(void **state)
 {
 	static const char *const small[] = { "blk.0.attn_norm.weight",
 					     "blk.3.ffn_gate_inp.weight",

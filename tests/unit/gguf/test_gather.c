@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_gather.c - gguf/gather.c: a GGUF taken apart in memory becomes the same file again. */
+/* test_gather.c - gguf/gather.c: header and organs of a GGUF join to the same file. */
 #include "gguf/cursor.h"
 #include "gguf/gather.h"
 #include "gguf/join.h"
@@ -15,7 +15,7 @@
 
 static const uint64_t row[GGML_AXES] = { 10, 1, 1, 1 };
 
-/* A file, and its parts: its header, then an organ for each tensor. */
+/* A file in parts: its header, then an organ for each tensor. */
 struct bench {
 	struct mk_file whole;
 	struct gguf *gguf;
@@ -33,7 +33,7 @@ static struct source source_of_file(struct memory_bytes *memory, const struct be
 	return source_of_memory(memory);
 }
 
-/* All bytes that are in no tensor. */
+/* Take the bytes outside of all tensors. */
 static void take_header(struct bench *b)
 {
 	uint8_t *bytes = malloc(b->whole.size + 1);
@@ -108,7 +108,7 @@ static void release(struct bench *b)
 	mk_file_free(&b->whole);
 }
 
-/* The bytes that the files are together, to free. */
+/* Gather the files; caller frees the bytes. */
 static uint8_t *gather(struct bench *b, size_t *size)
 {
 	struct join join;
@@ -160,7 +160,7 @@ static struct mkgguf *three(uint32_t version)
 	return m;
 }
 
-static void every_version_is_the_same_again(void **state)
+static void parts_of_every_version_join_to_the_same_file(void **state)
 {
 	(void)state;
 	for (uint32_t version = 1; version <= 3; version++)
@@ -187,7 +187,7 @@ static void bytes_between_tensors_are_kept(void **state)
 	assert_same_again(whole);
 }
 
-static void a_file_that_ends_unpadded_does_so_again(void **state)
+static void unpadded_end_is_restored(void **state)
 {
 	struct mkgguf *m = three(3);
 
@@ -243,7 +243,7 @@ static void a_whole_gguf_lends_its_header_too(void **state)
 	release(&b);
 }
 
-/* Tensor i is now F16: of half as many bytes. */
+/* Replace tensor i by one of F16, of half as many bytes. */
 static void replace_organ(struct bench *b, uint32_t i)
 {
 	struct gguf_tensor t = b->gguf->tensors[i];
@@ -255,7 +255,7 @@ static void replace_organ(struct bench *b, uint32_t i)
 	take_organ(b, i);
 }
 
-/* Tensor i, of F32 before. */
+/* Check that tensor i may have another type than in the header. */
 static void assert_type_is_taken(uint32_t i)
 {
 	struct bench b = take_apart(mkgguf_finish(three(3)));
@@ -309,7 +309,7 @@ static void missing_tensors_are_left_out(void **state)
 	release(&b);
 }
 
-/* Every beginning of a header is refused, or is whole: none is read past its end. */
+/* Every prefix of a header is refused or whole, and no read goes past its end. */
 static void a_header_that_was_cut_is_refused(void **state)
 {
 	struct bench b = take_apart(mkgguf_finish(three(3)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_importance.c - gguf/importance.c: the weights of an importance matrix, and matrices that are
- * refused. test_quant.c reads a matrix that llama-imatrix wrote. */
+/* test_importance.c - gguf/importance.c: weights of an importance matrix, and refused matrices.
+ * test_quant.c reads a matrix of llama-imatrix. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "gguf/importance.h"
@@ -47,7 +47,7 @@ static struct mkgguf *begin(const char *type)
 	return m;
 }
 
-/* The value at i of a tensor of the matrix becomes this. */
+/* Set value i of a tensor of the matrix. */
 static void set(struct matrix *matrix, uint32_t tensor, uint32_t i, float value)
 {
 	uint32_t bits;
@@ -58,7 +58,7 @@ static void set(struct matrix *matrix, uint32_t tensor, uint32_t i, float value)
 
 enum { SUMS, COUNTS };
 
-/* Sums 1, 2, ... and counts of 2 for so many matrices, and those of another tensor behind them. */
+/* Sums 1, 2, ... and counts of 2 for that many experts, with another tensor's behind them. */
 static struct matrix stack(uint64_t experts, uint64_t counts)
 {
 	const uint64_t sums_ne[] = { ROW, experts }, counts_ne[] = { 1, counts };
@@ -107,7 +107,7 @@ static void entry_fits_by_its_shapes_alone(void **state)
 	release(&matrix);
 }
 
-/* Read the weights for a tensor with rows of that length, for one of so many experts. */
+/* Read the weights for rows of that length, for one of that many experts. */
 static int read_as(const struct matrix *matrix, uint64_t row, uint64_t experts, uint64_t expert,
 		   float *weights, struct error *err)
 {
@@ -129,7 +129,7 @@ static void expect_refusal(const struct matrix *matrix, uint64_t row, uint64_t e
 		fail_msg("%s", err.text);
 }
 
-/* Sum over divisor, or 1 where that is 0, for each column of the expert. */
+/* Expect sum / divisor for each column of the expert, or 1 for a divisor of 0. */
 static void expect_weights(const struct matrix *matrix, uint64_t experts, uint32_t expert,
 			   float divisor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_join.c - gguf/join.c: shards in memory become the file that they were, tensor by tensor. */
+/* test_join.c - gguf/join.c: shards in memory join to their original file, tensor by tensor. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "gguf/join.h"
@@ -17,7 +17,7 @@ static void put_u16(struct mkgguf *m, const char *key, unsigned value)
 	mkgguf_kv(m, key, strlen(key), KV_U16, bytes, 2);
 }
 
-/* Shard no of count with n tensors; shard 0 has metadata before and behind the numbers. */
+/* Shard no of count with n tensors; shard 0 has metadata before and behind the split.* keys. */
 static struct mkgguf *mk_shard(unsigned no, unsigned count, unsigned n)
 {
 	static char names[64][16];
@@ -39,7 +39,7 @@ static struct mkgguf *mk_shard(unsigned no, unsigned count, unsigned n)
 	return m;
 }
 
-/* Up to three shards, the joined model, and its bytes in memory. */
+/* Up to three shards, and the joined model with its bytes. */
 struct bench {
 	struct mk_file files[3];
 	struct gguf *ggufs[3];
@@ -69,7 +69,7 @@ static void render(struct bench *b)
 	assert_int_equal(at, b->join.size);
 }
 
-/* Bench of shards with so many tensors each; -1: the shard is missing. */
+/* A bench of shards with these numbers of tensors; -1: the shard is missing. */
 static struct bench bench_of(int a, int b, int c)
 {
 	const int n[3] = { a, b, c };
@@ -106,7 +106,7 @@ static void release(struct bench *b)
 	free(b->bytes);
 }
 
-/* Tensor i of the joined file is tensor j of shard k. */
+/* Check that tensor i of the joined file is tensor j of shard k. */
 static void assert_tensor(const struct bench *b, uint32_t i, unsigned k, uint32_t j)
 {
 	const struct gguf_tensor *t = &b->gguf->tensors[i], *was = &b->ggufs[k]->tensors[j];
@@ -132,7 +132,7 @@ static void shards_are_joined_in_the_order_of_their_numbers(void **state)
 	release(&b);
 }
 
-static void metadata_is_that_of_the_first_without_how_it_is_split(void **state)
+static void metadata_is_the_first_shards_without_split_keys(void **state)
 {
 	struct bench b = bench_of(2, 1, 2);
 
@@ -185,7 +185,7 @@ static void nothing_is_read_beyond_the_infos(void **state)
 	release(&b);
 }
 
-/* Its blocks are unknown, so that only the shard tells where it ends. */
+/* The type has unknown blocks, so only the shard tells the tensor's end. */
 static void a_tensor_of_an_unknown_type_keeps_its_size(void **state)
 {
 	struct mkgguf *m = mk_shard(0, 3, 0);
@@ -212,7 +212,7 @@ static void a_tensor_of_an_unknown_type_keeps_its_size(void **state)
 	release(&b);
 }
 
-static void every_byte_is_found_in_its_piece(void **state)
+static void every_byte_lies_in_its_piece(void **state)
 {
 	struct bench b = bench_of(2, 1, 2);
 
@@ -246,7 +246,7 @@ static void version_1_was_never_split(void **state)
 	mk_file_free(&file);
 }
 
-/* One that claims more than all numbers hold. */
+/* A shard claims a size that overflows 64 bits. */
 static void shards_that_would_be_too_large_are_refused(void **state)
 {
 	struct gguf_tensor tensors[2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_keys.c - gguf/keys.c: the types of the keys that the specification names. */
+/* test_keys.c - gguf/keys.c: types of the keys in the specification. */
 #include "gguf/keys.h"
 #include "tests/unit/unit.h"
 
@@ -40,7 +40,7 @@ static void keys_have_the_types_that_loaders_want(void **state)
 	check("clip.vision.image_mean", "clip", KV_ARRAY, KV_F32);
 }
 
-static void a_word_of_a_key_may_be_any(void **state)
+static void variable_part_of_key_may_be_any_word(void **state)
 {
 	struct key_type type;
 
@@ -53,7 +53,7 @@ static void a_word_of_a_key_may_be_any(void **state)
 	assert_false(find("tokenizer.chat_template.", "llama", &type));
 }
 
-static void other_keys_have_none(void **state)
+static void other_keys_have_no_type(void **state)
 {
 	struct key_type type;
 
@@ -69,7 +69,7 @@ static void other_keys_have_none(void **state)
 	assert_false(key_type_find("general.name\0", 13, "llama", &type));
 }
 
-/* Not one byte after the n is looked at. */
+/* No byte after the first n is read. */
 static void a_key_ends_where_its_length_says(void **state)
 {
 	static const char key[] = "llama.rope.freq_base_swa";

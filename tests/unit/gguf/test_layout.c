@@ -7,16 +7,16 @@
 
 #define ADDED_MOST 4u
 
-/* A base, the grafts for it, and the file they make. */
+/* A base, its grafts, and the resulting file. */
 struct bench {
 	struct mk_file file;
 	struct gguf *base;
 	struct organ *organs;
-	struct layout_slot *slots; /* as layout_build() takes them */
+	struct layout_slot *slots; /* array for layout_build() */
 	uint32_t n;
 	uint8_t **data; /* of each graft */
 	struct layout layout;
-	uint8_t *bytes; /* the layout rendered */
+	uint8_t *bytes; /* rendered layout */
 	struct gguf *read;
 };
 
@@ -33,7 +33,7 @@ static struct bench bench_of(struct mkgguf *m)
 	return b;
 }
 
-/* Fill a slot with an organ of this type and shape, its bytes unlike any the base has. */
+/* Fill a slot with an organ of this type and shape; its bytes differ from the base's. */
 static void graft(struct bench *b, uint32_t slot, uint32_t type, uint32_t dims,
 		  const uint64_t ne[GGML_AXES])
 {
@@ -55,7 +55,7 @@ static void graft(struct bench *b, uint32_t slot, uint32_t type, uint32_t dims,
 		b->data[slot][i] = mk_byte(slot + 100, i);
 }
 
-/* The same type and shape with other bytes. */
+/* Graft other bytes of the same type and shape. */
 static void graft_same(struct bench *b, uint32_t slot)
 {
 	const struct gguf_tensor *t = &b->base->tensors[slot];
@@ -63,7 +63,7 @@ static void graft_same(struct bench *b, uint32_t slot)
 	graft(b, slot, t->type, t->dims, t->ne);
 }
 
-/* A slot that the base has not. */
+/* Add a slot that the base lacks. */
 static void add(struct bench *b, const char *name)
 {
 	static const uint64_t ne[GGML_AXES] = { 7, 1, 1, 1 };
@@ -103,8 +103,8 @@ static void check_tensor(const struct bench *b, uint32_t i, const struct gguf_te
 			    to_size(organ.data_size));
 }
 
-/* Build, check the pieces, render, read again, compare all tensors. Added slots are in the order
- * of their names. */
+/* Build a layout, check its pieces, render it, read it again and compare all tensors. Added slots
+ * are in the order of their names. */
 static void assemble(struct bench *b)
 {
 	struct error err = { 0 };
@@ -124,7 +124,7 @@ static void assemble(struct bench *b)
 		if (b->slots[i].fill != FILL_NOTHING)
 			check_tensor(b, i, &b->read->tensors[n++]);
 	assert_int_equal(b->read->n_tensors, n);
-	/* But for the number of tensors all metadata is the base's. */
+	/* Except for the number of tensors, the metadata are the base's. */
 	if (n == b->base->n_tensors)
 		assert_memory_equal(b->bytes, b->file.bytes, to_size(b->base->infos_offset));
 	else
@@ -147,7 +147,7 @@ static void finish(struct bench *b)
 	mk_file_free(&b->file);
 }
 
-/* Conditions of llama.cpp on a file that was laid out anew. */
+/* Check llama.cpp's conditions on a file that was laid out anew. */
 static void assert_laid_out_anew(const struct bench *b)
 {
 	const uint64_t align = b->base->alignment;
@@ -170,7 +170,7 @@ static void assert_laid_out_anew(const struct bench *b)
 	assert_int_equal(b->layout.size, end);
 }
 
-/* All bytes but the grafts' are the base's. */
+/* Check that all bytes except the grafts' are the base's. */
 static void assert_rest_unchanged(const struct bench *b)
 {
 	uint8_t *expected = mk_copy(b->file.bytes, b->file.size);
@@ -201,7 +201,7 @@ static struct mkgguf *four_tensors(uint32_t version)
 	return m;
 }
 
-static void without_grafts_it_is_the_base_in_one_piece(void **state)
+static void without_grafts_layout_is_the_base_in_one_piece(void **state)
 {
 	(void)state;
 	for (uint32_t version = 1; version <= 3; version++) {
@@ -270,7 +270,7 @@ static void a_type_of_the_same_size_changes_its_info_only(void **state)
 		graft(&b, 0, GGML_I32, 2, ne_a);
 		assemble(&b);
 		assert_int_equal(load_u32(b.bytes + type_at), GGML_I32);
-		/* With the type number put back only the graft's bytes differ. */
+		/* With the type number put back, only the graft's bytes differ. */
 		store_u32(b.bytes + type_at, GGML_F32);
 		assert_rest_unchanged(&b);
 		finish(&b);
@@ -424,7 +424,7 @@ static void a_slot_of_no_bytes_can_be_grafted(void **state)
 	}
 }
 
-/* Infos b, a, d, c against data a, b, c, d, with a gap. */
+/* The infos are b, a, d, c, the data a, b, c, d, with a gap. */
 static void tensors_out_of_order_stay_where_they_are(void **state)
 {
 	static const uint64_t offsets[] = { 512, 0, 1120, 800 };
@@ -538,7 +538,7 @@ static void a_header_that_ends_on_the_alignment_gets_no_padding(void **state)
 	assert_int_equal(exact, 1);
 }
 
-/* Refused, with nothing to release. */
+/* Check a refusal that leaves nothing to release. */
 static void assert_too_large(struct bench *b)
 {
 	struct error err = { 0 };
@@ -570,8 +570,8 @@ static void a_file_beyond_all_bounds_is_refused(void **state)
 	}
 }
 
-/* Version 1 writes an axis in 32 bits. A graft of a shape that does not fit them, as any shape may
- * be with shape=any, has to be refused and not cut. */
+/* Version 1 writes an axis in 32 bits. With shape=any a graft may exceed that; the layout refuses
+ * it instead of cutting it. */
 static void an_axis_too_long_for_version_1_is_refused(void **state)
 {
 	struct bench b = bench_of(four_tensors(1));
@@ -644,7 +644,7 @@ static void added_slots_come_last_by_their_names(void **state)
 		add(&b, "z");
 		add(&b, "blk.10.x");
 		b.slots[1].fill = FILL_NOTHING;
-		/* assemble() expects them in order; layout_build() puts them so. */
+		/* assemble() expects the slots in order; layout_build() sorts them. */
 		swapped = b.slots[4];
 		b.slots[4] = b.slots[5];
 		b.slots[5] = swapped;

@@ -16,7 +16,7 @@ struct bench {
 	struct layout_value values[VALUES_MOST];
 	uint32_t n_values;
 	struct layout layout;
-	uint8_t *bytes; /* the layout rendered */
+	uint8_t *bytes; /* rendered layout */
 	struct gguf *read;
 };
 
@@ -116,7 +116,7 @@ static void finish(struct bench *b)
 	mk_file_free(&b->file);
 }
 
-/* Entry i of the new file is this. */
+/* Check entry i of the new file. */
 static void assert_entry(const struct bench *b, uint32_t i, const char *key,
 			 const struct layout_value *value)
 {
@@ -133,7 +133,7 @@ static void assert_entry(const struct bench *b, uint32_t i, const char *key,
 	}
 }
 
-/* Entry i of the new file is the base's entry was. */
+/* Check that entry i of the new file is entry was of the base. */
 static void assert_kept(const struct bench *b, uint32_t i, uint32_t was)
 {
 	const struct kv *kv = &b->base->kv[was];
@@ -146,7 +146,7 @@ static void assert_kept(const struct bench *b, uint32_t i, uint32_t was)
 	assert_entry(b, i, kv->key, &value);
 }
 
-/* All tensors' data, moved as a whole. */
+/* Check that all tensor data moved as a whole. */
 static void assert_data_moved_along(const struct bench *b)
 {
 	const uint64_t n = b->base->size - b->base->data_offset;
@@ -234,7 +234,7 @@ static void added_entries_come_last_by_their_keys(void **state)
 		add_key(&b, "z", string);
 		add_key(&b, "a.b", number);
 		add_key(&b, "a", array);
-		/* Added and taken back: as if it had never been. */
+		/* A key that is added and removed leaves no trace. */
 		add_key(&b, "gone", removed);
 		assemble(&b);
 		assert_int_equal(b.read->n_kv, 7);
@@ -293,7 +293,7 @@ static void a_file_without_tensors_gets_no_padding(void **state)
 	finish(&b);
 }
 
-static void a_base_without_metadata_can_get_some(void **state)
+static void key_can_be_added_to_base_without_metadata(void **state)
 {
 	struct mkgguf *m = mkgguf_new(3);
 	struct bench b = { .n_values = 0 };

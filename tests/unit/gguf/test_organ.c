@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_organ.c - gguf/organ.c: the organ header, both ways, and organs that fit a slot. */
+/* test_organ.c - gguf/organ.c: the organ header, read and written, and organs that fit a slot. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "gguf/organ.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
 
-/* An organ file in memory, and where its parts are. */
+/* An organ file in memory, and the offsets of its parts. */
 struct organ_bytes {
 	uint8_t *bytes;
 	size_t size, dims_at, type_at, data_at;
@@ -41,7 +41,7 @@ static struct organ_bytes small_organ(void)
 	return make_organ("blk.0.ffn_up.weight", 19, GGML_F32, 2, small_shape, 32);
 }
 
-/* Parse the first n bytes, from a block of exactly that size. */
+/* Parse the first n bytes, copied to a block of exactly that size. */
 static int parse(const void *bytes, size_t n, struct organ *organ, struct error *err)
 {
 	uint8_t *exact = mk_copy(bytes, n);
@@ -63,7 +63,7 @@ static void forget(struct organ *organ)
 	organ->name = NULL;
 }
 
-/* The parsed fields match the bytes, and the header written from them is the same again. */
+/* Check that the parsed fields match the bytes, and that writing them gives the same header. */
 static void assert_round_trip(const struct organ_bytes *o)
 {
 	struct organ organ;
@@ -202,7 +202,7 @@ static void every_prefix_is_refused_where_it_ends(void **state)
 	for (size_t n = 0; n < o.size; n++) {
 		size_t at = n;
 
-		/* In the header the field that is cut is named, by its first byte. */
+		/* In the header the error names the first byte of the cut field. */
 		if (n < o.dims_at)
 			at = 0;
 		else if (n < o.dims_at + 4)
@@ -352,7 +352,7 @@ static void a_file_that_cannot_be_read_is_no_bad_organ(void **state)
 	assert_null(organ.name);
 }
 
-/* Its header has the type's own id, so that its file is none of that type. */
+/* The header would have the type's own id, so the file would not be of that type. */
 static void a_short_tensor_neither_fits_nor_is_fitted(void **state)
 {
 	const struct gguf_tensor slot = { .name = "x",
@@ -448,7 +448,7 @@ static void an_unknown_type_fits_only_its_own_kind_and_size(void **state)
 	}
 }
 
-/* organ.h: types may differ where both are known. */
+/* organ.h: types may differ if both are known. */
 static void a_known_type_does_not_fit_a_slot_of_an_unknown_one(void **state)
 {
 	const struct gguf_tensor slot = { "x", 1, 2, { 4, 2, 1, 1 }, 97, 0, 0, 32 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_printable.c - gguf/printable.c: which characters must not be printed. */
+/* test_printable.c - gguf/printable.c: characters that must not be printed. */
 #include "gguf/printable.h"
 #include "tests/unit/unit.h"
 
-/* UTF-8 encoder, because gguf/ may not use utf8_encode(). */
+/* A UTF-8 encoder, because gguf/ may not use utf8_encode(). */
 static size_t put(uint32_t point, char *out)
 {
 	if (point < 0x80) {
@@ -28,7 +28,7 @@ static bool is_control(uint32_t point)
 	       (point >= 0x2066 && point <= 0x2069);
 }
 
-static void these_and_no_others_are_controls(void **state)
+static void exactly_the_listed_code_points_are_controls(void **state)
 {
 	(void)state;
 	for (uint32_t point = 0; point < 0x10000; point++) {
@@ -41,14 +41,14 @@ static void these_and_no_others_are_controls(void **state)
 				 is_control(point) ? n : 0);
 		if (is_control(point))
 			assert_int_equal(code, point);
-		/* Its beginning alone is none. */
+		/* A prefix of the character is no control character. */
 		if (n > 1)
 			assert_int_equal(control_length(bytes, n - 1, NULL), 0);
 	}
 	assert_int_equal(control_length("", 0, NULL), 0);
 }
 
-static void other_forms_are_none(void **state)
+static void invalid_utf8_is_no_control(void **state)
 {
 	static const char *const others[] = {
 		"\xc1\x9b", "\xc2(", "\xc2\xc2", "\xe2\x80(", "\xe2(\xae", "\x9b", "\xff\x9b",
@@ -59,7 +59,7 @@ static void other_forms_are_none(void **state)
 		assert_int_equal(control_length(others[i], strlen(others[i]), NULL), 0);
 }
 
-static void each_becomes_one_question_mark(void **state)
+static void each_control_becomes_one_question_mark(void **state)
 {
 	static const struct {
 		const char *text, *expected;

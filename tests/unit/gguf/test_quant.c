@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_quant.c - gguf/quant.c: every half there and back; for all types the tensors of a model as
+/* test_quant.c - gguf/quant.c: every half, both ways; for all types the tensors of a model as
  * llama-quantize encodes them (golden_quantise.tsv), rows of odd values as ggml's functions do
  * (golden_quantise_rows.tsv), and the error. */
 #include "gguf/cursor.h"
@@ -39,7 +39,7 @@ static uint16_t bf16_of(float value)
 	return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
-/* Its value by the format's definition. */
+/* Value of a half by the format's definition. */
 static double value_of_half(unsigned half)
 {
 	const int exponent = half >> 10 & 31, mantissa = half & 0x3ff;
@@ -52,7 +52,7 @@ static double value_of_half(unsigned half)
 	return sign * ldexp(1024 + mantissa, exponent - 25);
 }
 
-static void every_half_comes_back(void **state)
+static void every_half_survives_encoding(void **state)
 {
 	(void)state;
 	for (unsigned half = 0; half < 0x10000; half++) {
@@ -64,8 +64,8 @@ static void every_half_comes_back(void **state)
 	}
 }
 
-/* Between two neighbouring halves the middle rounds to the even one, other values to the nearer
- * one. The successor of the largest half counts as 65536. */
+/* The middle of two neighbouring halves rounds to the even one, other values to the nearer one.
+ * The successor of the largest half counts as 65536. */
 static void the_middle_of_two_halves_goes_to_the_even_one(void **state)
 {
 	(void)state;
@@ -122,7 +122,7 @@ static void bf16_is_the_nearest_upper_half(void **state)
 	assert_int_equal(bf16_of(FLT_MAX), 0x7f80);
 }
 
-/* Hashes are XXH128 as xxhsum writes them. */
+/* XXH128 in the form of xxhsum. */
 static void hash_text(XXH128_hash_t value, char text[33])
 {
 	snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, value.high64, value.low64);
@@ -169,7 +169,7 @@ static void close_file(struct opened *opened)
 	free(opened->bytes);
 }
 
-/* The values of a tensor, to free(). */
+/* Values of a tensor; caller frees. */
 static float *values_of(const struct opened *opened, const struct gguf_tensor *t)
 {
 	float *values = new_values(to_size(t->ne[0] * t->ne[1]));
@@ -178,7 +178,7 @@ static float *values_of(const struct opened *opened, const struct gguf_tensor *t
 	return values;
 }
 
-/* Importance of a tensor, to free(); NULL: the matrix has none. */
+/* Importance of a tensor, NULL if the matrix has none; caller frees. */
 static float *importance_of(struct opened *matrix, const struct gguf_tensor *t)
 {
 	const struct source source = source_of_memory(&matrix->memory);
@@ -193,7 +193,7 @@ static float *importance_of(struct opened *matrix, const struct gguf_tensor *t)
 	return weights;
 }
 
-/* The rows of a tensor, encoded one by one. */
+/* Encode the rows of a tensor one by one, and hash them. */
 static void hash_tensor(uint32_t type, const struct gguf_tensor *t, const float *values,
 			const float *importance, char hash[33])
 {
@@ -239,7 +239,7 @@ static void tensors_are_encoded_as_llama_quantize_does(void **state)
 	close_file(&matrix);
 }
 
-/* Rows of a kind. All arithmetic is exact or in one order, so that every machine makes the same. */
+/* Kinds of rows, made with exact or ordered arithmetic, so that every machine makes the same. */
 enum kind {
 	NORMAL,
 	OUTLIERS,
@@ -249,11 +249,11 @@ enum kind {
 	POSITIVE,
 	NEGATIVE,
 	LEVELS, /* few different values */
-	TINY,	/* some types take them for zeros */
+	TINY,	/* some types round them to zeros */
 	SUBNORMAL,
-	HUGE_VALUES, /* from here on ggml ends with an error in IQ1_M, IQ3_XXS and IQ3_S */
+	HUGE_VALUES, /* from here on ggml's IQ1_M, IQ3_XXS and IQ3_S abort */
 	ANY,	     /* every finite float */
-	UNBOUNDED,   /* NaN and infinities among normal ones; a NaN's sign is the machine's */
+	UNBOUNDED,   /* NaN and infinities among normal values; the machine decides a NaN's sign */
 	KINDS,
 };
 
@@ -298,7 +298,7 @@ static float odd_value(enum kind kind, size_t i, uint32_t *random)
 	}
 }
 
-/* Rows of 1 to 8 blocks, and weights of which a third is 0. */
+/* Make a row of 1 to 8 blocks, and weights of which a third is 0. */
 static size_t odd_row(enum kind kind, size_t block, size_t blocks, uint32_t *random, float *values,
 		      float *importance)
 {
@@ -314,8 +314,8 @@ static size_t odd_row(enum kind kind, size_t block, size_t blocks, uint32_t *ran
 #define ODD_BLOCKS 8u
 #define ODD_MOST   (ODD_BLOCKS * 256)
 
-/* The hash of rows of 1 to 8 blocks. Memory is just large enough, so that a sanitizer sees a step
- * outside. */
+/* Hash rows of 1 to 8 blocks. Blocks of memory have exactly their size, so that a sanitizer sees
+ * an access outside. */
 static void hash_rows(uint32_t type, enum kind kind, bool important, char hash[33])
 {
 	const struct type_info *info = type_find(type);
@@ -371,8 +371,8 @@ static void odd_rows_are_encoded_as_ggml_does(void **state)
 	fclose(table);
 }
 
-/* ggml has no result: ours is defined, and nothing is read or written outside. */
-static void rows_at_which_ggml_ends_are_encoded(void **state)
+/* ggml has no result; ours is defined, without an access outside. */
+static void rows_at_which_ggml_aborts_are_encoded(void **state)
 {
 	static const uint32_t types[] = { GGML_IQ1_M, GGML_IQ3_XXS, GGML_IQ3_S };
 	char hash[33];
@@ -386,7 +386,7 @@ static void rows_at_which_ggml_ends_are_encoded(void **state)
 	}
 }
 
-/* The weighted error of a row, relative to the row; weights NULL: all are 1. */
+/* Weighted error of a row, relative to the row; weights NULL: all are 1. */
 static double row_error(uint32_t type, const float *x, size_t n, const float *importance,
 			const float *weights)
 {
@@ -407,8 +407,8 @@ static double row_error(uint32_t type, const float *x, size_t n, const float *im
 	return sqrt(error / whole);
 }
 
-/* The largest error of normal values, and the largest part of it that is left with importance, of
- * the weighted error. */
+/* The largest error of normal values, and the largest share of the weighted error that remains
+ * with importance. */
 static const struct {
 	uint32_t type;
 	double error, left;
@@ -503,7 +503,7 @@ static void the_largest_value_of_a_type_is_finite_in_it(void **state)
 	}
 }
 
-/* ggml stores the points and signs that follow a part of zeros one part too early. */
+/* ggml stores the points and signs behind a part of zeros one part too early. */
 static void part_of_zeros_moves_later_parts_of_iq3_s(void **state)
 {
 	float values[256] = { 0 };

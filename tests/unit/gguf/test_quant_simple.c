@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_quant_simple.c - gguf/quant_simple.c: blocks of Q8_0, and the limits of rounding.
- * test_quant.c has the comparison of all types with ggml. */
+ * test_quant.c compares all types with ggml. */
 #include "gguf/quant.h"
 #include "gguf/types.h"
 #include "tests/unit/unit.h"
@@ -14,7 +14,7 @@ static uint16_t f16_of(float value)
 	return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
-/* The reference, one step after the other. */
+/* The reference, in plain C. */
 static void quantise_plainly(const float *values, uint8_t *block)
 {
 	float largest = 0.0f, scale, inverse;
@@ -43,7 +43,7 @@ static void blocks_equal_those_of_the_reference(void **state)
 
 		for (size_t i = 0; i < 96; i++)
 			values[i] = (float)(height * bell(&random));
-		/* Quotients in the middle between two numbers: of 127. */
+		/* In every third round the first block's quotients lie halfway between integers. */
 		if (round % 3 == 0)
 			for (size_t i = 0; i < 32; i++)
 				values[i] = (i ? (float)i - 15.5f : 127.0f) * (float)height;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_reader.c - gguf/reader.c and reader_tensors.c: valid files, and every refusal with its code
- * and the byte it names. */
+ * and byte. */
 #include "gguf/cursor.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
@@ -24,12 +24,12 @@ static struct gguf *read_file(const struct mk_file *file)
 	return gguf;
 }
 
-/* Reading fails with this code at this byte. */
+/* Check that reading fails with this code at this byte. */
 #define assert_file_refused(file, code, offset)                                              \
 	unit_assert_file_refused((file)->bytes, (file)->size, code, offset, (offset) + 1ull, \
 				 __FILE__, __LINE__)
 
-/* ... somewhere in [from, to). */
+/* Check that reading fails with this code at a byte in [from, to). */
 #define assert_file_refused_within(file, code, from, to) \
 	unit_assert_file_refused((file)->bytes, (file)->size, code, from, to, __FILE__, __LINE__)
 
@@ -52,7 +52,7 @@ static void unit_assert_file_refused(const void *bytes, size_t size, int code, u
 static const uint64_t ne_matrix[] = { 32, 3 };
 static const uint64_t ne_vector[] = { 5 };
 
-/* A file with a bit of everything. */
+/* A file with some of everything. */
 static struct mkgguf *sample(uint32_t version)
 {
 	static const uint32_t numbers[] = { 1, 2, 3 };
@@ -541,7 +541,7 @@ static void two_unknown_types_at_one_place_share_its_bytes(void **state)
 	mk_file_free(&file);
 }
 
-/* A tensor of 384 bytes, and one within it or behind it. */
+/* A tensor of 384 bytes, and another one within or behind it. */
 static void a_tensor_is_short_where_another_one_begins_in_it(void **state)
 {
 	static const struct {
@@ -642,7 +642,7 @@ static void counts_beyond_the_file_are_refused_where_they_stand(void **state)
 	}
 }
 
-/* A count may be as large as the bytes allow; the entries are then read one by one. */
+/* A count may be as large as the bytes allow; its entries are then read one by one. */
 static void a_count_that_could_just_fit_is_refused_later(void **state)
 {
 	struct mk_file file = sample_file(3);
@@ -775,7 +775,7 @@ static void an_array_of_arrays_is_not_supported(void **state)
 	mk_file_free(&file);
 }
 
-/* Counts chosen so that count times size wraps to something small. */
+/* The counts are chosen so that count times size wraps to a small number. */
 static void an_array_longer_than_the_file_is_refused_at_its_type(void **state)
 {
 	static const uint64_t counts[] = { 1u << 30,	       UINT32_MAX,	   1ull << 62,
@@ -808,7 +808,7 @@ static void a_text_in_an_array_that_leaves_the_file_is_refused_at_its_length(voi
 	mk_file_free(&file);
 }
 
-/* A file whose last entry is general.alignment of this type and value. */
+/* A file whose last entry is general.alignment, of this type and value. */
 static struct mk_file aligned(uint32_t version, uint32_t type, uint64_t value, size_t n)
 {
 	struct mkgguf *m = sample(version);
@@ -957,7 +957,7 @@ static void a_row_of_half_a_block_is_refused_at_its_tensor(void **state)
 	}
 }
 
-/* Beyond the end, and so far that the sum with the data's start wraps back into the file. */
+/* The offsets are beyond the end, or wrap back into the file when the data's start is added. */
 static void a_tensor_outside_the_file_is_refused_in_its_info(void **state)
 {
 	(void)state;
@@ -982,7 +982,7 @@ static void a_tensor_longer_than_the_file_is_refused_where_it_begins(void **stat
 	struct mk_file file = sample_file(3);
 
 	(void)state;
-	/* The last, moved so that its last byte is the first one missing. */
+	/* The last tensor moves until its last byte is the first missing one. */
 	mk_poke_u64(&file, offset_at(&file, 2), file.size - file.data_at - 2 * ne_vector[0] + 1);
 	assert_file_refused(&file, EBADMSG, file.size - 2 * ne_vector[0] + 1);
 	mk_poke_u64(&file, offset_at(&file, 2), file.size - file.data_at - 2 * ne_vector[0]);
@@ -1012,7 +1012,7 @@ static void a_tensor_without_bytes_makes_none_short(void **state)
 	mk_file_free(&file);
 }
 
-/* Blocks of 18 bytes as those of another layout: all tensors are short, and the last one ends with
+/* The blocks of 18 bytes have another layout: all tensors are short, and the last one ends with
  * the file. */
 static void a_short_last_tensor_is_no_end_of_the_file_if_others_are_short(void **state)
 {
@@ -1034,7 +1034,7 @@ static void a_short_last_tensor_is_no_end_of_the_file_if_others_are_short(void *
 	assert_false(g->overlap);
 	gguf_free(g);
 	mk_file_free(&file);
-	/* The last one alone: the file is incomplete. */
+	/* If only the last tensor is short, the file is incomplete. */
 	m = mkgguf_new(3);
 	mkgguf_tensor(m, "a", GGML_Q2_0, 2, ne);
 	mkgguf_tensor(m, "c", GGML_Q2_0, 2, ne)->size = 1088;
@@ -1065,7 +1065,7 @@ static void a_type_that_needs_more_bytes_than_there_are_is_refused(void **state)
 	mk_file_free(&file);
 }
 
-/* Each prefix is refused, at a byte that is not beyond its end. */
+/* The refusal of each prefix names a byte within the prefix. */
 static void every_prefix_is_refused(void **state)
 {
 	(void)state;
@@ -1097,7 +1097,7 @@ static void assert_cut(const struct mk_file *file, const size_t *fields, size_t 
 			assert_bytes_refused(file->bytes, n, EBADMSG, fields[i]);
 }
 
-/* A field that the end cuts is named by its first byte. */
+/* The error names the first byte of the cut field. */
 static void a_cut_field_is_named_by_its_first_byte(void **state)
 {
 	struct mk_file file = sample_file(3);
@@ -1110,7 +1110,7 @@ static void a_cut_field_is_named_by_its_first_byte(void **state)
 	(void)state;
 	assert_cut(&file, header, ARRAY_LENGTH(header));
 	assert_cut(&file, info, ARRAY_LENGTH(info));
-	/* So that the count is not refused before the end is met. */
+	/* The count must not be refused before the reader meets the end. */
 	mk_poke_u64(&file, 8, 0);
 	assert_cut(&file, kv, ARRAY_LENGTH(kv));
 	mk_file_free(&file);
@@ -1132,7 +1132,7 @@ static int failing_read_at(void *context, void *bytes, size_t n, uint64_t offset
 	return 0;
 }
 
-/* Metadata of a megabyte, so that there is more than one read to fail. */
+/* A file with a megabyte of metadata, for more than one read that can fail. */
 static struct mk_file large_header(void)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -1195,7 +1195,7 @@ static void each_failing_allocation_is_reported(void **state)
 	mk_file_free(&file);
 }
 
-static void nobody_has_to_hear_of_an_error(void **state)
+static void error_may_be_null(void **state)
 {
 	struct memory_bytes memory = { (const uint8_t *)"none", 4 };
 	const struct source source = source_of_memory(&memory);

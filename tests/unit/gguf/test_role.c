@@ -11,18 +11,18 @@ static enum role_match match(const char *slot, const char *tensor)
 	return role_match(slot, strlen(slot), tensor, strlen(tensor));
 }
 
-static void the_block_does_not_count(void **state)
+static void role_does_not_depend_on_block(void **state)
 {
 	(void)state;
 	assert_int_equal(match("blk.1.ffn_up.weight", "blk.31.ffn_up.weight"), ROLE_SAME);
 	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_up"), ROLE_SAME);
 	assert_int_equal(match("output.weight", "output.weight"), ROLE_SAME);
-	/* Unknown roles match by their names. */
+	/* Unknown roles match by name. */
 	assert_int_equal(match("blk.1.strange.weight", "blk.2.strange.weight"), ROLE_SAME);
 	assert_int_equal(match("v.blk.1.ffn_up.weight", "v.blk.2.ffn_up.weight"), ROLE_SAME);
 }
 
-static void another_part_is_another(void **state)
+static void other_part_has_another_role(void **state)
 {
 	(void)state;
 	assert_int_equal(match("blk.1.ffn_up.weight", "blk.1.ffn_gate.weight"), ROLE_OTHER);

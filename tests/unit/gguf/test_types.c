@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_types.c - gguf/types.c: the type table against that of libggml (types.tsv), and the
- * arithmetic of sizes at its edges. */
+/* test_types.c - gguf/types.c: the type table against libggml's (types.tsv), and sizes near
+ * overflow. */
 #include "gguf/types.h"
 #include "tests/unit/unit.h"
 
@@ -80,7 +80,7 @@ static void headers_of_rows_count_towards_the_limit(void **state)
 	uint64_t bytes;
 
 	(void)state;
-	/* 56 bytes of a block and 4 of its row (IQ1_KT), for one less than 2^55 rows. */
+	/* 56 bytes of a block and 4 of its row (IQ1_KT), for one row less than 2^55. */
 	assert_int_equal(type_size(158, fits, &bytes), TYPE_SIZE_OK);
 	assert_int_equal(bytes, INT64_MAX / 256 * 60);
 	assert_int_equal(type_size(158, empty, &bytes), TYPE_SIZE_OK);
@@ -162,7 +162,7 @@ static void elements_are_counted_up_to_the_limit(void **state)
 		{ { 1ull << 32, 1ull << 31, 1, 1 }, false, 0 },
 		{ { 1ull << 32, 1ull << 32, 1, 1 }, false, 0 },
 		{ { 1ull << 31, 1ull << 31, 1ull << 2, 1 }, false, 0 },
-		/* Wraps to 4. */
+		/* The product wraps to 4. */
 		{ { 4194305, 4194305, 211106198978564, 1 }, false, 0 },
 		{ { 0, 1, 1, 1 }, true, 0 },
 		{ { 4, 0, 4, 4 }, true, 0 },
@@ -181,7 +181,7 @@ static void elements_are_counted_up_to_the_limit(void **state)
 	}
 }
 
-/* Whether a shape without elements is believed must not depend on which axis is the empty one. */
+/* The result for a shape without elements must not depend on which axis is empty. */
 static void an_empty_axis_counts_the_same_wherever_it_stands(void **state)
 {
 	const uint64_t huge = 1ull << 62;

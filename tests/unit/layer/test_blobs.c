@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_blobs.c - fs/layer/blobs.c: bytes in rows and in files, how long they can be read, and those
- * that no slot has. */
+/* test_blobs.c - fs/layer/blobs.c: bytes in rows and in files, their lifetime, and blobs of no
+ * slot. */
 #include "fs/layer/blobs.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/storage/backing.h"
@@ -13,7 +13,7 @@
 struct scene {
 	struct site site;
 	struct layer *layer;
-	uint8_t *bytes; /* LARGE */
+	uint8_t *bytes; /* LARGE of them */
 };
 
 static struct scene open_scene(void **state)
@@ -37,7 +37,7 @@ static void reopen(struct scene *scene)
 	scene->layer = open_layer(&scene->site);
 }
 
-/* The first n bytes, as the slot organs/up. */
+/* Keep the first n bytes as the slot organs/up. */
 static struct backing *keep(const struct scene *scene, size_t n)
 {
 	struct backing *file;
@@ -58,7 +58,7 @@ static void assert_bytes(const struct scene *scene, struct backing *file, size_t
 	free(got);
 }
 
-/* The only slot of the layer; NULL with err set. */
+/* File of the layer's only slot; NULL with err set. */
 static int take_file(void *context, const struct layer_entry *entry, struct error *err)
 {
 	struct backing **file = context;
@@ -120,7 +120,7 @@ static void files_without_a_row_go_at_opening(void **state)
 	write_text(path_in(path.text, "junk").text, "by hand");
 	write_text(path_in(path.text, "99999999999999999999").text, "too large a number");
 	scene.layer = open_layer(&scene.site);
-	/* Files of other names are not ours. */
+	/* Files with other names belong to others. */
 	assert_int_equal(count_entries(path.text), 3);
 	must(unlink(path_in(path.text, "junk").text) == 0);
 	must(unlink(path_in(path.text, "99999999999999999999").text) == 0);
@@ -128,7 +128,7 @@ static void files_without_a_row_go_at_opening(void **state)
 	file = find(scene.layer);
 	assert_bytes(&scene, file, LARGE);
 	backing_unref(file);
-	/* No number is given twice. */
+	/* No number is used twice. */
 	number = blob_next(scene.layer);
 	assert_between(number, 78, 1000);
 	assert_int_equal(blob_next(scene.layer), number + 1);
@@ -202,12 +202,12 @@ static void drop_that_is_not_committed_keeps_row_and_file(void **state)
 	close_scene(&scene);
 }
 
-/* Each is done to the layer with LARGE in organs/up; code: of opening it, or EIO of reading. */
+/* Each change damages LARGE in organs/up: the layer does not open, or a read fails with EIO. */
 static void blob_that_is_not_as_its_row_says_is_not_read(void **state)
 {
 	static const struct {
 		const char *sql;
-		off_t cut; /* of the file */
+		off_t cut; /* new size of the file */
 		size_t size;
 		bool opens;
 	} cases[] = {
@@ -245,7 +245,7 @@ static void blob_that_is_not_as_its_row_says_is_not_read(void **state)
 		if (file && backing_read(file, &byte, 1, 0) != -EIO)
 			fail_msg("case %zu: read", i);
 		backing_unref(file);
-		/* The slot can be given up all the same. */
+		/* The slot can be reverted all the same. */
 		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "up"), 0);
 		assert_layer(scene.layer, "");
 		close_scene(&scene);

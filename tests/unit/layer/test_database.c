@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_database.c - fs/layer/database.c: the settings of a layer's database, its parameters and its
- * errors. */
+/* test_database.c - fs/layer/database.c: settings of a layer's database, parameters and errors. */
 #include "fs/layer/database.h"
 #include "tests/unit/database_fault.h"
 #include "tests/unit/temp_dir.h"
@@ -41,7 +40,7 @@ static struct database *open_checked(void **state)
 	return database;
 }
 
-/* Past organfs, in a file of that name. */
+/* Make a database without organfs, in a file of that name. */
 static void make_file(void **state, const char *name, const char *sql)
 {
 	sqlite3 *handle;
@@ -147,7 +146,7 @@ static void broken_constraint_gives_einval_and_unknown_table_ebadmsg(void **stat
 			   "CREATE TABLE u (a INTEGER PRIMARY KEY,"
 			   " b INTEGER NOT NULL CHECK (b > 0) REFERENCES t) STRICT") == 0);
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		/* Statements are kept by their address. */
+		/* Statements are cached by their address. */
 		if (database_run(database, cases[i].sql, "") != cases[i].rc)
 			fail_msg("%s", cases[i].sql);
 		assert_false(database_in_transaction(database));
@@ -241,7 +240,7 @@ static void damaged_page_is_found_when_all_pages_are_checked(void **state)
 	memset(page, 0xa5, sizeof(page));
 	fd = open(in_temp(state, "layer.db").text, O_RDWR);
 	pages = lseek(fd, 0, SEEK_END) / (off_t)sizeof(page);
-	/* The last one is of these rows. */
+	/* The last page belongs to these rows. */
 	must(pwrite(fd, page, sizeof(page), (pages - 1) * (off_t)sizeof(page)) > 0);
 	close(fd);
 	assert_not_opened(state, "layer.db", DATABASE_WRITE, true, EBADMSG);
@@ -331,7 +330,7 @@ static void log_is_empty_once_it_was_written_back(void **state)
 	database_close(database);
 }
 
-/* Each is done to a database with the right tables. */
+/* Each statement changes a database with the right tables. */
 static void schema_that_is_not_ours_is_refused(void **state)
 {
 	static const char *const changes[] = {

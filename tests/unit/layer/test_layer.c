@@ -47,7 +47,7 @@ static void a_directory_has_the_time_it_was_given(void **state)
 	assert_true(layer_time(layer, CLASS_ORGANS, &time));
 	assert_int_equal(time.tv_sec, given.tv_sec);
 	assert_int_equal(time.tv_nsec, given.tv_nsec);
-	/* A directory without a change has none, and gets none. */
+	/* A directory without changes has no time in the layer, and gets none. */
 	assert_int_equal(layer_set_time(layer, LAYER_METADATA_TIME, &given), 0);
 	assert_false(layer_time(layer, LAYER_METADATA_TIME, &time));
 	layer_close(layer);
@@ -63,7 +63,7 @@ static void a_directory_has_the_time_it_was_given(void **state)
 }
 
 /* Invariant 4. */
-static void the_layer_comes_with_its_first_stage(void **state)
+static void layer_is_made_with_its_first_stage(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
@@ -144,7 +144,7 @@ static void a_stage_that_was_not_kept_is_gone_at_the_next_mount(void **state)
 }
 
 /* Invariant 3. */
-static void a_layer_in_use_is_nobody_elses(void **state)
+static void layer_in_use_is_not_taken_up(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *one = open_layer(&site), *other;
@@ -219,7 +219,7 @@ static void a_dropped_layer_is_gone(void **state)
 	close_site(&site);
 }
 
-/* Between the two another mount may have made a directory of the same name. */
+/* Another mount may have made a directory of the same name meanwhile. */
 static void closing_a_dropped_layer_leaves_a_new_one_alone(void **state)
 {
 	struct site site = small_site(state);
@@ -235,7 +235,7 @@ static void closing_a_dropped_layer_leaves_a_new_one_alone(void **state)
 	close_site(&site);
 }
 
-/* Invariant 2: an interrupted drop has removed the database and not yet the rest. */
+/* Invariant 2: an interrupted drop has removed the database, but nothing else yet. */
 static void a_directory_without_its_database_holds_nothing(void **state)
 {
 	struct site site = small_site(state);
@@ -259,7 +259,7 @@ static void a_directory_without_its_database_holds_nothing(void **state)
 	close_site(&site);
 }
 
-/* Two bases of one key: they differ behind their first 64 KiB. */
+/* Bases with the same key: they differ behind their first 64 KiB. */
 static struct mk_file mk_large(uint8_t last)
 {
 	const uint64_t ne[1] = { 100000 };
@@ -323,7 +323,7 @@ static void without_a_place_for_layers_there_is_no_stage(void **state)
 	layer = open_layer(&site);
 	assert_layer(layer, "");
 	assert_int_equal(layer_stage(layer, &number), -ENOTDIR);
-	/* Once the way is free, it goes on. */
+	/* The layer can be made once the path is free. */
 	assert_int_equal(unlink(in_temp(state, "state").text), 0);
 	fill_layer(layer);
 	layer_close(layer);
@@ -373,7 +373,7 @@ static void threads_may_stage_and_keep_at_once(void **state)
 	close_site(&site);
 }
 
-/* ## layers that the user names */
+/* ## layers named by the user */
 
 static struct layer *open_at(void **state, const struct site *site, struct error *err)
 {
@@ -398,7 +398,7 @@ static void a_named_layer_is_made_and_stays(void **state)
 	layer = open_at(state, &site, &err);
 	assert_layer(layer, FILLED);
 	layer_close(layer);
-	/* The database, blobs/ and the reserve: no log. */
+	/* The directory has the database, blobs/ and the reserve, and no log. */
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 3);
 	close_site(&site);
 }
@@ -436,8 +436,7 @@ static void a_named_layer_in_use_is_refused_but_two_may_read_it(void **state)
 	close_site(&site);
 }
 
-/* Copy of the directory as a killed mount leaves it: the write-ahead log is not written back
- * yet. */
+/* Copy the directory as a killed mount leaves it, with a write-ahead log. */
 static void copy_layer(void **state, struct layer *layer, const char *to)
 {
 	static const char *const files[] = { "layer.db", "layer.db-wal" };
@@ -465,7 +464,7 @@ static void a_log_that_a_killed_mount_left_is_written_back(void **state)
 	assert_layer(copy, FILLED);
 	layer_close(copy);
 	assert_false(exists(in_temp(state, "copy/layer.db-wal").text));
-	/* Also where it is only read. */
+	/* A read-only mount reads the write-ahead log too. */
 	site.manner.read_only = true;
 	copy = layer_open_at(in_temp(state, "other").text, &site.manner, site.base, site.gguf,
 			     &err);
@@ -519,7 +518,7 @@ static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **sta
 		assert_not_opened(state, &site, ENOTEMPTY, "it has no layer.db");
 	}
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 1);
-	/* A layer of organfs 0.2, with any content. */
+	/* The file is of a layer of organfs 0.2, with any content. */
 	write_text(in_temp(state, "deep/down/layer/LAYER").text, "organfs layer 1\n");
 	for (int read_only = 0; read_only < 2; read_only++) {
 		site.manner.read_only = read_only;
@@ -528,7 +527,7 @@ static void a_directory_that_is_no_layer_is_refused_and_left_as_it_is(void **sta
 	assert_int_equal(count_entries(in_temp(state, "deep/down/layer").text), 2);
 	must(unlink(in_temp(state, "deep/down/layer/LAYER").text) == 0);
 	must(unlink(in_temp(state, "deep/down/layer/mine").text) == 0);
-	/* Files of an interrupted mount. */
+	/* The files are left by an interrupted mount. */
 	site.manner.read_only = false;
 	write_text(in_temp(state, "deep/down/layer/layer.new").text, "SQLite");
 	write_text(in_temp(state, "deep/down/layer/layer.new-wal").text, "");
@@ -583,7 +582,7 @@ static void a_layer_of_another_base_is_refused_in_words(void **state)
 				 2);
 		remove_tree(in_temp(state, "deep/down/layer").text);
 	}
-	/* Contents that are not told are not compared. */
+	/* Unknown contents are not compared. */
 	{
 		struct error err = { 0 };
 		struct layer *layer = open_at(state, &site, &err);
@@ -746,7 +745,7 @@ static void a_layer_that_cannot_be_made_durable_is_not_made(void **state)
 	bool failed = true;
 
 	needs_failing_allocations();
-	/* The parents exist, so that no fsync() for them is counted. */
+	/* The parents exist, so that no fsync() of theirs counts. */
 	must(mkdir(in_temp(state, "state").text, 0700) == 0 && mkdir(site.state, 0700) == 0);
 	for (uint64_t k = 1; failed; k++) {
 		struct layer *layer = open_layer(&site);
@@ -769,7 +768,7 @@ static void a_layer_that_cannot_be_made_durable_is_not_made(void **state)
 	close_site(&site);
 }
 
-static void a_layer_goes_on_after_it_has_rested(void **state)
+static void closed_database_is_reopened_at_next_change(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);

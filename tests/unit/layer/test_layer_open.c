@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_open.c - fs/layer/layer_open.c: nothing but regular files is opened in a layer. */
+/* test_layer_open.c - fs/layer/layer_open.c: only regular files are opened in a layer. */
 #include "fs/layer/layer_open.h"
 #include "tests/unit/temp_dir.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_private.c - fs/layer/layer_private.c: which layer that was left behind is taken up,
- * and of which file. */
+/* test_layer_private.c - fs/layer/layer_private.c: earlier layers that a mount takes up, and their
+ * base files. */
 #include "fs/storage/backing.h"
 #include "tests/unit/database_fault.h"
 #include "tests/unit/open_layer.h"
 
-/* Leave a layer behind in which organs/up holds that text. Its directory, for the caller. */
+/* Leave a layer behind in which organs/up holds that text. Returns the layer's directory. */
 static struct path leave_layer(const struct site *site, const char *text)
 {
 	struct layer *layer = open_layer(site);
@@ -35,7 +35,7 @@ static struct site copy_of_small(void **state, const char *name)
 	return site;
 }
 
-/* The file of the site gets another name, and the next mount is of that. */
+/* Rename the site's file, and open the site again under the new name. */
 static void move_site(void **state, struct site *site, const char *from, const char *to)
 {
 	close_site(site);
@@ -43,7 +43,7 @@ static void move_site(void **state, struct site *site, const char *from, const c
 	*site = copy_of_small(state, to);
 }
 
-static void nothing_was_there_before_the_first_mount(void **state)
+static void first_mount_finds_no_layer(void **state)
 {
 	struct site site = small_site(state);
 	struct layer *layer = open_layer(&site);
@@ -104,7 +104,7 @@ static void the_newest_of_several_is_taken_up(void **state)
 	assert_layer(layer, "organs/up=newest ");
 	assert_int_equal(layer_history(layer)->older, 2);
 	layer_close(layer);
-	/* One that holds nothing counts for nothing. */
+	/* An empty layer counts for nothing. */
 	layer = open_layer(&site);
 	assert_int_equal(revert(layer, CLASS_ORGANS, "up"), 0);
 	layer_close(layer);
@@ -134,7 +134,7 @@ static void a_copy_has_no_grafts_as_long_as_the_file_is_there(void **state)
 	close_site(&copy);
 }
 
-/* And from then on they are those of the file that was moved. */
+/* From then on the grafts belong to the moved file. */
 static void a_file_that_was_moved_has_its_grafts(void **state)
 {
 	struct site site = small_site(state), back;
@@ -218,8 +218,8 @@ static void path_that_cannot_be_renewed_stays(void **state)
 	close_site(&site);
 }
 
-/* Each is told of, and the mount has a new layer. */
-static void layer_that_is_not_to_be_had_is_left_alone(void **state)
+/* Each case is logged, and the mount gets a new layer. */
+static void unusable_layer_is_left_alone(void **state)
 {
 	struct site site = small_site(state);
 	const struct path path = leave_layer(&site, "text");
@@ -231,14 +231,14 @@ static void layer_that_is_not_to_be_had_is_left_alone(void **state)
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(chmod(path.text, 0700) == 0);
-	/* A layer of organfs 0.2. */
+	/* The layer is of organfs 0.2. */
 	write_text(path_in(path.text, "LAYER").text, "organfs layer 1\n");
 	layer = open_layer(&site);
 	assert_non_null(strstr(layer_history(layer)->unread, path.text));
 	assert_layer(layer, "");
 	layer_close(layer);
 	must(unlink(path_in(path.text, "LAYER").text) == 0);
-	/* A layer of a later version, or a damaged one. */
+	/* The layer is of a later version, or damaged. */
 	alter_rows(path.text, "PRAGMA user_version = 3");
 	layer = open_layer(&site);
 	assert_layer(layer, "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_queue.c - fs/layer/layer_queue.c: changes that share a transaction, those that fail
- * alone, and disks that fail all of them. */
+/* test_layer_queue.c - fs/layer/layer_queue.c: changes that share a transaction, changes that fail
+ * alone, and disks on which all of them fail. */
 #include "fs/layer/layer_queue.h"
 #include "fs/layer/blobs.h"
 #include "fs/layer/database.h"
@@ -30,12 +30,12 @@ static void close_scene(struct scene *scene)
 	close_site(&scene->site);
 }
 
-/* A change that adds the key of a number, and may fail then. */
+/* A change that adds a key with that number, and returns rc. */
 struct step {
 	unsigned number;
 	int rc;
 	bool has_new_file;
-	size_t bytes; /* of its text */
+	size_t bytes; /* of the key's text */
 };
 
 static unsigned applied[64], n_applied;
@@ -66,7 +66,7 @@ static int64_t count_keys(struct layer *layer)
 	return ask_layer(layer, "SELECT count(*) FROM key");
 }
 
-/* The changes of these steps, in one transaction. */
+/* Number of changes in one transaction. */
 #define STEPS 5
 static void run_together(struct layer *layer, const struct step *steps, int results[STEPS])
 {
@@ -78,7 +78,7 @@ static void run_together(struct layer *layer, const struct step *steps, int resu
 		changes[i] = (struct layer_change){ .apply = apply_step, .context = &steps[i] };
 		layer_submit(layer, &changes[i]);
 	}
-	/* Whoever waits first takes all of them. */
+	/* The first waiting thread becomes the leader and applies all changes. */
 	results[2] = layer_await(layer, &changes[2]);
 	for (size_t i = 0; i < STEPS; i++) {
 		assert_true(changes[i].done);
@@ -106,7 +106,7 @@ static void submitted_changes_are_applied_in_order_by_one_thread(void **state)
 
 static void change_that_fails_fails_alone(void **state)
 {
-	/* The third one has a key that is there already. */
+	/* The third change adds a key that already exists. */
 	static const struct step steps[STEPS] = { { .number = 1 },
 						  { .number = 2, .rc = -ENAMETOOLONG },
 						  { .number = 1 },
@@ -137,7 +137,7 @@ static void times_of_directories_are_those_of_committed_changes(void **state)
 	close_scene(&scene);
 }
 
-/* Replaces the blob of organs/up, and fails. */
+/* Replace the blob of organs/up, and fail. */
 static int drop_and_fail(struct layer *layer, struct database *database, const void *context)
 {
 	(void)context;
@@ -218,7 +218,7 @@ static void held_changes_are_committed_or_rolled_back_together(void **state)
 	close_scene(&scene);
 }
 
-/* If SQLite's cache is full, the changes are written before the commit. */
+/* If SQLite's cache is full, it writes the changes before the commit. */
 static void held_changes_are_lost_together_on_a_disk_that_fails(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -257,7 +257,7 @@ static void commit_that_fails_fails_every_change_and_the_next_one_works(void **s
 
 	needs_failing_allocations();
 	must(layer_make(scene.layer) == 0);
-	/* 0: the directory of new files cannot be made durable. */
+	/* 0: the fsync() of the directory of new files fails. */
 	for (size_t i = 0; i <= ARRAY_LENGTH(codes); i++) {
 		const int code = i ? codes[i - 1] : EIO;
 
@@ -276,7 +276,7 @@ static void commit_that_fails_fails_every_change_and_the_next_one_works(void **s
 	close_scene(&scene);
 }
 
-/* The keys that a mount would find if this one were killed now. */
+/* Number of keys that a mount would find after a kill of this one. */
 static int64_t count_keys_of_copy(void **state, struct layer *layer)
 {
 	static const char *const files[] = { "layer.db", "layer.db-wal" };
@@ -293,7 +293,7 @@ static int64_t count_keys_of_copy(void **state, struct layer *layer)
 	return ask_rows(copy.text, "SELECT count(*) FROM key");
 }
 
-/* All of it is in the log by then. */
+/* The write-ahead log holds the whole commit when the sync fails. */
 static void commit_whose_sync_fails_is_not_found_later(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -312,7 +312,7 @@ static void commit_whose_sync_fails_is_not_found_later(void **state)
 	close_scene(&scene);
 }
 
-/* All of it is in the log then too, until the disk takes writes again. */
+/* The log holds the whole commit, until the disk takes writes again. */
 static void commit_is_not_found_when_the_disk_fails_for_a_while_from_its_sync_on(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -358,7 +358,7 @@ static void change_that_frees_uses_the_reserve_of_a_full_disk(void **state)
 	assert_int_equal(layer_await(scene.layer, &changes[1]), 0);
 	assert_true(database_write_failed());
 	assert_int_equal(count_keys(scene.layer), 2);
-	/* The space is set aside again. */
+	/* The next change allocates the reserve again. */
 	assert_int_equal(apply_one(scene.layer, &steps[1]), 0);
 	assert_true(exists(reserve.text));
 	close_scene(&scene);

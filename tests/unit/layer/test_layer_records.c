@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_records.c - fs/layer/layer_records.c: keys, files of adapters/ and the merge, there
- * and back. */
+/* test_layer_records.c - fs/layer/layer_records.c: keys, files of adapters/ and the merge, written
+ * and read. */
 #include "fs/layer/layer_records.h"
 #include "fs/layer/layer_internal.h"
 #include "tests/unit/database_fault.h"
@@ -30,7 +30,7 @@ static void close_scene(struct scene *scene)
 	close_site(&scene->site);
 }
 
-/* All keys as "NAME=TYPE,TEXT;", or "NAME-;" of a removed one. */
+/* All keys as "NAME=TYPE,TEXT;", or "NAME-;" for a removed one. */
 struct said {
 	char text[1000];
 };
@@ -101,7 +101,7 @@ static int undo_key(struct layer *layer, const char *name, bool removed,
 	return layer_undo(layer, undone, left ? 2 : 1);
 }
 
-static void last_word_of_a_key_counts(void **state)
+static void last_record_of_a_key_counts(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -173,7 +173,7 @@ static void adapters_are_read_back_and_removed(void **state)
 	assert_says(scene.layer, "", "a.gguf ../a b -;a.scale - 0.5;b.scale - 2;");
 	assert_int_equal(layer_undo(scene.layer, files, 3), 0);
 	assert_says(scene.layer, "", "b.scale - 2;");
-	/* Either a target or a text. */
+	/* A row has either a target or a text. */
 	assert_int_equal(write_adapter(scene.layer, "c", NULL, NULL), -EINVAL);
 	assert_int_equal(write_adapter(scene.layer, "c", "x", "x"), -EINVAL);
 	assert_says(scene.layer, "", "b.scale - 2;");
@@ -266,7 +266,7 @@ static void full_disk_refuses_types_unless_all_are_taken_back(void **state)
 	close_scene(&scene);
 }
 
-/* The tables as their columns are, without a constraint. */
+/* The same tables without constraints. */
 static const char without_constraints[] =
 	"CREATE TABLE k AS SELECT * FROM key; DROP TABLE key; ALTER TABLE k RENAME TO key;"
 	"CREATE TABLE a AS SELECT * FROM adapter; DROP TABLE adapter; ALTER TABLE a RENAME TO "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_slots.c - fs/layer/layer_slots.c: rows of slots, written and read, and rows
- * that no organfs has written. */
+/* test_layer_slots.c - fs/layer/layer_slots.c: rows of slots, written and read, and rows that
+ * organfs never writes. */
 #include "fs/base/donor.h"
 #include "fs/layer/layer_internal.h"
 #include "fs/layer/layer_records.h"
@@ -37,7 +37,7 @@ static void reopen(struct scene *scene)
 	scene->layer = open_layer(&scene->site);
 }
 
-/* The entry of the slot organs/NAME, printed: the kind's number and all that is there. */
+/* The entry of the slot organs/NAME as text: the number of its kind, and its fields. */
 struct looking {
 	const char *name;
 	char text[1000];
@@ -156,15 +156,15 @@ static void origin_of_a_copy_is_read_back(void **state)
 		  "slot=t donor=/a b/% tensor=blk.0 print=" PRINT " view= of=1" },
 		{ "/a", PRINT, "x\n", "spectral", REFERENCE_OF_ANOTHER,
 		  "slot=t donor=/a tensor=x\n print=" PRINT " view=spectral of=2" },
-		/* Nobody knows where it lies. */
+		/* The donor's path is unknown. */
 		{ "don or.gguf", PRINT, "x", NULL, REFERENCE_OF_UNKNOWN,
 		  "slot=t donor=don or.gguf tensor=x print=" PRINT " view= of=0" },
 		{ "https://x/y.gguf", PRINT, "x", NULL, REFERENCE_OF_UNKNOWN,
 		  "slot=t donor=https://x/y.gguf tensor=x print=" PRINT " view= of=0" },
-		/* An organ file. */
+		/* The donor is an organ file. */
 		{ "/up.bin", "", NULL, NULL, REFERENCE_OF_ANOTHER,
 		  "slot=t donor=/up.bin tensor= print= view= of=0" },
-		/* A GGUF that could be any. */
+		/* The donor is some GGUF. */
 		{ "/a", "", "x", NULL, REFERENCE_OF_ANOTHER,
 		  "slot=t donor=- tensor= print= view= of=0" },
 	};
@@ -190,7 +190,7 @@ static void origin_of_a_copy_is_read_back(void **state)
 		donor_unref(plain);
 		donor_unref(donor);
 	}
-	/* A link in its place has no donor. */
+	/* A link in the slot's place has no donor. */
 	must(put_link(scene.layer, "up", NULL) == 0);
 	assert_slot(scene.layer, "up",
 		    "2 -1.999999999 /there seen slot= donor=- tensor= print= view= of=0");
@@ -234,7 +234,7 @@ static void slot_is_left_in_the_transaction_that_fills_another(void **state)
 	close_scene(&scene);
 }
 
-static void removal_says_so_or_nothing(void **state)
+static void removal_is_recorded_or_forgotten(void **state)
 {
 	struct scene scene = open_scene(state);
 
@@ -260,7 +260,7 @@ static void tensor_that_a_link_led_to_is_recorded_for_that_link_alone(void **sta
 	assert_int_equal(layer_record_seen(scene.layer, CLASS_ORGANS, "link", "/there", "now"), 0);
 	assert_slot(scene.layer, "link",
 		    "2 -1.999999999 /there now slot= donor=- tensor= print= view= of=0");
-	/* It leads elsewhere meanwhile, or there is no link any more. */
+	/* The link leads elsewhere meanwhile, or is gone. */
 	assert_int_equal(layer_record_seen(scene.layer, CLASS_ORGANS, "link", "/past", "x"), 0);
 	assert_int_equal(layer_record_seen(scene.layer, CLASS_ORGANS, "none", "/there", "x"), 0);
 	assert_slot(scene.layer, "link",
@@ -322,14 +322,14 @@ static void linked_copies_share_their_bytes_within_and_between_layers(void **sta
 		must(keep_bytes(scene.layer, CLASS_ORGANS, "a", NULL, bytes, sizes[i], &file) == 0);
 		backing_unref(file);
 		assert_linked(scene.layer, scene.layer, "b", sizes[i]);
-		/* And once more, in its own place. */
+		/* A second link in the same place changes nothing. */
 		assert_linked(scene.layer, scene.layer, "b", sizes[i]);
 		assert_linked(scene.layer, other, "c", sizes[i]);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM slot"), 2);
 		assert_int_equal(ask_layer(other, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(in_temp(state, "other/blobs").text), i);
-		/* The blob stays as long as one slot has it. */
+		/* The blob stays while one slot refers to it. */
 		assert_int_equal(revert(scene.layer, CLASS_ORGANS, "a"), 0);
 		assert_int_equal(ask_layer(scene.layer, "SELECT count(*) FROM blob"), 1);
 		assert_int_equal(count_entries(path_in(layer_path(scene.layer), "blobs").text), i);
@@ -399,7 +399,7 @@ static void undo_takes_back_slots_keys_and_adapters_at_once(void **state)
 	close_scene(&scene);
 }
 
-/* ## rows that no organfs has written */
+/* ## rows that organfs never writes */
 
 static int count_one(void *context, const struct layer_entry *entry, struct error *err)
 {
@@ -474,7 +474,7 @@ static void impossible_row_is_refused_or_loses_its_impossible_part(void **state)
 			assert_int_equal(n, 0);
 		else
 			assert_between(n, 1, 2);
-		/* Neither do these crash. */
+		/* These calls do not crash either. */
 		layer_organ_hash(scene.layer, CLASS_ORGANS, "up", hash);
 		if (layer_link(scene.layer, CLASS_ORGANS, "up", scene.layer,
 			       &(struct layer_entry){ .klass = CLASS_NORM, .name = "x" }, NULL,
@@ -487,7 +487,7 @@ static void impossible_row_is_refused_or_loses_its_impossible_part(void **state)
 	}
 }
 
-static void donor_that_cannot_be_is_none(void **state)
+static void impossible_donor_is_ignored(void **state)
 {
 #define TENSOR ", donor_tensor = x'78'"
 	static const char *const sets[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_layer_stage.c - fs/layer/layer_stage.c: the form in which a stage is kept, and stages whose
- * bytes cannot be read or written. */
+/* test_layer_stage.c - fs/layer/layer_stage.c: the form of a stage in the layer, and stages with
+ * unreadable or unwritable bytes. */
 #include "fs/layer/blobs.h"
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
@@ -15,8 +15,7 @@
 #define SIZE ((size_t)2500000)
 #define ROW  ((size_t)BLOB_INLINE_MOST)
 
-/* The program is linked with -Wl,--wrap=pread64: the k-th read from now on fails, once or for
- * ever. */
+/* -Wl,--wrap=pread64: the k-th read from now on fails, once or for ever. */
 static unsigned failing_read;
 static bool is_for_ever, has_failed;
 
@@ -71,7 +70,7 @@ static int seal(const struct staged *staged, struct layer_seal *to)
 	return layer_seal_stage(staged->layer, staged->number, staged->fd, staged->in_memory, to);
 }
 
-/* A sealed stage has the sum of its bytes, and is put in force with them. */
+/* Check that a sealed stage has the hash of its bytes, and put it in force. */
 static void assert_kept(const struct staged *staged, struct layer_seal *to)
 {
 	char xxh128[XXH128_TEXT];
@@ -141,7 +140,7 @@ static void form_of_a_stage_depends_on_its_size_and_on_whether_it_shrinks(void *
 	close_site(&site);
 }
 
-/* The first frame decides, unless that was a mistake. */
+/* The first frame decides, and the seal reverses a wrong decision. */
 static void stage_that_shrinks_in_its_first_frame_alone_is_kept_as_it_is(void **state)
 {
 	struct site site = small_site(state);
@@ -156,7 +155,7 @@ static void stage_that_shrinks_in_its_first_frame_alone_is_kept_as_it_is(void **
 	staged = stage(layer, bytes, SIZE, false);
 	assert_int_equal(seal(&staged, &to), 0);
 	assert_true(to.compressed);
-	/* A compressed copy that is not put in force goes. */
+	/* A compressed copy that is not put in force is removed. */
 	assert_int_equal(blob_files(layer), 2);
 	layer_seal_release(layer, &to);
 	unstage(&staged, false);
@@ -166,8 +165,8 @@ static void stage_that_shrinks_in_its_first_frame_alone_is_kept_as_it_is(void **
 	close_site(&site);
 }
 
-/* Seal those bytes with the k-th read failing. A seal that succeeds keeps the bytes as they are.
- * False: there are fewer reads. */
+/* Seal these bytes; the k-th read fails. A successful seal keeps the bytes uncompressed. Returns
+ * false if there are fewer reads. */
 static bool seal_one(const struct site *site, const uint8_t *bytes, bool in_memory, unsigned k)
 {
 	struct layer *layer = open_layer(site);
@@ -296,7 +295,7 @@ static void view_is_copied_to_its_place_in_a_stage(void **state)
 	assert_int_equal(layer_copy_view(staged.fd, 2, view, 5), 0);
 	assert_int_equal(pread(staged.fd, got, sizeof(got), 0), 7);
 	assert_memory_equal(got, "ab01234", 7);
-	/* The view ends before. */
+	/* The view ends before byte 11. */
 	assert_int_equal(layer_copy_view(staged.fd, 0, view, 11), -EIO);
 	view_unref(view);
 	unstage(&staged, false);

@@ -5,7 +5,7 @@
 
 #define STRANGER 54321
 
-/* A layer with a blob, in a directory of the user's own. */
+/* Make a layer with a blob, in a directory that only the user can write to. */
 static void make_layer(void **state)
 {
 	must(mkdir(in_temp(state, "layer").text, 0700) == 0);
@@ -25,11 +25,11 @@ static const char *doubt(void **state)
 	return why;
 }
 
-static void a_layer_of_ones_own_is_trusted(void **state)
+static void own_layer_is_trusted(void **state)
 {
 	make_layer(state);
 	assert_null(doubt(state));
-	/* Modes of a umask of 002, with a group of the user's own. */
+	/* These are the modes of a umask of 002, with a group of the user alone. */
 	must(chown(in_temp(state, "layer/blobs").text, geteuid(), getegid()) == 0);
 	must(chmod(in_temp(state, "layer/blobs").text, 0775) == 0);
 	assert_null(doubt(state));
@@ -49,13 +49,13 @@ static void layer_writable_by_others_is_not_trusted(void **state)
 	must(chmod(in_temp(state, "layer/layer.db").text, 0600) == 0);
 	must(chmod(in_temp(state, "").text, 0777) == 0);
 	assert_non_null(doubt(state));
-	/* There no other user can put another one in its place. */
+	/* In a sticky directory no other user can replace the layer. */
 	must(chmod(in_temp(state, "").text, 01777) == 0);
 	assert_null(doubt(state));
 	must(chmod(in_temp(state, "").text, 0700) == 0);
 }
 
-static void another_users_files_are_not(void **state)
+static void files_of_another_user_are_not_trusted(void **state)
 {
 	static const char *const files[] = { "layer", "layer/layer.db", "layer/blobs",
 					     "layer/blobs/1" };

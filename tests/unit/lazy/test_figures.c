@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_figures.c - fs/lazy/figures.c: the place of each tensor, and the measurements for
- * it. */
+/* test_figures.c - fs/lazy/figures.c: the place of each tensor, and its measurements. */
 #include "fs/edit/graft.h"
 #include "fs/lazy/figures.h"
 #include "fs/lazy/memo.h"
@@ -230,7 +229,7 @@ static void a_model_without_tensors_has_no_figures(void **state)
 	close_model(&o);
 }
 
-static void without_memory_there_are_none_and_no_content_is_kept(void **state)
+static void without_memory_there_are_no_figures_and_no_content_is_kept(void **state)
 {
 	struct opened o;
 	struct snapshot snapshot;

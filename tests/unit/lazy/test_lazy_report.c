@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_lazy_report.c - fs/lazy/lazy_report.c: a text that is made once, when it is read, from all
- * measures. */
+/* test_lazy_report.c - fs/lazy/lazy_report.c: a text that is made from all measures, once, at its
+ * first read. */
 #include "fs/lazy/lazy_report.h"
 #include "fs/lazy/memo.h"
 #include "fs/model/model.h"
@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-static atomic_int printed; /* sheets that were printed, since a test has set it */
+static atomic_int printed; /* number of sheets since a test has reset it */
 
 static int print_all(const struct figures *figures, FILE *out)
 {
@@ -26,7 +26,7 @@ static int print_all(const struct figures *figures, FILE *out)
 	return 0;
 }
 
-/* Wrong: longer when it knows. */
+/* A wrong printer: its text is longer with the measures than without. */
 static int print_longer(const struct figures *figures, FILE *out)
 {
 	fputs(figures->n && figures->figures[0].z ? "known" : "?", out);
@@ -65,7 +65,7 @@ static char *expected_text(struct model *model)
 	return text;
 }
 
-static void its_size_is_known_before_anything_is_measured(void **state)
+static void size_is_known_before_any_measurement(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -79,7 +79,7 @@ static void its_size_is_known_before_anything_is_measured(void **state)
 	close_model(&o);
 }
 
-static void any_byte_of_it_needs_every_measure(void **state)
+static void read_of_any_byte_needs_every_measure(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -116,7 +116,7 @@ static void report_prints_once_for_size_and_once_for_read(void **state)
 	close_model(&o);
 }
 
-static void grafts_are_measured_as_they_were_when_it_was_made(void **state)
+static void report_measures_grafts_of_its_snapshot(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -199,7 +199,7 @@ static void failed_measurement_fails_one_read_only(void **state)
 	const atomic_bool stop = true;
 	char byte;
 
-	/* No earlier result may be cached, not even one of an interrupted read. */
+	/* No earlier result may be cached, not even that of an interrupted read. */
 	change_times(state, "base.gguf");
 	assert_true(view_read_cancellable(view, &byte, 1, 0, &stop) < 0);
 	assert_int_equal(view_read(view, &byte, 1, 0), -EIO);

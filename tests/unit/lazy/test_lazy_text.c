@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells in it, of which only those are measured
- * that are read. */
+/* test_lazy_text.c - fs/lazy/lazy_text.c: text with cells, each of which is measured when it is
+ * read. */
 #include "fs/lazy/lazy_text.h"
 #include "fs/lazy/memo.h"
 #include "fs/lazy/whole_text.h"
 #include "tests/unit/hashes.h"
 
-/* Six bytes. */
+/* A cell of six bytes. */
 static int print_degrees(char *text, size_t n, const struct zmeasure *z)
 {
 	return z ? snprintf(text, n, "<%4.1f>", z->theta) : snprintf(text, n, "<none>");
@@ -18,7 +18,7 @@ static int print_fixed(char *text, size_t n, const struct zmeasure *z)
 	return snprintf(text, n, "same");
 }
 
-/* Wrong: longer when it knows. */
+/* A wrong printer: its text is longer with the measure than without. */
 static int print_longer(char *text, size_t n, const struct zmeasure *z)
 {
 	return snprintf(text, n, z ? "known" : "?");
@@ -50,7 +50,7 @@ static int print_the_most(char *text, size_t n, const struct zmeasure *z)
 	return snprintf(text, n, "%*s", LAZY_TEXT_CELL_MAX - 1, "");
 }
 
-/* "0 <12.3>\n1 <45.6>\n...end\n" of the first n tensors of the base. */
+/* Text "0 <12.3>\n1 <45.6>\n...end\n" of the first n tensors of the base. */
 #define LINE 9
 
 static struct view *lines(struct memo *measures, uint32_t n)
@@ -238,7 +238,7 @@ static void failed_measurement_fails_the_read(void **state)
 	const atomic_bool stop = true;
 	char bytes[LINE];
 
-	/* The pool has begun with the first tensor, and may be done before the change. */
+	/* The pool has begun the first tensor, and may finish it before the change. */
 	assert_int_equal(view_read_cancellable(view, bytes, LINE, 0, &stop), -EINTR);
 	change_times(state, "base.gguf");
 	assert_int_equal(view_read(view, bytes, LINE, LINE), -EIO);
@@ -289,7 +289,7 @@ static void a_cell_of_no_or_too_great_width_is_refused(void **state)
 	close_model(&o);
 }
 
-/* A text that counts how often it was made. */
+/* Make a text, and count the calls. */
 static int print_whole(void *context, const struct halt *halt, FILE *out)
 {
 	fprintf(out, "%32s", halt ? "all of it" : "");
@@ -297,7 +297,7 @@ static int print_whole(void *context, const struct halt *halt, FILE *out)
 	return 0;
 }
 
-/* "HASH HASH all of it" of two tensors. */
+/* Text "HASH HASH all of it" of two tensors. */
 static void the_last_cell_of_hashes_may_be_a_text(void **state)
 {
 	static const struct whole_text_ops ops = { .print = print_whole };
@@ -318,12 +318,12 @@ static void the_last_cell_of_hashes_may_be_a_text(void **state)
 	view = lazy_text_view(cells);
 	assert_non_null(view);
 	assert_int_equal(view_size(view), 32 + 1 + 32 + 1 + 32);
-	/* The text alone: nothing is hashed for it. */
+	/* A read of the text alone hashes nothing. */
 	assert_int_equal(view_read(view, bytes, 32, 66), 32);
 	assert_string_equal(bytes, "                       all of it");
 	assert_int_equal(made, 1);
 	assert_int_equal(tensor_hashes_count(hashes), 0);
-	/* The cell before it, and then all. */
+	/* The next reads are of the cell before it, and of all. */
 	assert_int_equal(view_read(view, bytes, 32, 33), 32);
 	assert_int_equal(tensor_hashes_count(hashes), 1);
 	assert_int_equal(view_read(view, bytes, sizeof(bytes), 0), 98);
@@ -366,7 +366,7 @@ static void a_view_shows_the_content_it_was_made_of(void **state)
 	lazy_text_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
 	view = lazy_text_view(cells);
 	assert_int_equal(content->refs, 3);
-	/* It is in no slot any more. */
+	/* The content is in no slot any more. */
 	slots_set(o.model->slots, SMALL_UP, NULL);
 	text = read_view(view);
 	print_degrees(cell, sizeof(cell), &expected);
@@ -396,7 +396,8 @@ static void without_memory_there_is_no_view_and_no_content_is_kept(void **state)
 
 		allocation_fails(k);
 		cells = lazy_text_new(measures);
-		/* More than the first room, and on after a failure, as callers do. */
+		/* 30 cells exceed the first allocation. The loop goes on after a failure, as
+		 * callers do. */
 		for (unsigned i = 0; cells && i < 30; i++)
 			lazy_text_add(cells, &(struct subject){ SMALL_UP, content }, print_degrees);
 		view = cells ? lazy_text_view(cells) : NULL;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: results computed once, given up,
+/* test_memo.c - fs/lazy/memo.c, by the invariants of memo.h: results computed once, abandoned,
  * repeated and kept. */
 #include "fs/lazy/memo.h"
 #include "fs/model/slots.h"
 #include "tests/unit/open_model.h"
 
-/* Next result of the job. */
+/* The job's next result. */
 struct finder {
 	int answer;
 	atomic_uint found;
-	atomic_bool *stop; /* NULL, or set by the job, which waits then until it is not wanted */
-	atomic_bool go_on; /* or until this is set */
+	atomic_bool *stop; /* NULL, or set by the job before it waits for its end */
+	atomic_bool go_on; /* ends that wait too */
 };
 
 struct finding {
@@ -18,7 +18,7 @@ struct finding {
 	uint64_t tensor;
 };
 
-/* how is the finder. */
+/* The job; how points to the finder. */
 static int compute(struct model *model, uint64_t how, const struct subject *subject,
 		   struct memo_state *once)
 {
@@ -44,7 +44,7 @@ static struct memo *memo_of(struct model *model, struct finder *finder)
 	return memo;
 }
 
-/* Result for the base's tensor; its value is right if the job ran. */
+/* Get the result for the base's tensor, and check its value if the job ran. */
 static int get(struct memo *memo, uint32_t tensor, const atomic_bool *stop)
 {
 	const struct subject subject = { tensor, NULL };
@@ -114,7 +114,7 @@ static void a_job_without_a_waiting_request_gives_up_without_a_trace(void **stat
 	assert_int_equal(get(memo, 0, &stop), -EINTR);
 	assert_true(stop);
 	assert_int_equal(memo_count(memo), 0);
-	/* The second request may meet the first one's job before that gives up. */
+	/* The second request may meet the first one's job before that stops. */
 	atomic_store(&finder.go_on, true);
 	assert_int_equal(get(memo, 0, NULL), 0);
 	assert_int_equal(memo_count(memo), 1);
@@ -122,7 +122,7 @@ static void a_job_without_a_waiting_request_gives_up_without_a_trace(void **stat
 	close_model(&o);
 }
 
-static void once_it_is_stopped_requests_are_interrupted(void **state)
+static void requests_of_stopped_memo_are_interrupted(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = 0 };
@@ -166,8 +166,8 @@ static void *get_zero(void *memo)
 	return (void *)(intptr_t)get(memo, 0, NULL);
 }
 
-/* The job began with the previous content, and still runs when the value is requested. */
-static void value_of_another_version_is_found_out_anew(void **state)
+/* The job began with the earlier content, and still runs at the request. */
+static void value_of_another_version_is_computed_anew(void **state)
 {
 	static const struct memo_ops ops = { .size = sizeof(struct finding),
 					     .compute = compute,
@@ -192,7 +192,7 @@ static void value_of_another_version_is_found_out_anew(void **state)
 	close_model(&o);
 }
 
-static void without_memory_it_fails_and_can_be_asked_for_again(void **state)
+static void request_fails_without_memory_and_can_be_repeated(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct finder finder = { .answer = 0 };

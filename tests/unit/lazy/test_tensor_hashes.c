@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor_hashes.c - fs/tensor_hashes.c: the hashes of organs; that they are made once is a
- * matter of fs/lazy/memo.c (test_tensor_measures.c). */
+/* test_tensor_hashes.c - fs/lazy/tensor_hashes.c: the hashes of organs. test_tensor_measures.c
+ * tests that the memo computes a result once. */
 #include "fs/lazy/memo.h"
 #include "fs/util/halt.h"
 #include "tests/unit/hashes.h"
@@ -29,7 +29,7 @@ static void a_digest_is_the_hash_of_the_file_or_of_its_data(void **state)
 	close_model(&o);
 }
 
-/* Several chunks, none of them like another, and a rest. */
+/* The organ has several different chunks, and a rest. */
 static void a_large_organ_is_hashed_in_pieces(void **state)
 {
 	static const uint64_t ne[] = { 1000003 };
@@ -55,7 +55,7 @@ static void a_large_organ_is_hashed_in_pieces(void **state)
 	close_model(&o);
 }
 
-static void a_graft_has_its_own_and_the_base_keeps_its(void **state)
+static void graft_has_own_hash_and_base_keeps_its_hash(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct tensor_hashes *hashes = new_digests(o.model);
@@ -108,8 +108,8 @@ static void *stop_soon(void *flag)
 	return NULL;
 }
 
-/* A tensor of so many bytes would take minutes. */
-static void whoever_waits_can_be_interrupted(void **state)
+/* Hashing a tensor of this size would take minutes. */
+static void wait_for_hash_can_be_interrupted(void **state)
 {
 	const struct subject subject = { 0, NULL };
 	XXH64_state_t *hash = XXH64_createState();
@@ -140,12 +140,12 @@ static void whoever_waits_can_be_interrupted(void **state)
 	}
 	tensor_hashes_stop(hashes);
 	assert_int_equal(tensor_hashes_get(hashes, HASH_FILE, &subject, NULL, text), -EINTR);
-	tensor_hashes_free(hashes); /* which waits for jobs that have given up */
+	tensor_hashes_free(hashes); /* waits for abandoned jobs */
 	XXH64_freeState(hash);
 	close_model(&o);
 }
 
-static void without_memory_it_is_an_error_and_can_be_tried_again(void **state)
+static void hash_fails_without_memory_and_can_be_repeated(void **state)
 {
 	const struct subject subject = { SMALL_UP, NULL };
 	char expected[XXH128_TEXT], text[XXH128_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor_measures.c - fs/tensor_measures.c and fs/lazy/memo.c, by the invariants of memo.h. */
+/* test_tensor_measures.c - fs/lazy/tensor_measures.c and memo.c, by the invariants of memo.h. */
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_measures.h"
 #include "fs/model/slots.h"
@@ -19,7 +19,7 @@ static struct subject slot_of(struct model *model, uint32_t tensor)
 	return (struct subject){ tensor, slots_get(model->slots, tensor) };
 }
 
-static void nothing_is_measured_before_somebody_asks(void **state)
+static void nothing_is_measured_before_the_first_request(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct memo *measures = new_readings(o.model);
@@ -81,7 +81,7 @@ static void a_model_without_tensors_has_readings_too(void **state)
 	close_model(&o);
 }
 
-/* Threads that ask for the same. */
+/* Number of threads that ask for the same result. */
 #define THREADS 8
 #define MANY	40
 
@@ -236,7 +236,7 @@ static void failed_measurement_is_repeated_at_next_request(void **state)
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_same_z(&z, &expected);
 	assert_int_equal(memo_count(measures), 3);
-	/* Good results are kept, even if the file changes. */
+	/* Successful results are kept, even if the file changes. */
 	change_times(state, "base.gguf");
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), 0);
 	assert_int_equal(memo_count(measures), 3);
@@ -291,7 +291,7 @@ static void type_without_values_is_a_final_result(void **state)
 	}
 }
 
-/* ## giving up */
+/* ## abandoned jobs */
 
 static void stopped_request_gets_no_result(void **state)
 {
@@ -309,7 +309,7 @@ static void stopped_request_gets_no_result(void **state)
 	close_model(&o);
 }
 
-/* All values of a tensor that is much too long for the patience of these tests: 64 GiB. */
+/* Number of values, 64 GiB, of a tensor whose measurement would outlast these tests. */
 #define LONG_ELEMENTS ((uint64_t)1 << 34)
 
 static struct opened open_long(void **state)
@@ -353,7 +353,7 @@ static void *stop_readings_soon(void *argument)
 	return NULL;
 }
 
-static void when_the_readings_stop_nobody_waits_any_more(void **state)
+static void stop_ends_every_wait(void **state)
 {
 	struct opened o = open_long(state);
 	struct memo *measures = tensor_measures_new(o.model, SAMPLES_ALL, NULL);
@@ -364,7 +364,7 @@ static void when_the_readings_stop_nobody_waits_any_more(void **state)
 	must(pthread_create(&thread, NULL, stop_readings_soon, measures) == 0);
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
 	pthread_join(thread, NULL);
-	/* Now and later. */
+	/* Requests fail now and later. */
 	assert_int_equal(memo_get(measures, &subject, NULL, &z), -EINTR);
 	assert_int_equal(memo_prepare(measures, &subject, 1, NULL), -EINTR);
 	assert_int_equal(memo_count(measures), 0);
@@ -405,7 +405,7 @@ static void a_job_keeps_the_content_that_everybody_else_gave_up(void **state)
 	close_model(&o);
 }
 
-/* ## a crowd in which some give up */
+/* ## a crowd, some of whom stop waiting */
 
 static void *ask_for_some(void *argument)
 {
@@ -446,7 +446,7 @@ static void *stop_some(void *argument)
 	return NULL;
 }
 
-/* The bases' tensors, then grafts in some of their slots. */
+/* Collect the bases' tensors, then grafts in some of their slots. */
 static size_t collect(struct model *model, struct subject *subjects, struct zmeasure *expected)
 {
 	static const uint64_t ne[] = { 64 };
@@ -464,7 +464,7 @@ static size_t collect(struct model *model, struct subject *subjects, struct zmea
 	return n;
 }
 
-static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
+static void every_wait_ends_and_nothing_is_measured_twice(void **state)
 {
 	struct subject subjects[2 * MANY];
 	struct zmeasure expected[2 * MANY];
@@ -506,10 +506,10 @@ static void nobody_waits_for_ever_and_nothing_is_measured_twice(void **state)
 	close_model(&o);
 }
 
-/* So many subjects that a job notices that it is given up while they are looked at. */
+/* Enough subjects for a job to notice during their enumeration that it is abandoned. */
 #define CROWDED 100000
 
-static void whoever_comes_as_a_job_gives_up_has_it_begun_anew(void **state)
+static void request_during_abandonment_restarts_the_job(void **state)
 {
 	struct subject *subjects = calloc(CROWDED, sizeof(*subjects));
 	const struct subject last = base_of(SMALL_UP);

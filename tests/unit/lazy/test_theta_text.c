@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_theta_text.c - fs/lazy/theta_text.c: a measure as text, in the same width for every
+/* test_theta_text.c - fs/lazy/theta_text.c: a measure as text, of the same width for every
  * value. */
 #include "fs/lazy/memo.h"
 #include "fs/lazy/theta_text.h"
@@ -7,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-/* Measures that strain a width: every status, both ends of every number, and none at all. */
+/* Extreme measures for widths: every status, both ends of every number, and no number. */
 static struct zmeasure hard_indicators(size_t i)
 {
 	const double inf = (double)INFINITY, nan = (double)NAN;
@@ -204,7 +204,7 @@ static const char *const numbers[] = { "theta",	    "signal", "entropy", "kurtos
 				       "magnitude", "min",    "max",	 "mean",     "deviation",
 				       "zeros",	    "z_re",   "z_im" };
 
-/* The last two are in the manifest alone. */
+/* The last two figures are in the manifest only. */
 #define FIGURES (ARRAY_LENGTH(numbers) - 2)
 
 static void every_cell_is_json(void **state)
@@ -280,7 +280,7 @@ static void json_knows_no_nan(void **state)
 	cJSON_Delete(object);
 }
 
-/* The same text as an attribute, so that programs that compare them find them equal. */
+/* JSON and attributes have the same text, so that programs can compare them. */
 static void figures_in_json_are_those_of_attributes(void **state)
 {
 	struct zmeasure z = z_with(36.066);
@@ -445,7 +445,7 @@ static void part_of_a_table_measures_the_rows_it_touches(void **state)
 	view = table_now(o.model, measures, CLASS_ORGANS);
 	assert_int_equal(view_read(view, bytes, header + 10, 0), header + 10);
 	assert_int_equal(memo_count(measures), 0);
-	/* The first row, its last byte, and one row more: rows 0 to 9 are of one width. */
+	/* Read the last byte of the first row, and one row more: rows 0 to 9 have one width. */
 	assert_int_equal(view_read(view, bytes, 1, header + row - 1), 1);
 	assert_int_equal(memo_count(measures), 1);
 	assert_int_equal(view_read(view, bytes, row + 1, header + 4 * row - 1), row + 1);
@@ -503,7 +503,7 @@ static void a_figure_is_found_by_its_name(void **state)
 		assert_true(theta_is_figure(names[i]));
 		assert_int_equal(theta_figure(names[i], &z, text, sizeof(text)), strlen(values[i]));
 		assert_string_equal(text, values[i]);
-		/* Like snprintf() it returns the length needed. */
+		/* theta_figure() returns the required length, like snprintf(). */
 		assert_int_equal(theta_figure(names[i], &z, NULL, 0), strlen(values[i]));
 	}
 	z.kurtosis = -1.23456789012e-5;
@@ -515,7 +515,7 @@ static void a_figure_is_found_by_its_name(void **state)
 	assert_false(theta_is_figure(""));
 }
 
-static void a_figure_that_the_measure_has_not_is_no_data(void **state)
+static void missing_figure_is_enodata(void **state)
 {
 	static const char *const names[] = { "theta",	 "signal",  "entropy",
 					     "kurtosis", "spacing", "magnitude" };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_dft.c - measure/dft.c: lengths of every kind against the definition, in double precision. */
+/* test_dft.c - measure/dft.c: lengths of every kind against the definition in double precision. */
 #include "measure/dft.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"
 
-/* The transform of n random numbers differs from the definition by less than this part of its root
- * mean square. */
+/* Largest difference between the transform of n random numbers and the definition, relative to the
+ * root mean square. */
 #define TOLERANCE 3e-6
 
 static double difference(const kiss_fft_cpx *in, const kiss_fft_cpx *out, size_t n, size_t k)
@@ -21,7 +21,7 @@ static double difference(const kiss_fft_cpx *in, const kiss_fft_cpx *out, size_t
 	return hypot((double)out[k].r - re, (double)out[k].i - im);
 }
 
-/* All frequencies of a short transform, some of a long one. */
+/* Check all frequencies of a short transform, and some of a long one. */
 static void check_length(size_t n)
 {
 	struct dft *dft = dft_new(n);
@@ -29,7 +29,7 @@ static void check_length(size_t n)
 	uint32_t state = (uint32_t)n;
 
 	assert_true(dft && in && out);
-	/* The second time nothing of the first is left. */
+	/* The second pass must not depend on the first. */
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t t = 0; t < n; t++)
 			in[t] = (kiss_fft_cpx){ (float)bell(&state), (float)bell(&state) };
@@ -63,7 +63,7 @@ static void long_lengths_with_and_without_large_factors_are_transformed(void **s
 		check_length(lengths[i]);
 }
 
-/* One value at one place: a turn in every frequency. */
+/* An impulse gives a rotation in every frequency. */
 static void a_long_prime_length_is_exact_everywhere(void **state)
 {
 	const size_t n = 100003, place = 4711;
@@ -86,7 +86,7 @@ static void a_long_prime_length_is_exact_everywhere(void **state)
 	free(out);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_transform(void **state)
 {
 	static const size_t lengths[] = { 64, 112, 211 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fft.c - measure/fft.c: numbers that lie apart, of lengths that are joined often, once and
- * not at all. Against the definition test_dft.c compares every length. */
+/* test_fft.c - measure/fft.c: strided numbers, of lengths with many factors, one and none.
+ * test_dft.c compares every length with the definition. */
 #include "measure/fft.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"
 
-/* A wave of each of some frequencies is one number in the result. */
+/* Check that a wave of one frequency gives one number, for some frequencies. */
 static void check_length(size_t n, size_t stride)
 {
 	struct fft *fft = fft_new(n);
@@ -32,7 +32,7 @@ static void check_length(size_t n, size_t stride)
 	free(out);
 }
 
-static void numbers_that_lie_apart_are_transformed(void **state)
+static void strided_numbers_are_transformed(void **state)
 {
 	static const size_t lengths[] = {
 		1, 2, 3, 8, 30, 32, 36, 60, 128, 144, 480, 512, 2048, 6000
@@ -44,7 +44,7 @@ static void numbers_that_lie_apart_are_transformed(void **state)
 			check_length(lengths[i], stride);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_transform(void **state)
 {
 	(void)state;
 	needs_failing_allocations();

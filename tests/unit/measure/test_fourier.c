@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fourier.c - measure/fourier.c: real values of even and odd number, there and back. */
+/* test_fourier.c - measure/fourier.c: transforms of even and odd numbers of reals, both ways. */
 #include "measure/dft.h"
 #include "measure/fourier.h"
 #include "tests/unit/unit.h"
@@ -55,7 +55,7 @@ static void every_number_of_values_is_transformed_there_and_back(void **state)
 		check_count(counts[i]);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_transform(void **state)
 {
 	(void)state;
 	needs_failing_allocations();

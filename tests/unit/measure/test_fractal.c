@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fractal.c - measure/fractal.c: against a table and the definition spelled out, and the
- * properties that the definition promises. */
+/* test_fractal.c - measure/fractal.c: against a table, a plain implementation of the definition,
+ * and the properties that the definition promises. */
 #include "measure/fractal.h"
 #include "tests/unit/purified.h"
 
@@ -32,7 +32,7 @@ static void mean_and_deviation_are_kept_at_every_length_and_scale(void **state)
 	check_kept(purify, usual, 1e-37, 0.0);
 }
 
-static void the_map_of_a_row_is_mapped(void **state)
+static void affine_map_of_a_row_gives_that_map_of_its_result(void **state)
 {
 	(void)state;
 	check_affine(purify, usual);
@@ -56,8 +56,8 @@ static void the_largest_floats_stay_finite(void **state)
 	check_largest(purify, usual);
 }
 
-/* In the middle of 256 values a step is a detail of the coarsest scale, which has support from one
- * side only. */
+/* In the middle of 256 values a step is a detail of the coarsest scale, with support from one side
+ * only. */
 static void a_step_that_several_scales_see_stays_to_the_bit(void **state)
 {
 	float x[1024];
@@ -72,7 +72,7 @@ static void a_step_that_several_scales_see_stays_to_the_bit(void **state)
 	}
 }
 
-/* Without padding, beside which the mean is a small step. */
+/* The length needs no padding, beside which the mean would be a small step. */
 static void a_spike_stays_to_the_bit(void **state)
 {
 	float x[1024] = { 0 };
@@ -109,8 +109,8 @@ static void a_slow_wave_stays_to_the_bit(void **state)
 	check_same(purify, x, ARRAY_LENGTH(x), usual);
 }
 
-/* One level of the definition, in double precision and without any of the shortcuts. details[j]
- * has the level j + 1. */
+/* One level of the definition, in double precision and without the module's shortcuts. details[j]
+ * has level j + 1. */
 static void attenuate_level(double **energies, double *details, size_t levels, size_t j,
 			    size_t count, double strength, double total)
 {
@@ -128,7 +128,7 @@ static void attenuate_level(double **energies, double *details, size_t levels, s
 	}
 }
 
-/* The whole row at once: values, of which there are a power of two, centred. */
+/* Purify a whole row of centred values, whose number is a power of two. */
 static void purify_plainly(double *values, size_t count, size_t levels, double strength)
 {
 	double *details[FRACTAL_LEVELS], *energies[FRACTAL_LEVELS], total = 0.0;
@@ -192,7 +192,7 @@ static void check_definition(const float *x, size_t n, double strength)
 	free(y);
 }
 
-static void every_length_does_as_the_definition_says(void **state)
+static void every_length_agrees_with_the_definition(void **state)
 {
 	(void)state;
 	for (size_t n = 4; n < 700; n += n < 40 ? 1 : 13) {
@@ -204,7 +204,7 @@ static void every_length_does_as_the_definition_says(void **state)
 	}
 }
 
-/* Some of the results are a little larger than anything in their rows. */
+/* Some results would be a little larger than all values of their rows. */
 static void row_that_would_overflow_its_type_is_unchanged(void **state)
 {
 	struct fractal *fractal = fractal_new(64, 65504.0f);
@@ -227,7 +227,7 @@ static void row_that_would_overflow_its_type_is_unchanged(void **state)
 	}
 	assert_int_equal(changed + same, 200);
 	assert_true(same > 20);
-	/* Far below the limit it is not in the way. */
+	/* Far below the limit the row changes. */
 	for (size_t i = 0; i < 64; i++)
 		x[i] /= 65536.0f;
 	assert_true(fractal_purify(fractal, x, y, FRACTAL_STRENGTH));

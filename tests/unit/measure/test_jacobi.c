@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_jacobi.c - measure/jacobi.c: against NumPy, and the properties of eigenvectors. */
+/* test_jacobi.c - measure/jacobi.c: against NumPy, and properties of eigenvectors. */
 #include "measure/jacobi.h"
 #include "tests/unit/unit.h"
 
@@ -63,7 +63,7 @@ static void eigenvalues_of_diagonal_matrix_are_sorted(void **state)
 	assert_memory_equal(vectors, golden, sizeof(golden));
 }
 
-static void zeros_and_a_single_value_are_their_own(void **state)
+static void eigenvalues_of_zeros_and_of_single_value_are_the_values(void **state)
 {
 	double zeros[4] = { 0 }, one = -3, values[2], vectors[4];
 	size_t order[2];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_lora.c - measure/lora.c: the order of its steps, and their rounding. */
+/* test_lora.c - measure/lora.c: the order of the steps, and their rounding. */
 #include "measure/lora.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/zinputs.h"
 
-/* The formula of the header, one step after the other. */
+/* The header's formula, step by step. */
 static float merged(float w, const float *a, const float *b, size_t n, size_t rank, float factor)
 {
 	volatile float sum = 0.0f, product;
@@ -43,8 +43,8 @@ static void every_length_and_rank_is_merged_to_the_bit(void **state)
 	free(a);
 }
 
-/* The product is 1 + 2^-11 + 2^-24, of which a float keeps the first two; a fused multiplication
- * would leave the third. */
+/* The product is 1 + 2^-11 + 2^-24: a float keeps the first two terms, a fused multiply-add would
+ * keep the third. */
 static void products_are_rounded_before_they_are_added(void **state)
 {
 	float a[40], b[] = { 1.0f, 1.0f + 0x1p-12f }, row[20] = { 0 };

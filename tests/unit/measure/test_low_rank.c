@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_low_rank.c - measure/low_rank.c: singular values against numpy.linalg.svd, properties of the
- * factors, and matrices that have none. */
+/* test_low_rank.c - measure/low_rank.c: singular values against numpy.linalg.svd, properties of
+ * the factors, and matrices without factors. */
 #include "measure/low_rank.h"
 #include "tests/unit/unit.h"
 
@@ -9,7 +9,7 @@
 struct matrix {
 	size_t rows, columns;
 	float *values;
-	unsigned reads; /* until one fails; 0: none does */
+	unsigned reads; /* the read that fails; 0: none */
 	int error;
 };
 
@@ -50,7 +50,7 @@ static struct low_rank found(struct matrix *m, size_t rank)
 	return result;
 }
 
-/* The part of the energy that B A leaves. */
+/* Share of the energy in the residual of B A. */
 static double left(const struct matrix *m, const struct low_rank *result)
 {
 	double sum = 0;
@@ -132,7 +132,7 @@ static void singular_values_are_those_of_numpy(void **state)
 	free(m.values);
 }
 
-/* Shapes with fewer and with more rows and columns than are drawn, and blocks that are not full. */
+/* Matrices have fewer and more rows and columns than are drawn, and partial blocks. */
 static void residual_is_the_part_not_kept(void **state)
 {
 	static const size_t shapes[][3] = { { 1, 1, 1 },     { 1, 40, 3 },    { 40, 1, 3 },
@@ -176,7 +176,7 @@ static void a_matrix_of_low_rank_is_found_whole(void **state)
 	free(m.values);
 }
 
-/* Columns of both factors are orthogonal, each as long as the root of the singular value. */
+/* Columns of both factors are orthogonal; the length of each is the root of the singular value. */
 static void factors_are_orthogonal_and_share_the_singular_values(void **state)
 {
 	struct matrix m = matrix_of(90, 60, large);
@@ -217,7 +217,7 @@ static void a_higher_rank_keeps_more(void **state)
 	free(m.values);
 }
 
-static void the_result_is_the_same_every_time(void **state)
+static void result_is_deterministic(void **state)
 {
 	struct matrix m = matrix_of(150, 170, noise);
 	struct low_rank one = found(&m, 12), other = found(&m, 12);
@@ -333,7 +333,7 @@ static void an_error_of_any_read_is_the_result(void **state)
 		rc = low_rank_find(&source, 4, &result);
 		assert_true(rc == 0 || (rc == -EIO && !result.a));
 	} while (rc < 0);
-	/* Passes of four blocks each. */
+	/* Each pass reads four blocks. */
 	assert_int_equal(reads, 4 * (LOW_RANK_ITERATIONS + 1) + 1);
 	low_rank_release(&result);
 	free(m.values);
@@ -379,7 +379,7 @@ static int read_zeros_but_one(void *context, size_t first, size_t n, float *valu
 	return 0;
 }
 
-/* A matrix of many rows and two columns is read twice, of which nothing is left to be found. */
+/* Two passes over a matrix of many rows and two columns leave nothing to find. */
 static void rows_of_the_result_can_be_interrupted_as_reads_can(void **state)
 {
 	enum { BLOCKS = 100, ROWS = 16 * BLOCKS };
@@ -409,7 +409,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 		allocation_fails(k);
 		rc = low_rank_find(&source, 4, &result);
 		well = !allocation_failed();
-		/* b stays as long as it is where there is no memory for a shorter one. */
+		/* b keeps its size if there is no memory for a shorter one. */
 		assert_true(rc == 0 || (rc == -ENOMEM && !well));
 		low_rank_release(&result);
 	}

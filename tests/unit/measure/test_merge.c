@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge.c - measure/merge.c and its modules: against a table that was computed in NumPy,
- * against the definitions, and properties of every method. */
+/* test_merge.c - measure/merge.c and its modules: against a table from NumPy, against the
+ * definitions, and properties of every method. */
 #include "measure/merge.h"
 #include "measure/merge_random.h"
 #include "tests/unit/merges.h"
@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The table. */
+/* ## the table */
 
 static void merge_in_memory(void *context, const struct merge_rule *rule,
 			    const struct merge_models *models, float *result)
@@ -24,7 +24,7 @@ static void every_method_agrees_with_the_table(void **state)
 	check_golden_merges(merge_in_memory, NULL);
 }
 
-/* The definitions. */
+/* ## the definitions */
 
 static bool takes_two(enum merge_method method)
 {
@@ -82,7 +82,7 @@ static void nuslerp_of_rows_and_columns_is_that_of_each(void **state)
 		rule.has_base = true;
 		check_shapes(rule);
 	}
-	/* Weights that cancel are half of each. */
+	/* If the weights cancel, each counts half. */
 	rule.extent = MERGE_ROWS;
 	rule.inputs[0].weight = -rule.inputs[1].weight;
 	check_shapes(rule);
@@ -103,8 +103,8 @@ static void model_stock_of_rows_is_that_of_each(void **state)
 	}
 }
 
-/* Rounding leaves the cosine of opposite vectors a little above -1: the sine of such an angle must
- * not be divided by. */
+/* Rounding leaves the cosine of opposite vectors a little above -1; the formula must not divide by
+ * the sine of that angle. */
 static void nuslerp_of_opposite_vectors_is_their_average(void **state)
 {
 	struct merge_rule rule = merge_rule_of(MERGE_NUSLERP, 2, 1, 64, "w");
@@ -277,7 +277,7 @@ static void nearswap_takes_differences_up_to_t(void **state)
 	assert_memory_equal(result, base, sizeof(base));
 }
 
-/* Properties of every method. */
+/* ## properties of every method */
 
 static void rows_are_the_same_however_many_are_handed_over(void **state)
 {
@@ -322,7 +322,7 @@ static void passes_are_as_few_as_the_method_needs(void **state)
 	}
 }
 
-/* Models that are the base, and the same signs of its zeros. */
+/* The models equal the base, and so do the signs of their zeros. */
 static void models_that_are_the_base_stay_it_to_the_bit(void **state)
 {
 	(void)state;
@@ -370,8 +370,8 @@ static void tensors_of_zeros_stay_zeros(void **state)
 		}
 }
 
-/* Elements next to a non-finite one are finite; non-finite ones are NaN, or computed from the other
- * inputs. */
+/* Elements beside a non-finite one are finite; non-finite ones become NaN, or are computed from
+ * the other inputs. */
 static void only_elements_that_are_not_finite_suffer(void **state)
 {
 	static const float values[] = { NAN, INFINITY, -INFINITY };
@@ -443,7 +443,7 @@ static void a_row_may_be_made_in_place_of_an_input(void **state)
 	}
 }
 
-/* Rows that come beyond the last, and passes that were not fed, do no harm. */
+/* Rows beyond the last, and passes without rows, do no harm. */
 static void passes_with_other_rows_do_no_harm(void **state)
 {
 	(void)state;
@@ -466,7 +466,7 @@ static void passes_with_other_rows_do_no_harm(void **state)
 	}
 }
 
-/* Memory. */
+/* ## memory */
 
 static void memory_is_bounded_by_the_row_and_the_inputs(void **state)
 {
@@ -481,7 +481,7 @@ static void memory_is_bounded_by_the_row_and_the_inputs(void **state)
 	assert_true(sizeof(struct merge) <= 8192);
 }
 
-static void memory_that_no_machine_has_is_said_to_be_so(void **state)
+static void impossible_memory_is_reported(void **state)
 {
 	struct merge_rule rule = merge_rule_of(MERGE_DELLA, 2, 1, (uint64_t)UINT32_MAX + 1, "w");
 
@@ -492,7 +492,7 @@ static void memory_that_no_machine_has_is_said_to_be_so(void **state)
 	assert_true(merge_scratch(&rule) == SIZE_MAX && merge_scratch_kept(&rule) == SIZE_MAX);
 }
 
-/* Randomness. */
+/* ## randomness */
 
 static void the_hash_is_xxh64(void **state)
 {
@@ -511,7 +511,7 @@ static void the_hash_is_xxh64(void **state)
 	}
 }
 
-/* A number is below a density that is a little more, and not below itself. */
+/* An element's number is below a density that is a little larger, and not below itself. */
 static void an_element_is_kept_if_its_number_is_below_the_density(void **state)
 {
 	struct merge_rule rule = merge_rule_of(MERGE_DARE_LINEAR, 1, 1, 1, "w");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_muldiv.c - measure/muldiv.c: against quotients of integers without a limit (Python's), and
- * against the inverse division. */
+/* test_muldiv.c - measure/muldiv.c: against Python's integer quotients, and against the inverse
+ * division. */
 #include "measure/muldiv.h"
 #include "tests/unit/unit.h"
 
@@ -65,7 +65,7 @@ static void quotients_are_those_of_integers_without_a_limit(void **state)
 	}
 }
 
-/* A random number by its size: few bits, many, and around the middle. */
+/* A random number of few bits, of many, or around the middle. */
 static uint64_t draw(uint64_t *state)
 {
 	*state = *state * 6364136223846793005u + 1442695040888963407u;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_narrow.c - measure/narrow.c: products of whole numbers, which are exact, and of rows in
+/* test_narrow.c - measure/narrow.c: exact products of whole numbers, and products of rows in
  * blocks of any size. */
 #include "measure/narrow.h"
 #include "tests/unit/unit.h"
@@ -49,7 +49,7 @@ static void rows_are_multiplied(void **state)
 		}
 }
 
-/* Two blocks of rows add up. */
+/* The products of two blocks of rows add up. */
 static void product_is_added_to_the_rows(void **state)
 {
 	float rows[ROWS * COLUMNS];

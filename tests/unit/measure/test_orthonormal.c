@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_orthonormal.c - measure/orthonormal.c: columns that are nearly alike, that are alike, and
- * that are zeros. */
+/* test_orthonormal.c - measure/orthonormal.c: columns that are nearly equal, equal, and zero. */
 #include "measure/orthonormal.h"
 #include "tests/unit/unit.h"
 
@@ -15,7 +14,7 @@ static double product(const double *matrix, size_t rows, size_t columns, size_t 
 	return sum;
 }
 
-/* The columns in use are orthonormal. */
+/* Check that the columns in use are orthonormal. */
 static void assert_orthonormal(const double *matrix, size_t rows, size_t columns, size_t used)
 {
 	for (size_t i = 0; i < columns; i++)
@@ -29,7 +28,7 @@ static void columns_that_are_nearly_alike_become_orthonormal(void **state)
 	double matrix[40 * 12], scratch[24];
 
 	(void)state;
-	/* Powers of numbers that are near to each other. */
+	/* Powers of nearly equal numbers make nearly equal columns. */
 	for (int i = 0; i < 40; i++)
 		for (int k = 0; k < 12; k++)
 			matrix[i * 12 + k] = pow(1 + i / 40.0, k);

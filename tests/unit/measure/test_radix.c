@@ -43,7 +43,7 @@ static int compare_floats(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Random bits: every exponent, both signs, numbers that are none. mask: bits they may have. */
+/* Sort random bits, with every exponent, both signs, and NaNs; mask: the bits that may be set. */
 static void check_sort(size_t n, uint32_t mask)
 {
 	float *values = malloc((n + 1) * sizeof(*values)),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sample.c - measure/sample.c: where the spans lie. The known ones were computed in Python,
- * with integers of any size. */
+/* test_sample.c - measure/sample.c: the places of the spans, some of them computed in Python with
+ * integers of any size. */
 #include "measure/sample.h"
 #include "tests/unit/unit.h"
 
@@ -29,7 +29,7 @@ static void check_known(const struct known *known)
 	assert_int_equal(span.start, known->last);
 }
 
-static void spans_lie_where_they_should(void **state)
+static void spans_agree_with_the_definition(void **state)
 {
 	static const struct known known[] = {
 		{ 100000, 100001, 390, 99745, 19513344, 99840 },
@@ -50,7 +50,7 @@ static void spans_lie_where_they_should(void **state)
 		check_known(&known[i]);
 }
 
-static void the_first_spans_are_known(void **state)
+static void first_spans_have_known_offsets(void **state)
 {
 	static const uint64_t starts[] = { 0, 243456, 336640, 580096, 673280 };
 	struct sample sample;
@@ -96,7 +96,7 @@ static void an_empty_tensor_has_no_span(void **state)
 	assert_false(sample_next(&sample, &span));
 }
 
-/* Spans ascend, begin at multiples of 256, and end inside the tensor. */
+/* Check that spans ascend, begin at multiples of 256, and end inside the tensor. */
 static void check_order(uint64_t elements, uint64_t limit)
 {
 	uint64_t end = 0, spans = 0, sampled = 0;

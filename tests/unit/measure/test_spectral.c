@@ -30,7 +30,7 @@ static void mean_and_deviation_are_kept_at_every_length_and_scale(void **state)
 	check_kept(purify, SPECTRAL_KEEP, 1e-37, 0.0);
 }
 
-static void the_map_of_a_row_is_mapped(void **state)
+static void affine_map_of_a_row_gives_that_map_of_its_result(void **state)
 {
 	(void)state;
 	check_affine(purify, SPECTRAL_KEEP);
@@ -54,8 +54,8 @@ static void the_largest_floats_stay_finite(void **state)
 	check_largest(purify, SPECTRAL_KEEP);
 }
 
-/* Two waves, of which the weaker has less than a hundredth of the energy, become one, and the
- * correlation is the root of the energy left. */
+/* Of two waves one remains: the weaker has less than a hundredth of the energy. The correlation is
+ * the root of the energy left. */
 static void the_weaker_of_two_waves_is_removed(void **state)
 {
 	const size_t n = 3000;
@@ -70,7 +70,7 @@ static void the_weaker_of_two_waves_is_removed(void **state)
 	assert_close(correlation(x, y, n), root, 1e-6, "correlation");
 	for (size_t i = 0; i < n; i++)
 		assert_close((double)y[i], 0.5 + sin(17.0 * turn * (double)i) / root, 1e-5, "wave");
-	/* More than a hundredth stays. */
+	/* A wave of more than a hundredth stays. */
 	for (size_t i = 0; i < n; i++)
 		x[i] = (float)(sin(17.0 * turn * (double)i) + 0.11 * cos(400.0 * turn * (double)i));
 	purify(x, n, y, SPECTRAL_KEEP);
@@ -79,7 +79,7 @@ static void the_weaker_of_two_waves_is_removed(void **state)
 	free(y);
 }
 
-static void less_is_left_where_less_is_kept_but_never_less_than_that(void **state)
+static void lower_share_leaves_less_energy_but_at_least_the_share(void **state)
 {
 	static const double keeps[] = { 0.999, 0.99, 0.95, 0.9, 0.5, 0.1 };
 
@@ -100,7 +100,7 @@ static void less_is_left_where_less_is_kept_but_never_less_than_that(void **stat
 				     "distance");
 			before = kept;
 		}
-		/* The rest of many frequencies is near the bound. */
+		/* With many frequencies the rest is near the bound. */
 		assert_true(n < 512 || before * before < 0.1 + 10.0 / (double)n);
 		free(x);
 		free(y);
@@ -118,7 +118,7 @@ static void row_that_would_become_empty_is_unchanged(void **state)
 	free(x);
 }
 
-/* Some of the results are a little larger than anything in their rows. */
+/* Some results would be a little larger than all values of their rows. */
 static void row_that_would_overflow_its_type_is_unchanged(void **state)
 {
 	struct spectral *spectral = spectral_new(64, 65504.0f);
@@ -141,7 +141,7 @@ static void row_that_would_overflow_its_type_is_unchanged(void **state)
 	}
 	assert_int_equal(changed + same, 200);
 	assert_true(same > 20);
-	/* Far below the limit it is not in the way. */
+	/* Far below the limit the row changes. */
 	for (size_t i = 0; i < 64; i++)
 		x[i] /= 65536.0f;
 	assert_true(spectral_purify(spectral, x, y, SPECTRAL_KEEP));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_tail.c - measure/tail.c: against sorting. The energies are whole numbers times a power of
- * two, so that sums are exact in any order. */
+ * two, so sums are exact in any order. */
 #include "measure/tail.h"
 #include "tests/unit/unit.h"
 
@@ -51,7 +51,7 @@ static void check_tail(const float *energies, size_t n, double budget)
 	free(scratch);
 }
 
-/* Up to most different whole numbers; how their exponents are spread. */
+/* Check n energies of up to most different whole numbers, with exponents that differ by spread. */
 static void check_random(size_t n, uint32_t most, unsigned spread, uint32_t seed)
 {
 	static const double parts[] = { 1e-9, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.999999, 1.0, 2.0 };
@@ -71,7 +71,7 @@ static void check_random(size_t n, uint32_t most, unsigned spread, uint32_t seed
 	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
 		if (total > 0.0)
 			check_tail(energies, n, parts[i] * total);
-	/* Exactly so much as some of them have together. */
+	/* The limit is exactly the sum of some of them. */
 	for (size_t i = 1; i < n && i < 20; i++)
 		if (total_of(energies, i) > 0.0)
 			check_tail(energies, n, total_of(energies, i));
@@ -104,7 +104,7 @@ static void last_of_equal_energies_are_taken(void **state)
 		assert_int_equal(tail_has(&tail, energies[i], i), i >= 93);
 }
 
-/* One has nearly everything, from the smallest to the largest exponents. */
+/* One energy is nearly the whole sum, from the smallest to the largest exponents. */
 static void energies_may_differ_by_any_factor(void **state)
 {
 	float energies[] = { 0x1p-149f, 0x1p-149f, 1e-40f, 0x1p-126f, 1e-20f, 1.0f, 1e20f, 3e38f };

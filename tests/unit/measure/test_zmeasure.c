@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zmeasure.c - measure/zmeasure.c: against tables computed independently (zinputs.h), closed
- * forms, invariances, and at its edges. */
+/* test_zmeasure.c - measure/zmeasure.c: against independent tables (zinputs.h), closed forms,
+ * invariances, and at its edges. */
 #include "measure/sample.h"
 #include "measure/zmeasure.h"
 #include "tests/unit/unit.h"
@@ -31,7 +31,7 @@ static void assert_near(double value, double expected, double tolerance)
 		fail_msg("%.12g, expected %.12g", value, expected);
 }
 
-/* Measures n values without a sample; scratch ends where it should, values stay. */
+/* Measure all n values, and check that the scratch memory suffices and that the values stay. */
 static struct zmeasure measure(const float *values, size_t n)
 {
 	const size_t scratch_size = zmeasure_scratch(n);
@@ -106,8 +106,8 @@ static unsigned check_table(const char *path, make_input *make, double tolerance
 	return rows;
 }
 
-/* The table has nine digits behind the point. */
-static void golden_values_are_met(void **state)
+/* The table has nine decimals. */
+static void measures_agree_with_golden_table(void **state)
 {
 	(void)state;
 	assert_int_equal(check_table("tests/unit/golden_z.tsv", golden_input, 1e-8), 19);
@@ -147,7 +147,7 @@ static void closed_forms_hold(void **state)
 	assert_near(sin(z.theta * acos(-1.0) / 180.0), 1.0 / sqrt(3.0), 1e-7);
 }
 
-/* Numbers of 12 bits, so that scaling and shifting rounds nothing. */
+/* The numbers have 12 bits, so that scaling and shifting round nothing. */
 static void theta_does_not_change_under_affine_maps(void **state)
 {
 	static const float maps[][2] = { { 1, 1 },    { -1, 0 },       { 3, -7 },
@@ -297,7 +297,7 @@ static void low_n_counts_finite_values(void **state)
 	free(values);
 }
 
-/* 64 coefficients at two scales take 128 values. Pieces are of 256, so the odd one out is lost. */
+/* 64 coefficients at two scales take 128 values. Pieces have 256, so an odd one is not used. */
 static void a_magnitude_takes_two_scales(void **state)
 {
 	float *values = random_input("bell-10", 400);
@@ -324,7 +324,7 @@ static void both_zeros_are_one_value(void **state)
 	assert_memory_equal(&z, &other, sizeof(z));
 }
 
-/* Fourth powers of the greatest and of the least floats are doubles still. */
+/* Fourth powers of the largest and the smallest floats are still doubles. */
 static void the_range_of_floats_is_no_limit(void **state)
 {
 	float values[1024];
@@ -365,7 +365,7 @@ static void numbers_stay_in_their_ranges(void **state)
 	}
 }
 
-/* The textbook formulas. */
+/* Compare with the textbook formulas. */
 static void assert_described(const float *values, size_t n)
 {
 	const struct zmeasure z = measure(values, n);
@@ -391,7 +391,7 @@ static void assert_described(const float *values, size_t n)
 	assert_near(z.zeros, (double)(zeros / finite), 1e-15);
 }
 
-static void values_are_described_plainly(void **state)
+static void description_agrees_with_textbook_formulas(void **state)
 {
 	static const char *const kinds[] = { "uniform-1", "heavy-2", "coarse-3", "sparse-4",
 					     "skew-5",	  "trend-6", "outlier-7" };

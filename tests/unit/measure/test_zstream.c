@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zstream.c - measure/zstream.c: the same numbers as zmeasure() gives for all values at once,
- * however the values are cut into chunks. */
+/* test_zstream.c - measure/zstream.c: the same figures as zmeasure() of all values, for any
+ * chunks. */
 #include "measure/zmeasure.h"
 #include "measure/zstream.h"
 #include "tests/unit/unit.h"
@@ -19,11 +19,11 @@ static struct zmeasure measure(const float *values, size_t n)
 	return result;
 }
 
-/* In chunks of these lengths in turn, other ones in every pass. Returns how many there were. */
+/* Stream values in chunks of these lengths, shifted in every pass. Returns the number of passes. */
 static unsigned stream(const float *values, size_t n, const size_t lengths[3],
 		       struct zmeasure *result)
 {
-	static struct zstream z; /* of 5 MB, whose pages are not made anew for each input */
+	static struct zstream z; /* 5 MB; static, so that their pages are made only once */
 	unsigned passes = 0;
 
 	memset(&z, 0xa5, sizeof(z));
@@ -111,7 +111,7 @@ static void many_values_measure_the_same(void **state)
 	}
 }
 
-/* Any bits: every exponent, both signs, denormals, numbers that are none. */
+/* Random bits give every exponent, both signs, denormals, infinities and NaNs. */
 static void random_bits_measure_the_same(void **state)
 {
 	uint32_t random = 1, bits;
@@ -184,7 +184,7 @@ static void memory_is_bounded(void **state)
 	assert_true(sizeof(struct zstream) < 5 << 20);
 }
 
-/* The file changed under the reader: the numbers mean nothing, but it ends, inside its memory. */
+/* The file changed under the reader: the figures are void, but the code ends in its memory. */
 static void other_values_in_a_later_pass_do_no_harm(void **state)
 {
 	struct zstream *z = malloc(sizeof(*z));

@@ -60,7 +60,7 @@ static void lines_that_are_no_order_are_refused_with_the_word(void **state)
 	}
 }
 
-/* A range of the largest model, many times. */
+/* The order repeats a range of the largest model. */
 static void an_order_that_is_too_long_is_refused(void **state)
 {
 	struct block_order order;
@@ -76,7 +76,7 @@ static void an_order_that_is_too_long_is_refused(void **state)
 	free(order.blocks);
 }
 
-static void a_configuration_says_the_order_again(void **state)
+static void configuration_gives_the_order_back(void **state)
 {
 	static const uint32_t blocks[] = { 4, 0, 1, 2, 2 };
 	struct block_order order, again;
@@ -93,7 +93,7 @@ static void a_configuration_says_the_order_again(void **state)
 	free(config);
 }
 
-static void a_configuration_that_does_more_is_no_order(void **state)
+static void configuration_of_a_merge_is_no_order(void **state)
 {
 	static const char *const others[] = {
 		"merge_method: passthrough\nmodels: [{model: a}]\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_merge_config_read.c - fs/merge/merge_config_read.c and merge_config.c: configurations of
- * mergekit, and all that is none. */
+ * mergekit, and texts that are none. */
 #include "fs/merge/merge_config.h"
 #include "fs/merge/merge_tensor.h"
 #include "tests/unit/unit.h"
@@ -122,7 +122,7 @@ static void documents_with_a_name_are_those_of_the_other_one(void **state)
 	assert_true(b && b->dtype == GGML_Q8_0 && b->seed == 3);
 	assert_true(config.dtype == MERGE_TYPE_AS_IS && config.seed == MERGE_CONFIG_SEED);
 	merge_config_release(&config);
-	/* The last one is the result where all have names. */
+	/* If all documents have names, the last one is the result. */
 	config = read_config("name: a\nmerge_method: passthrough\nmodels: [{model: b}]\n---\n"
 			     "name: b\nmerge_method: passthrough\nmodels: [{model: a}]\n");
 	assert_string_equal(config.name, "b");
@@ -258,7 +258,7 @@ static void assert_not_read(const char *text, size_t n, const char *place, const
 }
 
 static const struct {
-	const char *text, *place, *says; /* a sentence once, else the key that it names */
+	const char *text, *place, *says; /* says: a sentence once, else the key that it names */
 } refusals[] = {
 	{ "", "1:1", "expected a configuration" },
 	{ "[]", "1:1", "expected \"merge_method\"" },
@@ -417,7 +417,7 @@ static void a_configuration_that_is_cut_is_refused_or_a_shorter_one(void **state
 	}
 }
 
-/* A head, a part again and again, and a tail. */
+/* The text of a head, a repeated part, and a tail. */
 static char *repeated(const char *head, const char *part, size_t times, const char *tail, size_t *n)
 {
 	const size_t length = strlen(part);
@@ -460,7 +460,7 @@ static void lists_have_bounds(void **state)
 
 		assert_not_read(text, n, cases[i].place, cases[i].says);
 		free(text);
-		/* One less is read, of models that are not the same. */
+		/* One repetition less is read, of models that differ. */
 		text = repeated(cases[i].head, cases[i].part, cases[i].times - 1, cases[i].tail,
 				&n);
 		if (!strstr(cases[i].says, "17 models")) {

@@ -53,7 +53,7 @@ static void refuse_as(void **state, const char *written, int code, const char *s
 	base_close(&base);
 }
 
-/* Two shards with a tensor each, of which the first has the metadata. */
+/* Save two shards of one tensor each; the first one has the metadata. */
 static void save_shards(void **state, const char *stem)
 {
 	const uint64_t ne[2] = { 8, 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_note.c - fs/merge/merge_note.c: a printed note is read again, and no other text. */
+/* test_merge_note.c - fs/merge/merge_note.c: printed notes read back, other texts are refused. */
 #include "fs/merge/merge_note.h"
 #include "tests/unit/unit.h"
 
@@ -52,7 +52,7 @@ static void printed_note_is_read(void **state)
 	merge_note_release(&again);
 }
 
-/* "-" is how a text says that a name is empty. */
+/* A text has "-" for an empty name. */
 static void a_name_that_is_a_hyphen_is_read(void **state)
 {
 	char hyphen[] = "-";

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_plan.c - fs/merge/merge_plan*.c: the plan for each tensor, and all
- * refusals. */
+/* test_merge_plan.c - fs/merge/merge_plan*.c: the plan for each tensor, and all refusals. */
 #include "fs/merge/merge_models.h"
 #include "fs/merge/merge_plan.h"
 #include "fs/merge/merge_plan_internal.h"
@@ -11,19 +10,19 @@
 #include <inttypes.h>
 #include <xxhash.h>
 
-/* Models. */
+/* ## models */
 
-/* Defaults for omitted fields. */
+/* A model to save; omitted fields have defaults. */
 struct spec {
 	const char *file, *architecture, *without, *with;
 	uint64_t blocks, tokens, width;
 	uint32_t type;
-	const char *token; /* each of the tokenizer's */
+	const char *token; /* every token of the tokenizer */
 	uint32_t table;	   /* the type of token_types */
-	const char *chat;  /* its chat template; NULL: none */
+	const char *chat;  /* chat template, or NULL */
 };
 
-/* Type of a spec, in which 0 is Q8_0. */
+/* Type F32 in a spec, in which 0 is Q8_0. */
 #define OF_F32 UINT32_MAX
 
 #define TOKENS 6u
@@ -93,7 +92,7 @@ static void save_model(void **state, const struct spec *spec)
 	free(of.names);
 }
 
-/* Plans. */
+/* ## plans */
 
 struct planned {
 	struct base host;
@@ -122,7 +121,7 @@ static void plan_into(struct planned *planned, struct merge_plan_params params)
 	planned->plan = merge_plan_new(&planned->config, &params, &planned->err);
 }
 
-/* Plan with the host of host.gguf. */
+/* Make a plan with host.gguf as the host. */
 static struct planned plan_by(void **state, const char *text, struct merge_plan_params params)
 {
 	struct planned planned = { 0 };
@@ -169,7 +168,7 @@ static const struct merge_plan_tensor *tensor_of(const struct planned *planned, 
 	return NULL;
 }
 
-/* The data is that of the tensor of that name, in the model that is written so; NULL: the host. */
+/* Check that data refers to the tensor of that name in the model written so; NULL: in the host. */
 static void assert_data(const struct planned *planned, const struct merge_data *data,
 			const char *written, const char *name)
 {
@@ -207,7 +206,7 @@ static void assert_made(const struct planned *planned, const char *name, enum me
 	"merge_method: linear\nmodels:\n- {model: host, parameters: {weight: 1}}\n" \
 	"- {model: donor.gguf, parameters: {weight: [0, 1]}}\n"
 
-/* The host and a donor of another type. */
+/* Save the host and a donor of another type. */
 static void save_two(void **state, uint64_t blocks)
 {
 	save_model(state, &(struct spec){ .file = "host.gguf", .blocks = blocks });
@@ -241,7 +240,7 @@ static void whole_models_are_merged_tensor_by_tensor(void **state)
 	assert_data(&p, &q->tensor.inputs[0], NULL, "blk.2.attn_q.weight");
 	assert_data(&p, &q->tensor.inputs[1], "donor.gguf", "blk.2.attn_q.weight");
 	assert_null(q->tensor.base.file);
-	/* Gradients go by blocks; outside of them they begin. */
+	/* A gradient is read by block; outside of blocks its first number counts. */
 	assert_true(q->tensor.rule.inputs[1].weight == 1.0);
 	q = tensor_of(&p, "blk.1.attn_norm.weight");
 	assert_true(q->tensor.rule.inputs[1].weight == 0.5);
@@ -316,7 +315,7 @@ static void passthrough_takes_the_bytes_as_they_are(void **state)
 	p = plan_as(state, "merge_method: passthrough\nmodels: [{model: host}]\n", ENCODE_F16);
 	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_HOST);
 	release(&p);
-	/* Norms are F32 as they are. */
+	/* Norms are F32 already. */
 	p = plan(state,
 		 "merge_method: passthrough\ndtype: float32\nmodels: [{model: donor, parameters: "
 		 "{scale: [{filter: attn_q, value: 2}]}}]\n");
@@ -332,7 +331,7 @@ static void passthrough_takes_the_bytes_as_they_are(void **state)
 	release(&p);
 }
 
-/* Slices. */
+/* ## slices */
 
 #define STACK		      "merge_method: passthrough\nslices:\n"
 #define PART(model, from, to) "- sources: [{model: " model ", layer_range: [" #from ", " #to "]}]\n"
@@ -395,7 +394,7 @@ static void tensors_outside_blocks_come_from_first_and_last_slice(void **state)
 	assert_made(&p, "token_embd.weight", MERGE_AS_HOST);
 	assert_as_model(&p, "output.weight", "donor", "output.weight");
 	assert_as_model(&p, "output_norm.weight", "donor", "output_norm.weight");
-	/* Tables are the host's. */
+	/* Tables come from the host. */
 	assert_made(&p, "token_types", MERGE_AS_HOST);
 	release(&p);
 }
@@ -433,7 +432,7 @@ static void blocks_of_other_numbers_are_merged_and_gradients_go_by_slices(void *
 	release(&p);
 }
 
-/* n slices of the host, each of one block more than the last one, and step further on. */
+/* Text of n slices of the host; each is one block longer, and begins step further on. */
 static char *many_slices(unsigned n, unsigned blocks, unsigned step)
 {
 	char *text;
@@ -504,7 +503,7 @@ static void too_many_models_are_refused_unopened(void **state)
 	free(text);
 }
 
-/* Refusals. */
+/* ## refusals */
 
 #define TWO_SLICES STACK PART("host", 0, 2) PART("donor", 1, 3)
 #define BASE(key)  "tokenizer_source: " key "\n" LINEAR
@@ -517,7 +516,7 @@ static void too_many_models_are_refused_unopened(void **state)
 static const struct {
 	const char *text;
 	struct spec donor;
-	const char *place, *says; /* a sentence once, else the names in it */
+	const char *place, *says; /* says: a sentence once, else the names in it */
 } refusals[] = {
 	{ LINEAR,
 	  { .architecture = "qwen2" },
@@ -594,7 +593,7 @@ static void incompatible_models_are_refused_in_a_sentence(void **state)
 	}
 }
 
-/* Pairs of rank 2 for tensors of 4 rows; halves that are NULL are left out. */
+/* Save pairs of rank 2 for tensors of 4 rows; a NULL half is left out. */
 static void save_adapter(void **state, const char *file, const char *a, const char *b)
 {
 	const uint64_t of_a[2] = { WIDTH, 2 }, of_b[2] = { 2, 4 };
@@ -630,7 +629,7 @@ static void tensors_that_an_adapter_changes_are_made_of_rows(void **state)
 	assert_int_equal(backing_size(q->tensor.inputs[0].file), WIDTH * 4 * sizeof(float));
 	assert_as_model(&p, "blk.2.attn_q.weight", "donor.gguf", "blk.2.attn_q.weight");
 	release(&p);
-	/* The pair in a slice is that of the block which is merged. */
+	/* The pair in a slice is that of the merged block. */
 	p = plan(state, STACK PART("host", 0, 2) PART("donor.gguf+lora", 1, 2));
 	assert_made(&p, "blk.1.attn_q.weight", MERGE_AS_HOST);
 	assert_made(&p, "blk.2.attn_q.weight", MERGE_OF_ROWS);
@@ -725,7 +724,7 @@ static void a_table_that_another_model_lacks_stays_the_forms(void **state)
 
 #define BY_WEIGHT "merge_method: linear\nparameters: {weight: 1}\n"
 
-static void the_first_model_with_another_tokenizer_is_told(void **state)
+static void first_model_with_another_tokenizer_is_reported(void **state)
 {
 	struct planned p;
 
@@ -749,7 +748,7 @@ static void the_first_model_with_another_tokenizer_is_told(void **state)
 	release(&p);
 }
 
-/* Opening. */
+/* ## opening */
 
 static void a_model_is_opened_once_for_each_name_and_a_link_to_the_form_is_the_form(void **state)
 {
@@ -876,7 +875,7 @@ static void credentials_of_a_url_are_in_no_message(void **state)
 		assert_no_secret(state, refused[i][0], refused[i][1]);
 }
 
-/* It is gone as soon as it is open. */
+/* Truncate the model right after its opening. */
 static int open_and_truncate(void *context, const char *written, struct base *base, char **path,
 			     struct error *err)
 {
@@ -901,7 +900,7 @@ static void a_model_that_cannot_be_read_any_more_is_refused(void **state)
 	release(&p);
 }
 
-/* context is the flag. */
+/* Set the flag context before the opening. */
 static int open_and_stop(void *context, const char *written, struct base *base, char **path,
 			 struct error *err)
 {
@@ -926,7 +925,7 @@ static void a_plan_that_is_stopped_is_given_up(void **state)
 	release(&p);
 }
 
-/* A model with one string, and with one array of numbers, each of 4 bytes. */
+/* Save a model with a string and an array of numbers, of 4 bytes each. */
 static struct base save_values(void **state, const char *file, const char *text, uint32_t element,
 			       uint64_t count)
 {
@@ -1003,7 +1002,7 @@ static void arrays_of_other_elements_are_not_the_same(void **state)
 	"---\nname: b\n" BY_WEIGHT "models: [{model: a}, {model: donor}]\n" \
 	"---\n" BY_WEIGHT "models: [{model: a}, {model: b}]\nchat_template: auto\n"
 
-static void document_is_a_model_of_others_and_brings_its_files(void **state)
+static void document_can_be_model_of_another_with_its_files(void **state)
 {
 	struct planned p;
 	const struct merge_plan_tensor *tensor;
@@ -1023,12 +1022,12 @@ static void document_is_a_model_of_others_and_brings_its_files(void **state)
 	assert_int_equal(tensor->made, MERGE_OF_ROWS);
 	assert_ptr_equal(tensor->tensor.inputs[0].file, p.plan->documents[0].base.file);
 	assert_ptr_equal(tensor->tensor.inputs[1].file, p.plan->documents[1].base.file);
-	/* The metadata of the host that a document names are its own. */
+	/* A named document has the metadata of its own host. */
 	assert_string_equal(p.plan->chat_template, "{a}");
 	release(&p);
 }
 
-/* Levels of documents, each of which has all of the level before as models, as has the result. */
+/* Levels of documents, each of which merges the whole level before; so does the result. */
 static char *levels(unsigned n, unsigned wide)
 {
 	char *text;
@@ -1096,7 +1095,7 @@ static void without_memory_nothing_is_planned(void **state)
 			if (!allocation_failed())
 				break;
 			assert_null(p.plan);
-			/* EIO would be that of tensor data, of which a plan reads none. */
+			/* EIO would come from tensor data, which a plan does not read. */
 			assert_refused(-p.err.code, &p.err, ENOMEM, ERROR_NO_OFFSET);
 		}
 		assert_non_null(p.plan);
@@ -1132,7 +1131,7 @@ static void chat_template_is_that_of_most_models(void **state)
 		save_model(state, &specs[i]);
 	assert_template(state, "auto", "{a}");
 	assert_template(state, "'{c} '", "{c} ");
-	/* The first of equally frequent templates counts; a missing template never counts. */
+	/* The first of equally frequent templates wins; a missing template does not count. */
 	save_model(state, &(struct spec){ .file = "same.gguf", .chat = "{c}" });
 	assert_template(state, "auto", "{b}");
 	for (size_t i = 0; i < 4; i++)

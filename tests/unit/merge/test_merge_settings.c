@@ -9,7 +9,7 @@
 
 #define TIES "merge_method: ties\nbase_model: base\n"
 
-/* A configuration, and the rule of a tensor by it. */
+/* A configuration, and a tensor's rule by it. */
 struct scene {
 	struct merge_config config;
 	struct merge_rule rule;
@@ -39,7 +39,7 @@ static void configure(struct scene *scene, const char *text)
 		fail_msg("%s: %s", text, scene->err.text);
 }
 
-/* The place of a block of the result, of models with 8. */
+/* Place of a block in the result of models with 8 blocks. */
 static struct merge_place place_of_block(const struct merge_config *config, uint64_t block)
 {
 	struct merge_place place = { .block = block };
@@ -53,7 +53,7 @@ static struct merge_place place_of_block(const struct merge_config *config, uint
 	}
 }
 
-/* The rule for a tensor of that block, of models with 8; outside of them if it is negative. */
+/* Rule for a tensor of that block of models with 8 blocks; a negative block is none. */
 static const struct merge_rule *rule_of(struct scene *scene, const char *name, int block)
 {
 	const struct merge_place place =
@@ -127,7 +127,7 @@ static void a_gradient_goes_over_the_blocks_of_a_slice(void **state)
 	assert_weight(scene, "blk.2.attn_q.weight", 2, 0.5);
 	assert_weight(scene, "blk.3.attn_q.weight", 3, 2.25);
 	assert_weight(scene, "blk.4.attn_q.weight", 4, 4.0);
-	/* The only block of its slice. */
+	/* The block is the only one of its slice. */
 	assert_weight(scene, "blk.5.attn_q.weight", 5, 4.0);
 	assert_weight(scene, "blk.6.attn_q.weight", 6, 0.0);
 	assert_weight(scene, "blk.7.attn_q.weight", 7, 4.0);

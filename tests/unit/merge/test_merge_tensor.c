@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_merge_tensor.c - fs/merge/merge_tensor.c, with merge_passes.c and merge_rows.c: a tensor of
+/* test_merge_tensor.c - fs/merge/merge_tensor.c, merge_passes.c and merge_rows.c: a tensor of
  * several models, merged when it is read. */
 #include "fs/merge/merge_tensor.h"
 #include "fs/storage/backing.h"
@@ -13,15 +13,15 @@
 
 #include <pthread.h>
 
-/* Every tensor begins there in its file. */
+/* Offset of each tensor in its file. */
 #define AT 37u
 
-/* Behaviour of the reads of all files of a scene. */
+/* Control over the reads of all files of a scene. */
 struct control {
 	atomic_uint reads;
-	unsigned fail_at, stop_at; /* which read fails, and at which stop becomes true; 0: none */
+	unsigned fail_at, stop_at; /* reads at which to fail, and to set stop; 0: none */
 	atomic_bool stop;
-	atomic_bool hold, held; /* a read waits as long as hold is true, and says so */
+	atomic_bool hold, held; /* while hold is true a read waits, and sets held */
 };
 
 struct memory_file {
@@ -49,7 +49,7 @@ static int read_memory(void *context, unsigned flags, void *bytes, size_t n, uin
 	return k == file->control->fail_at ? -EIO : 0;
 }
 
-/* A file of n bytes, from AT on. */
+/* A file with n bytes from AT on. */
 static struct backing *memory_backing(struct control *control, const void *bytes, size_t n)
 {
 	struct memory_file *file = calloc(1, sizeof(*file) + AT + n);
@@ -72,7 +72,7 @@ struct scene {
 	struct control control;
 	struct merge_tensor tensor; /* its files belong to the scene */
 	struct merge_models models; /* the decoded inputs */
-	size_t values, size;	    /* of the result, in bytes */
+	size_t values, size;	    /* number of values, and bytes, of the result */
 };
 
 static size_t bytes_of(uint32_t type, size_t values)
@@ -82,8 +82,8 @@ static size_t bytes_of(uint32_t type, size_t values)
 	return values / info->block_elements * info->block_bytes;
 }
 
-/* The values in that type, to free(); they become the values decoded from it. For Q4_K any bytes
- * are values, if only the scales are small. */
+/* Encode the values in that type, and replace them by the decoded ones; caller frees. For Q4_K the
+ * bytes are random, with small scales. */
 static uint8_t *encoded(uint32_t type, float *values, size_t n, uint32_t seed)
 {
 	const struct type_info *info = type_find(type);
@@ -120,7 +120,7 @@ static void put_file(struct scene *scene, struct merge_data *data, uint32_t type
 	free(bytes);
 }
 
-/* Without files yet. */
+/* Begin a scene without files. */
 static void begin_scene(struct scene *scene, const struct merge_rule *rule,
 			const uint64_t ne[GGML_AXES], uint32_t base_type,
 			struct merge_models models)
@@ -134,7 +134,7 @@ static void begin_scene(struct scene *scene, const struct merge_rule *rule,
 	scene->size = bytes_of(scene->tensor.type, scene->values);
 }
 
-/* Models of the rule, whose rows and columns are those of ne; all of that type but the base. */
+/* Open models for the rule, with the rows and columns of ne, of that type except the base. */
 static void open_models(struct scene *scene, const struct merge_rule *rule,
 			const uint64_t ne[GGML_AXES], uint32_t base_type, uint32_t type,
 			struct merge_models models)
@@ -178,7 +178,7 @@ static struct backing *open_merged(const struct scene *scene)
 	return merged;
 }
 
-/* Result of measure/ for all values at once, encoded, to free(). */
+/* Result of measure/ for all values at once, encoded; caller frees. */
 static uint8_t *expected_bytes(const struct scene *scene)
 {
 	float *values = new_values(scene->values);
@@ -191,7 +191,7 @@ static uint8_t *expected_bytes(const struct scene *scene)
 	return bytes;
 }
 
-/* Whole, in pages from the last one on, and at random. */
+/* Check reads of the whole, in pages from the last one on, and at random. */
 static void check_reads(struct backing *merged, const uint8_t *expected, size_t n)
 {
 	uint8_t *bytes = calloc(n + 1, 1);
@@ -229,7 +229,7 @@ static void check_scene(struct scene *scene)
 
 	check_reads(merged, expected, scene->size);
 	backing_unref(merged);
-	/* And if the first read is of a few bytes. */
+	/* The first read may be of a few bytes. */
 	merged = open_merged(scene);
 	if (scene->size > 7) {
 		uint8_t bytes[5];
@@ -323,7 +323,7 @@ static void vectors_of_rows_and_of_columns_have_factors_of_their_own(void **stat
 	}
 }
 
-/* More rows than are worked on at a time. */
+/* The tensor has more rows than one round works on. */
 static void tensors_longer_than_the_memory_for_rows_are_merged(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 700, 200, 1, 1 };
@@ -366,7 +366,7 @@ static void finite_values_stay_finite(void **state)
 	close_scene(&scene);
 }
 
-static void the_type_is_one_that_can_be_made(void **state)
+static void result_type_has_an_encoder(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 64, 3, 1, 1 }, row[GGML_AXES] = { 64, 1, 1, 1 },
 			      odd[GGML_AXES] = { 63, 1, 3, 1 };
@@ -414,11 +414,11 @@ static void tensor_beyond_memory_is_refused(void **state)
 	close_scene(&scene);
 }
 
-/* Equal bytes. */
+/* ## equal bytes */
 
 enum { EQUAL_VALUES = 64 * 5000, EQUAL_BYTES = EQUAL_VALUES / 32 * 34 };
 
-/* A tensor of type Q8_0, and its decoded values. */
+/* Put a tensor of type Q8_0. Returns its decoded values. */
 static float *put_equal(struct scene *scene, struct merge_data *data, const uint8_t *bytes)
 {
 	float *values = new_values(scene->values);
@@ -428,8 +428,8 @@ static float *put_equal(struct scene *scene, struct merge_data *data, const uint
 	return values;
 }
 
-/* Models that are all the base, with scales that encoding would not choose; the last one with
- * another bit in that byte. */
+/* Open models that all equal the base, with scales that an encoder would not choose; the last one
+ * differs in one bit of that byte. */
 static void open_equal(struct scene *scene, struct merge_rule rule, size_t differs_at)
 {
 	static const uint64_t ne[GGML_AXES] = { 64, EQUAL_VALUES / 64, 1, 1 };
@@ -451,7 +451,7 @@ static void open_equal(struct scene *scene, struct merge_rule rule, size_t diffe
 	free(bytes);
 }
 
-/* The read gives the bytes of the first input, or the expected merge of all. */
+/* Check that a read gives the first input's bytes, or the expected merge of all inputs. */
 static void check_equal(struct merge_rule rule, size_t differs_at, bool passed_on)
 {
 	struct scene scene;
@@ -524,7 +524,7 @@ static void equal_bytes_of_another_type_are_encoded(void **state)
 	check_scene(&scene);
 }
 
-/* The first read is the only one that it makes. */
+/* No other read follows the first one. */
 static void the_same_place_in_a_file_is_not_compared(void **state)
 {
 	static const uint64_t ne[GGML_AXES] = { 32, 4, 1, 1 };
@@ -545,9 +545,9 @@ static void the_same_place_in_a_file_is_not_compared(void **state)
 	close_scene(&scene);
 }
 
-/* Failures. */
+/* ## failures */
 
-/* A merge of several passes over several chunks, and its result. */
+/* A merge with several passes over several chunks, and its result. */
 struct long_merge {
 	struct scene scene;
 	uint8_t *expected, *bytes;
@@ -570,9 +570,9 @@ static void close_long(struct long_merge *l)
 	free(l->bytes);
 }
 
-/* Merge and read all, where the stop_at-th read of the files interrupts and the fail_at-th one
- * fails, and once more after a failure. Returns the result of the first time; *reads: count of
- * reads of the files, both times. */
+/* Merge and read all; the stop_at-th read of the files interrupts, and the fail_at-th one fails.
+ * After a failure do it once more. Returns the first result; *reads counts the reads of both
+ * runs. */
 static int read_long(struct long_merge *l, unsigned stop_at, unsigned fail_at, unsigned *reads)
 {
 	struct control *control = &l->scene.control;
@@ -607,11 +607,11 @@ static void interrupted_reader_leaves_its_results_to_the_next(void **state)
 		assert_int_equal(reads, all);
 	}
 	close_long(&l);
-	/* In all of three passes, but not amid the rows. */
+	/* An interrupt counts during all three passes, but not between rows. */
 	assert_between(k, all / 2, all - 3);
 }
 
-/* Three files in two chunks, and the reads of one of them. */
+/* Two chunks of three files are compared, then one of the files is read. */
 static void an_interrupted_comparison_is_not_begun_anew(void **state)
 {
 	struct backing *merged;
@@ -718,7 +718,7 @@ static void without_memory_nothing_is_lost(void **state)
 	}
 }
 
-/* Threads. */
+/* ## threads */
 
 struct reader {
 	pthread_t thread;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_value.c - fs/metadata/json_value.c: every scalar reads back the same, and text of any
- * bytes is JSON. */
+/* test_json_value.c - fs/metadata/json_value.c: every scalar reads back the same, and any bytes
+ * make valid JSON. */
 #include "fs/metadata/json_value.h"
 #include "gguf/reader.h"
 #include "tests/unit/unit.h"
@@ -105,7 +105,7 @@ static void non_finite_numbers_print_as_words(void **state)
 	assert_prints(json_scalar(KV_F64, bits_of_double(-(double)INFINITY)), "\"-Infinity\"");
 }
 
-/* Bit patterns: the ends of the range, subnormals, and random ones. */
+/* A bit pattern: the ends of the range, subnormals, and random ones. */
 static uint64_t pattern(uint64_t i)
 {
 	static const uint64_t ends[] = { 0,
@@ -193,7 +193,7 @@ static void whole_numbers_are_added_exactly(void **state)
 	assert_prints(object, "{\"u\":18446744073709551615,\"j\":7}");
 }
 
-/* U+FFFD */
+/* U+FFFD. */
 #define MARK "\xef\xbf\xbd"
 
 static void text_that_is_utf8_stays_as_it_is(void **state)
@@ -223,8 +223,8 @@ static void invalid_utf8_becomes_replacement_characters(void **state)
 		{ "\xe2\x82", MARK MARK, 2 },			/* cut off */
 		{ "\xf0\x9f\xa7", MARK MARK MARK, 3 },		/* cut off */
 		{ "\xc3\x28", MARK "(", 2 },			/* no continuation */
-		{ "\xc0\x80", MARK MARK, 2 },			/* longer than need be */
-		{ "\xe0\x80\x80", MARK MARK MARK, 3 },		/* longer than need be */
+		{ "\xc0\x80", MARK MARK, 2 },			/* overlong */
+		{ "\xe0\x80\x80", MARK MARK MARK, 3 },		/* overlong */
 		{ "\xed\xa0\x80", MARK MARK MARK, 3 },		/* a surrogate */
 		{ "\xf4\x90\x80\x80", MARK MARK MARK MARK, 4 }, /* above U+10FFFF */
 		{ "\xe2\x82\xac\xe2", "\xe2\x82\xac" MARK, 4 },
@@ -268,7 +268,7 @@ static void a_string_is_whole_json(void **state)
 	free(text);
 }
 
-static void a_key_is_encoded_where_it_is_no_text(void **state)
+static void bytes_of_a_key_that_are_no_text_are_encoded(void **state)
 {
 	static const struct {
 		const char *bytes, *key;
@@ -297,7 +297,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All keys of up to four bytes of an alphabet that has every kind of byte. */
+/* Keys of up to four bytes of an alphabet with every kind of byte. */
 static void different_keys_stay_different(void **state)
 {
 	static const char alphabet[] = { 'a', '%', '0', '\0', '\xc3', '\xa4', '\xff' };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_key_filename.c - fs/metadata/key_filename.c: keys as file names, and which names are
+/* test_key_filename.c - fs/metadata/key_filename.c: keys as file names, and file names that are
  * keys. */
 #include "fs/metadata/key_filename.h"
 #include "tests/unit/unit.h"
@@ -41,7 +41,7 @@ static void long_keys_are_cut_and_told_apart(void **state)
 	assert_true(strlen(name_of(key, 100)) <= KEY_FILENAME_MAX);
 }
 
-static void new_names_are_keys_that_look_like_it(void **state)
+static void new_name_of_a_keys_form_is_a_key(void **state)
 {
 	static const char *const keys[] = { "general.name",
 					    "x",
@@ -61,7 +61,7 @@ static void new_names_are_keys_that_look_like_it(void **state)
 		const size_t n = key_filename_decode(keys[i], key);
 
 		if (strncmp(keys[i], "%C3", 3) == 0) {
-			/* Not encoded where it need not be: that would be two names of one key. */
+			/* An unnecessary escape would be a second name of the key. */
 			assert_int_equal(n, 0);
 			continue;
 		}

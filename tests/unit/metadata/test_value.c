@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value.c - fs/metadata/value.c: the words of types and scalars, there and back. */
+/* test_value.c - fs/metadata/value.c: the words of types and scalars, both ways. */
 #include "fs/metadata/value.h"
 #include "tests/unit/unit.h"
 
@@ -167,7 +167,7 @@ static void booleans_of_any_byte_read_back(void **state)
 	assert_int_equal(parsed(KV_BOOL, "False"), 0);
 }
 
-/* Every pattern of bits, the same ones in every run. */
+/* The bit patterns are random, and the same in every run. */
 static void random_scalars_read_back(void **state)
 {
 	static const enum kv_type types[] = { KV_U8,  KV_I8,  KV_U16,  KV_I16, KV_U32, KV_I32,

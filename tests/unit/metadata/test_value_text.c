@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_value_text.c - fs/metadata/value_text.c: values as text; every value of every
- * model reads back to the same bytes; any part of a long text equals that part of the whole. */
+/* test_value_text.c - fs/metadata/value_text.c: values as text. Every value of every model reads
+ * back to the same bytes, and a part of a long text equals that part of the whole. */
 #include "gguf/bytes.h"
 #include "gguf/cursor.h"
 #include "tests/unit/values.h"
@@ -32,7 +32,7 @@ static void assert_text(struct value_type type, const void *bytes, size_t n, uin
 	free(text);
 }
 
-static void strings_are_as_they_are(void **state)
+static void strings_are_printed_unchanged(void **state)
 {
 	static const struct value_type string = { KV_STRING, 0 };
 
@@ -84,7 +84,7 @@ static void strings_in_arrays_are_escaped(void **state)
 		end = store_bytes(store_u64(end, n), strings[i][0], n);
 		strcat(strcat(expected, i ? ", " : ""), strings[i][1]);
 	}
-	/* And a NUL. */
+	/* The last string holds a NUL. */
 	end = store_bytes(store_u64(end, 3), "a\0b", 3);
 	strcat(expected, ", \"a\\u0000b\"]\n");
 	assert_text((struct value_type){ KV_ARRAY, KV_STRING }, bytes, (size_t)(end - bytes),
@@ -138,7 +138,7 @@ static void assert_reads_back(const struct value *value, const char *key)
 	free(text);
 }
 
-/* A model that is not read has no values. */
+/* Check a model's values. Returns their number; an unreadable model has none. */
 static size_t check_model(const char *path)
 {
 	struct file file = { .fd = open(path, O_RDONLY) };
@@ -189,7 +189,7 @@ static void every_value_of_the_models_reads_back(void **state)
 		print_message("%zu values in %s\n", check_directory(more), more);
 }
 
-/* A tokenizer's tokens: count strings of every byte, of lengths up to 40. */
+/* Strings like a tokenizer's: count of them, with every byte, of lengths up to 40. */
 static uint8_t *many_strings(uint64_t count, uint32_t width, size_t *n)
 {
 	uint8_t *bytes = malloc(count * (8 + 40)), *end = bytes;
@@ -224,7 +224,7 @@ static void any_part_is_that_part_of_the_whole(void **state)
 		text = value_text_new(&value, &rc);
 		assert_reads_back(&value, "many");
 		assert_true(size > 500000);
-		/* Parts from around the start of each chunk, and random ones. */
+		/* The parts begin around each chunk's start, or at random. */
 		for (size_t i = 0; i < 3 * value_text_chunks(text) + 30; i++) {
 			const size_t length = (x = x * 1664525 + 1013904223) >> 8;
 			uint64_t at = x % size;
@@ -262,7 +262,7 @@ static int read_counted(void *context, void *bytes, size_t n, uint64_t offset)
 	return 0;
 }
 
-/* A key of few bytes stands before megabytes of other keys. */
+/* The key has few bytes, before megabytes of other keys. */
 static void no_byte_behind_the_value_is_read(void **state)
 {
 	static const struct {
@@ -285,12 +285,12 @@ static void no_byte_behind_the_value_is_read(void **state)
 		size_t size;
 
 		free(text_of_value(&value, &size));
-		/* Once for the size, once for the text. */
+		/* One read is for the size, one for the text. */
 		assert_int_equal(counted.n_read, 2 * values[i].length);
 	}
 }
 
-/* One string of over a stretch, cut inside a sequence wherever that falls. */
+/* The string is longer than a chunk, and cut within a sequence wherever the chunk ends. */
 static void a_long_string_is_cut_between_characters(void **state)
 {
 	const size_t n = 300001;
@@ -339,7 +339,7 @@ static void a_source_that_changed_is_an_error(void **state)
 	free(bytes);
 }
 
-/* The same count of numbers in another length. */
+/* The numbers have the same count and another length. */
 static void numbers_that_changed_are_an_error(void **state)
 {
 	enum { COUNT = 60000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_adapter_scale.c - fs/model/adapter_scale.c: texts of scales that are read and shown, and all
- * that is refused. */
+/* test_adapter_scale.c - fs/model/adapter_scale.c: texts of scales, read and shown, and texts that
+ * are refused. */
 #include "fs/model/adapter_scale.h"
 #include "tests/unit/unit.h"
 

@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-/* An adapter for the models of mk_small(): of rank 2, with that alpha. */
+/* Save an adapter of rank 2 with that alpha, for the models of mk_small(). */
 static void save_adapter(void **state, const char *name, float alpha)
 {
 	static const uint64_t a[] = { 8, 2 }, b[] = { 2, 4 };
@@ -30,7 +30,7 @@ static void save_adapter(void **state, const char *name, float alpha)
 	mk_file_free(&file);
 }
 
-/* A mount of one model, without the mount. */
+/* One model as in a mount, without the mount. */
 struct alone {
 	struct opened o;
 	struct model *model;
@@ -45,7 +45,7 @@ static struct alone mount_alone(void **state)
 	return alone;
 }
 
-/* model->links points into it. */
+/* Set the links; model->links points into alone. */
 static void begin(struct alone *alone)
 {
 	alone->links = symlinks_new(&alone->model, 1, false);
@@ -130,13 +130,13 @@ static void adapter_changes_only_its_own_tensors(void **state)
 	assert_int_equal(shown_ino(alone.model, SMALL_UP), 0);
 	free(after);
 	ino = shown_ino(alone.model, SMALL_Q);
-	/* A change without effect makes no new content. */
+	/* A change without effect keeps the content. */
 	assert_int_equal(write_number(alone.model, "x.scale", "1.0"), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
 	assert_int_equal(write_number(alone.model, "x.scale", "2"), 0);
 	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), ino);
 	assert_text(alone.model, "x.scale", "2\n");
-	/* Another slot's graft changes nothing either. */
+	/* A graft of another slot keeps it too. */
 	ino = shown_ino(alone.model, SMALL_Q);
 	assert_int_equal(fill_up(alone.model, 50), 0);
 	assert_int_equal(shown_ino(alone.model, SMALL_Q), ino);
@@ -151,7 +151,7 @@ static void adapter_changes_only_its_own_tensors(void **state)
 	end(&alone);
 }
 
-static void grafts_go_under_the_adapters(void **state)
+static void adapters_apply_on_top_of_grafts(void **state)
 {
 	struct organ_file graft = mk_organ("blk.0.attn_q.weight", GGML_F32, 2, small_ne, 60);
 	struct alone alone;
@@ -180,7 +180,7 @@ static void grafts_go_under_the_adapters(void **state)
 	end(&alone);
 }
 
-/* A second name of it is a copy, or without memory none. */
+/* A second name of the merged slot is a copy; without memory there is none. */
 static void merged_content_is_linked_as_a_copy(void **state)
 {
 	struct alone alone;
@@ -259,7 +259,7 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	assert_int_equal(write_number(alone.model, "lora.alpha", "4"), 0);
 	close_model(&alone.o);
 	symlinks_free(alone.links);
-	/* Another mount finds it again. */
+	/* The next mount finds the adapter again. */
 	alone = mount_alone(state);
 	begin(&alone);
 	assert_int_not_equal(shown_ino(alone.model, SMALL_Q), 0);
@@ -276,7 +276,7 @@ static void a_pair_counts_when_it_is_complete(void **state)
 	end(&alone);
 }
 
-/* Copied pairs have room for their settings, for any number of links. */
+/* Copied pairs always have room for their settings, for any number of links. */
 static void the_settings_of_copied_pairs_always_have_a_place(void **state)
 {
 	struct alone alone;
@@ -305,7 +305,7 @@ static void the_settings_of_copied_pairs_always_have_a_place(void **state)
 
 struct snapping {
 	struct model *model;
-	uint64_t first; /* the generation with scale 1; each scale that is one more has the next */
+	uint64_t first; /* generation with scale 1; the next scale has the next generation */
 	bool wrong;
 };
 
@@ -326,7 +326,7 @@ static void *snap(void *argument)
 	return NULL;
 }
 
-/* Texts are made once for each generation. */
+/* A text is made once for each generation. */
 static void a_snapshot_has_no_older_adapters_than_its_generation(void **state)
 {
 	struct alone alone;
@@ -371,7 +371,7 @@ static void file_that_is_no_adapter_is_refused(void **state)
 	assert_int_equal(link_it(state, alone.model, "x.gguf", "nothing"), -ENOENT);
 	assert_true(log_says(alone.o.log, "x.gguf: refused: No such file"));
 	assert_false(adapters_any(alone.model));
-	/* A link of an earlier mount is kept where there is nothing any more. */
+	/* A link of an earlier mount is kept even if its target is gone. */
 	assert_int_equal(layer_write_adapter(alone.model->layer,
 					     &(struct layer_adapter){
 						     .file = "x.gguf",
@@ -390,7 +390,7 @@ static void file_that_is_no_adapter_is_refused(void **state)
 	end(&alone);
 }
 
-/* The layer's row for the scale of an adapter. */
+/* Check the row for the scale of an adapter, as taken up by the next mount. */
 static void assert_recovered(void **state, const char *text, const char *shown)
 {
 	const struct path layer = in_temp(state, "layer");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_model.c - fs/model/model.c: a base opened, its tensors under the names of their files. */
+/* test_model.c - fs/model/model.c: an open base, with tensors under their file names. */
 #include "fs/model/inode.h"
 #include "fs/storage/backing.h"
 #include "gguf/reader.h"
@@ -50,7 +50,7 @@ static void classes_hold_their_tensors_in_file_order(void **state)
 	close_model(&o);
 }
 
-/* A model of these tensors, one F32 each. */
+/* Open a model of these tensors, of F32. */
 static struct opened open_named(void **state, const char *const names[], size_t n)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -291,7 +291,7 @@ static void a_read_only_model_has_no_layer_and_no_grafts(void **state)
 	close_model(&o);
 }
 
-/* There are places for so many, and no byte more. */
+/* The inode numbers have room for this many added slots. */
 static void slots_are_added_up_to_a_limit(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
@@ -308,7 +308,7 @@ static void slots_are_added_up_to_a_limit(void **state)
 	close_model(&o);
 }
 
-/* Adds the directories that the kernel would be told of. */
+/* Add a directory of which the kernel would be notified. */
 static void note_told(void *context, uint64_t ino)
 {
 	unsigned *told = context;
@@ -325,7 +325,7 @@ static unsigned told_of(struct model *model)
 	return told;
 }
 
-static void the_kernel_is_told_where_it_may_keep_another_time(void **state)
+static void kernel_is_notified_if_it_may_cache_another_time(void **state)
 {
 	const struct timespec past = { .tv_sec = 1234567890 }, least = { .tv_sec = 0 };
 	const unsigned organs = 1u << CLASS_ORGANS;
@@ -340,12 +340,12 @@ static void the_kernel_is_told_where_it_may_keep_another_time(void **state)
 	assert_int_equal(told_of(o.model), 0);
 	assert_int_equal(fill_up(o.model, 50), 0);
 	assert_int_equal(told_of(o.model), organs);
-	/* It keeps no time any more. */
+	/* The kernel has no cached time any more. */
 	assert_int_equal(told_of(o.model), 0);
 	sent = model_send_directory_time(o.model, CLASS_ORGANS);
 	assert_true(sent.tv_sec != base.tv_sec || sent.tv_nsec != base.tv_nsec);
 	model_set_directory_time(o.model, CLASS_ORGANS, &past);
-	/* It may have taken either answer. */
+	/* The kernel may have cached either answer. */
 	model_send_directory_time(o.model, CLASS_ORGANS);
 	assert_int_equal(told_of(o.model), organs);
 	model_send_directory_time(o.model, CLASS_ORGANS);
@@ -354,7 +354,7 @@ static void the_kernel_is_told_where_it_may_keep_another_time(void **state)
 	model_set_directory_time(o.model, CLASS_ORGANS, &past);
 	model_send_directory_time(o.model, CLASS_ORGANS);
 	assert_int_equal(told_of(o.model), organs);
-	/* A time of 0 is one, and less than a second is another one. */
+	/* A time of 0 is a time, and a fraction of a second differs from it. */
 	model_set_directory_time(o.model, CLASS_ORGANS, &least);
 	model_send_directory_time(o.model, CLASS_ORGANS);
 	model_set_directory_time(o.model, CLASS_ORGANS, &(struct timespec){ .tv_nsec = 1 });

@@ -6,7 +6,7 @@
 #include "gguf/reader.h"
 #include "tests/unit/open_model.h"
 
-/* The assembled model as it is now. */
+/* View of the current assembled model. */
 static struct view *assembled(struct model *model)
 {
 	struct snapshot snapshot;
@@ -47,7 +47,7 @@ static void an_organ_file_is_its_header_and_the_bases_bytes(void **state)
 	close_model(&o);
 }
 
-/* Without a graft the assembled model is the base. */
+/* Check that without a graft the assembled model is the base. */
 static void assert_base_again(void **state, struct mk_file file)
 {
 	struct opened o;
@@ -105,7 +105,7 @@ static void a_graft_of_the_same_size_changes_its_bytes_and_no_others(void **stat
 	close_model(&o);
 }
 
-/* The parsed bytes hold that tensor with data of mk_byte(seed, ...). */
+/* Check that the parsed bytes hold that tensor, with data of mk_byte(seed, ...). */
 static void assert_tensor(const struct gguf *gguf, const char *bytes, uint32_t i, uint32_t type,
 			  uint64_t size, uint32_t seed)
 {
@@ -198,7 +198,7 @@ static void a_base_that_was_changed_is_an_error(void **state)
 			 0);
 	assert_int_equal(view_read(model, bytes, sizeof(bytes), 0), -EIO);
 	assert_int_equal(view_read(organ, bytes, sizeof(bytes), 0), -EIO);
-	/* The header of an organ file is not the base's. */
+	/* The header of an organ file is independent of the base file. */
 	assert_int_equal(view_read(organ, bytes, 4, 0), 4);
 	view_unref(model);
 	view_unref(organ);

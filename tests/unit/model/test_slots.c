@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* A content that says which one it is, in its inode number. Any thread may call it. */
+/* A content identified by its inode number. Any thread may call this. */
 static struct content *make_content(void **state, uint64_t ino)
 {
 	struct organ organ = { .name = strdup("blk.0.ffn_up.weight"), .name_length = 19 };
@@ -23,7 +23,7 @@ static struct content *make_content(void **state, uint64_t ino)
 	return content;
 }
 
-/* The number of the content in a slot; 0 for the base's. */
+/* Inode number of the content in a slot; 0 for the base's. */
 static uint64_t now_in(struct slots *slots, uint32_t i)
 {
 	struct content *content = slots_get(slots, i);
@@ -78,7 +78,7 @@ static void slot_returns_the_content_put_into_it(void **state)
 }
 
 /* Invariant 2. */
-static void whoever_holds_a_content_keeps_it(void **state)
+static void held_content_outlives_its_slot(void **state)
 {
 	struct slots *slots = slots_new(1);
 	struct content *held;
@@ -152,7 +152,7 @@ static void a_snapshot_stays_as_it_was(void **state)
 	snapshot_release(&snapshot);
 }
 
-static void a_content_is_as_old_as_its_file(void **state)
+static void content_has_the_mtime_of_its_file(void **state)
 {
 	struct content *content = make_content(state, 11);
 
@@ -171,7 +171,7 @@ struct crowd {
 
 #define CROWD_SLOTS 4
 
-/* Contents of slot i are numbered i + a multiple of CROWD_SLOTS, and their name says the same. */
+/* Write contents to slot i, numbered i + a multiple of CROWD_SLOTS and named alike. */
 static void *write_slots(void *argument)
 {
 	struct crowd *crowd = argument;
@@ -240,7 +240,7 @@ static void readers_see_the_old_content_or_the_new_one(void **state)
 
 /* ## added slots, and contents that are not in a layer */
 
-/* A tensor of a model, at offset 64 of the file that make_content() uses. */
+/* A content that refers to a model's tensor, at offset 64 of make_content()'s file. */
 static struct content *make_reference(void **state, uint64_t ino)
 {
 	const struct organ organ = { .name = "blk.\0.up", .name_length = 8, .data_size = 128 };
@@ -380,7 +380,7 @@ static void without_memory_nothing_changes(void **state)
 	}
 	backing_unref(file);
 	slots = slots_new(0);
-	/* The content is released where there is no room for it, and only there. */
+	/* The content is released if, and only if, there is no room for it. */
 	for (n = 0;; n++) {
 		int rc;
 
@@ -401,7 +401,7 @@ static void without_memory_nothing_changes(void **state)
 	content_unref(content);
 }
 
-/* Slot 1 shows the merging of slot 0's content, for any content of slot 0. */
+/* Slot 1 shows the merge of slot 0's content. */
 static bool follow(void *context, uint32_t i, struct content *content, struct slot_content *showing)
 {
 	(void)context;
@@ -431,7 +431,7 @@ static void listener_shows_a_content_without_a_graft(void **state)
 	assert_null(content_own(snapshot.content[1]));
 	assert_string_equal(content_kind_name(snapshot.content[1]), "merged");
 	snapshot_release(&snapshot);
-	/* New content of the slot ends the shown one. */
+	/* A new content of the slot ends the shown one. */
 	slots_set(slots, 1, make_content(state, 6));
 	assert_int_equal(now_in(slots, 1), 6);
 	content = slots_get_own(slots, 1);
@@ -485,7 +485,7 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	content_set_donor(content, NULL);
 	assert_null(content->donor);
 	content_unref(content);
-	/* The target of a link is an organ file if its data begin right after such a header. */
+	/* The target of a link is an organ file if its data begin right behind such a header. */
 	content = content_new_link(1, &organ, file, 47, "there");
 	must(content);
 	assert_null(donor_tensor(content->donor, &n));
@@ -497,7 +497,7 @@ static void a_reference_knows_its_donor_and_another_may_be_set(void **state)
 	backing_unref(file);
 }
 
-/* Content of a merge for a slot. */
+/* A merge's content for a slot. */
 static struct content *make_blend(void **state, uint64_t ino)
 {
 	static const struct organ organ = { .name = "blk.0.ffn_up.weight", .name_length = 19 };
@@ -581,7 +581,7 @@ static void a_slot_of_a_merge_that_ended_holds_nothing(void **state)
 	assert_int_equal(slots_snapshot(slots, &snapshot), 0);
 	assert_int_equal(snapshot.grafts, 0);
 	snapshot_release(&snapshot);
-	/* A removal of an added slot is no removal that the next merge respects. */
+	/* The next merge does not respect the removal of an added slot. */
 	slots_set(slots, i, content_new_whiteout());
 	put_beneath(slots, i, make_blend(state, 22));
 	assert_int_equal(now_in(slots, i), 22);

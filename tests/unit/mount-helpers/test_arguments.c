@@ -83,7 +83,7 @@ static void a_line_of_mount_is_parsed(void **state)
 	assert_string_equal(arguments.options, "ro");
 	assert_string_equal(arguments.user, "b");
 	mount_arguments_release(&arguments);
-	/* Nothing is left of it. */
+	/* A released struct leaves nothing for the next line. */
 	assert_int_equal(mount_line(&arguments, ARGV("m", "d")), ACTION_RUN);
 	assert_null(arguments.options);
 	assert_null(arguments.user);
@@ -91,7 +91,7 @@ static void a_line_of_mount_is_parsed(void **state)
 	mount_arguments_release(&arguments);
 }
 
-static void a_wrong_line_of_mount_is_said(void **state)
+static void wrong_line_of_mount_is_reported(void **state)
 {
 	const struct {
 		char **argv;
@@ -121,7 +121,7 @@ static void options_want_memory(void **state)
 
 	(void)state;
 	needs_failing_allocations();
-	/* The option itself, and the user. */
+	/* One allocation is for the option, one for the user. */
 	for (uint64_t k = 1; k <= 2; k++) {
 		allocation_fails(k);
 		assert_int_equal(mount_line(&arguments, ARGV("m", "d", "-osetuid=alice")),
@@ -152,7 +152,7 @@ static void a_line_of_umount_is_parsed(void **state)
 	struct unmount_arguments arguments;
 
 	(void)state;
-	/* The arguments of umount(8). */
+	/* These arguments come from umount(8). */
 	assert_int_equal(unmount_line(&arguments, ARGV("/a", "-l", "-n", "-v", "-t", "fuse.organfs",
 						       "-N", "/ns")),
 			 ACTION_RUN);
@@ -161,7 +161,7 @@ static void a_line_of_umount_is_parsed(void **state)
 	assert_string_equal(arguments.flags, "-lnv");
 	assert_string_equal(arguments.space, "/ns");
 	assert_true(arguments.lazy && arguments.verbose);
-	/* Arguments that users type. */
+	/* These arguments come from users. */
 	assert_int_equal(unmount_line(&arguments, ARGV("a", "-rfrr", "b", "--", "-l")), ACTION_RUN);
 	assert_int_equal(arguments.n, 3);
 	assert_string_equal(arguments.points[0], "a");

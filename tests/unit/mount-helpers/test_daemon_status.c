@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_daemon_status.c - mount-helpers/daemon_status.c: which answers name a status, and which
- * files are one. Requests to a mount are tested on mounts (unmount/user.sh). */
+/* test_daemon_status.c - mount-helpers/daemon_status.c: answers that name a status, and files that
+ * are a status. unmount/user.sh sends requests to real mounts. */
 #include "fs/mount/unmount_status.h"
 #include "fs/util/mountinfo.h"
 #include "mount-helpers/daemon_status.h"
@@ -81,7 +81,7 @@ static void the_status_of_a_daemon_is_one(void **state)
 	unmount_status_free(status);
 }
 
-static void other_files_are_none(void **state)
+static void other_files_are_no_status(void **state)
 {
 	char path[] = "/tmp/organfs-unit.XXXXXX";
 	const int memory = memfd_create("organfs-x", MFD_CLOEXEC), file = mkstemp(path);
@@ -90,7 +90,7 @@ static void other_files_are_none(void **state)
 
 	(void)state;
 	assert_true(daemon_status_check_file(memory, "organfs-x", geteuid()));
-	/* The link's name has that form, but the file cannot be read. */
+	/* The link's name has that form, but its file is unreadable. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
 	place = open(link, O_PATH | O_CLOEXEC);
 	assert_true(place >= 0);
@@ -108,7 +108,7 @@ static void other_files_are_none(void **state)
 	close(memory);
 }
 
-/* A file that is no mount's root is not asked: its device is another one. */
+/* A file that is no mount's root gets no request: its device differs. */
 static void path_that_is_no_mount_is_not_asked(void **state)
 {
 	const struct mountinfo wanted = { .point = "/proc" };

@@ -27,11 +27,11 @@ static void progress_is_a_line(void **state)
 		    ": 0 %, 1 of 1000 MB, 1 MB/s, 16:39 left");
 	assert_line("finishing 7 7 500\nbegin\tm\n",
 		    "m: 100 %, 0 of 0 MB, 0 MB/s, waiting for the disk");
-	/* Not yet all of it. */
+	/* The work is not complete yet. */
 	assert_line("finishing 999999999 1000000000 100\nbegin\tm\n", "m: 99 %, 1000 of 1000 MB");
 }
 
-static void progress_of_nothing_sensible_is_none(void **state)
+static void malformed_progress_is_ignored(void **state)
 {
 	(void)state;
 	assert_line("", NULL);
@@ -52,7 +52,7 @@ static void no_figure_is_too_large(void **state)
 	assert_true(outcome_progress("finishing 1000000 18446744073709551615 "
 				     "18446744073709551615\nbegin\tm\n",
 				     line, sizeof(line)));
-	/* A short buffer holds the beginning. */
+	/* A short buffer gets the beginning. */
 	assert_true(outcome_progress("finishing 1 2 0\nbegin\tmodel\n", line, 8));
 	assert_string_equal(line, "model: ");
 }
@@ -109,7 +109,7 @@ static void without_an_end_the_grafts_are_kept(void **state)
 		       "it: the grafts are kept in /ab\n");
 }
 
-/* Or a text that is hostile has root look for days. */
+/* Without the limit a hostile text would keep root busy for days. */
 static void no_more_than_1000_directories_are_named(void **state)
 {
 	char *text, *said;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_config.c - fs/mount/config.c: files of defaults, good ones and hostile ones. */
+/* test_config.c - fs/mount/config.c: files of defaults, valid and hostile ones. */
 #include "fs/mount/config.h"
 #include "tests/unit/temp_dir.h"
 
@@ -82,8 +82,8 @@ static void option_of_one_mount_is_no_default(void **state)
 	assert_bad_text("debug", 1, "debug cannot be a default");
 }
 
-/* Every allocation fails in turn. */
-static void without_memory_it_is_refused(void **state)
+/* Each allocation fails in turn. */
+static void file_is_refused_without_memory(void **state)
 {
 	static const char text[] = "ro\nsamples=all\nuid=3\n";
 	uint64_t k;
@@ -116,7 +116,7 @@ static int read_file(const char *path, bool users_own, size_t *n, struct error *
 	return rc;
 }
 
-static void a_file_is_read_and_none_is_none(void **state)
+static void file_is_read_and_missing_file_is_no_error(void **state)
 {
 	const struct path path = in_temp(state, "organfs.conf");
 	struct error err = { 0 };
@@ -159,7 +159,7 @@ static void a_file_that_is_too_large_is_refused(void **state)
 	assert_refused(read_file(path.text, true, &n, &err), &err, EFBIG, ERROR_NO_OFFSET);
 }
 
-static void anothers_file_is_not_read(void **state)
+static void file_of_another_user_is_not_read(void **state)
 {
 	const struct path path = in_temp(state, "organfs.conf");
 	struct error err = { 0 };
@@ -173,7 +173,7 @@ static void anothers_file_is_not_read(void **state)
 	assert_int_equal(n, 0);
 	assert_int_equal(read_file(path.text, false, &n, &err), 0);
 	assert_int_equal(n, 1);
-	/* Read as the owner, and as another user. */
+	/* The owner reads the file, then another user. */
 	must(chmod(((struct temp *)*state)->dir, 0711) == 0 && seteuid(1) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 0);
 	assert_int_equal(n, 1);
@@ -181,12 +181,12 @@ static void anothers_file_is_not_read(void **state)
 	assert_refused(read_file(path.text, true, &n, &err), &err, EACCES, ERROR_NO_OFFSET);
 	must(seteuid(0) == 0 && seteuid(2) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 1);
-	/* A file that root gives to a user is the user's. */
+	/* A file that root gives to a user belongs to that user. */
 	must(seteuid(0) == 0 && chown(path.text, 0, 0) == 0 && chmod(path.text, 0644) == 0);
 	must(seteuid(2) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 0);
 	assert_int_equal(n, 1);
-	/* A closed directory is not this user's. */
+	/* This user may not enter the closed directory. */
 	must(seteuid(0) == 0 && chmod(((struct temp *)*state)->dir, 0700) == 0 && seteuid(2) == 0);
 	assert_int_equal(read_file(path.text, true, &n, &err), 1);
 	must(seteuid(0) == 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_models.c - fs/mount/models.c: which files a command line makes the models of a mount, and by
- * which names. */
+/* test_models.c - fs/mount/models.c: the models of a mount by its command line, and their names. */
 #include "fs/mount/models.h"
 #include "fs/mount/options.h"
 #include "fs/util/log.h"
@@ -39,7 +38,7 @@ static void close_models(struct scene *scene)
 	log_free(scene->log);
 }
 
-/* The models' names in the order of their numbers, each with a blank after it. */
+/* Check the models' names, in the order of their numbers, each with a blank behind it. */
 static void assert_names(const struct scene *scene, const char *expected)
 {
 	char names[256] = "";
@@ -125,8 +124,8 @@ static void save_shard(void **state, const char *name, uint16_t no, uint16_t cou
 	mk_file_free(&made);
 }
 
-/* In a directory too, a model has its own shards, and none of another model with a name of that
- * length. */
+/* In a directory too, a model has its own shards, and none of another model whose name has the
+ * same length. */
 static void shards_of_one_are_one_model(void **state)
 {
 	static const char *const names[] = { "dir/a-00001-of-00002.gguf",

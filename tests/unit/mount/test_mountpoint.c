@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mountpoint.c - fs/mount/mountpoint.c: directories that may be mounted on, as far as
- * a test needs no mount. */
+/* test_mountpoint.c - fs/mount/mountpoint.c: directories to mount on, as far as no mount is
+ * needed. */
 #include "fs/mount/mountpoint.h"
 #include "tests/unit/temp_dir.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_options.c - fs/mount/options.c: every option, and the messages about
- * wrong ones. */
+/* test_options.c - fs/mount/options.c: every option, and messages about wrong ones. */
 #include "fs/mount/options.h"
 #include "fs/tensor/codec.h"
 #include "tests/unit/temp_dir.h"
 
 #include <limits.h>
 
-/* Parse "organfs ARGUMENTS", which are separated by single blanks, with files of defaults. */
+/* Parse "organfs ARGUMENTS", separated by single blanks, with files of defaults. */
 static int parse_with(struct options *options, const char *arguments, const char *system_file,
 		      const char *users_file)
 {
@@ -37,7 +36,7 @@ static struct options good(const char *arguments)
 	return options;
 }
 
-/* One line is on stderr, with these words in it. */
+/* Check that stderr has one line, with these words. */
 static void assert_said(void **state, const char *arguments, const char *words)
 {
 	size_t size;
@@ -53,7 +52,7 @@ static void assert_said(void **state, const char *arguments, const char *words)
 	must(truncate(in_temp(state, "stderr").text, 0) == 0);
 }
 
-/* Refused, with one line on stderr that has these words in it. */
+/* Check a refusal with one line on stderr, which has these words. */
 static void assert_bad(void **state, const char *arguments, const char *words)
 {
 	struct options options;
@@ -108,7 +107,7 @@ static void every_option_is_taken(void **state)
 	options_release(&options);
 }
 
-static void a_layer_is_kept_and_not_assembled_unless_it_is_said_where_to(void **state)
+static void named_layer_is_assembled_only_with_output(void **state)
 {
 	struct options options = good("-o layer=l m mnt");
 	char here[PATH_MAX];
@@ -495,7 +494,7 @@ static void values_that_make_no_sense_are_refused(void **state)
 	assert_bad(state, "-o compress=on m mnt", "compress=on");
 }
 
-/* A number followed by something else is no number. */
+/* Trailing characters make a number invalid. */
 static void numbers_are_read_to_their_end(void **state)
 {
 	assert_bad(state, "-o threads=4x m mnt", "threads=");
@@ -582,7 +581,7 @@ static void last_allow_option_wins(void **state)
 	}
 }
 
-/* Parse with these texts as files of defaults; NULL: there is no such file. */
+/* Parse with these texts as files of defaults; NULL: no such file. */
 static int parse_files(void **state, struct options *options, const char *arguments,
 		       const char *system, const char *users)
 {
@@ -659,7 +658,7 @@ static void every_default_can_be_taken_back(void **state)
 	assert_int_equal(options.allow, ALLOW_OWNER);
 	assert_int_equal(options.compress, 1);
 	options_release(&options);
-	/* A layer is not assembled, unless that is asked for. */
+	/* A layer is not assembled without a request. */
 	options = good_files(state, "m mnt -o layer=/l", "assemble", NULL);
 	assert_false(options.no_assembly);
 	options_release(&options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_pidfile.c - fs/mount/pidfile.c */
+/* test_pidfile.c - fs/mount/pidfile.c. */
 #include "fs/mount/pidfile.h"
 #include "gguf/error.h"
 #include "tests/unit/temp_dir.h"

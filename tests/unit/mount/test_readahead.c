@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_readahead.c - fs/mount/readahead.c: the figure is written, also for a device that
- * is gone. */
+/* test_readahead.c - fs/mount/readahead.c: the read-ahead is set, and a missing device does no
+ * harm. */
 #include "fs/mount/readahead.h"
 #include "tests/unit/temp_dir.h"
 
 #include <sys/sysmacros.h>
 
-static void the_figure_is_written_and_the_file_closed(void **state)
+static void readahead_is_written_and_the_file_closed(void **state)
 {
 	const struct path path = in_temp(state, "read_ahead_kb");
 	const int fd = open(path.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -23,9 +23,9 @@ static void the_figure_is_written_and_the_file_closed(void **state)
 	assert_string_equal(text, "1024\n");
 }
 
-/* dprintf() of glibc 2.36 loses its buffer where the file cannot be asked for its offset, as in
- * sysfs once the mount is gone; a sanitizer that looks for leaks sees it. */
-static void a_file_that_fails_costs_nothing(void **state)
+/* dprintf() of glibc 2.36 leaks its buffer if lseek() fails, as in sysfs after the unmount;
+ * LeakSanitizer reports that. */
+static void failing_file_leaks_nothing(void **state)
 {
 	const int fd = open(in_temp(state, "file").text, O_WRONLY | O_CREAT | O_EXCL, 0600);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reply_buffers.c - fs/mount/reply_buffers.c: buffers are used again and never shared. */
+/* test_reply_buffers.c - fs/mount/reply_buffers.c: buffers are reused and never shared. */
 #include "fs/mount/reply_buffers.h"
 #include "tests/unit/unit.h"
 
@@ -37,7 +37,7 @@ static void returned_buffer_is_reused(void **state)
 	reply_buffers_free(buffers);
 }
 
-static void giving_back_nothing_is_fine(void **state)
+static void null_can_be_returned(void **state)
 {
 	struct reply_buffers *buffers = reply_buffers_new();
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_unmount_status.c - fs/mount/unmount_status.c: lines read by a waiting process, and the sign
- * that there will be no more. */
+/* test_unmount_status.c - fs/mount/unmount_status.c: lines for a waiting process, and the end
+ * mark. */
 #include "fs/mount/unmount_status.h"
 #include "tests/unit/temp_dir.h"
 
@@ -69,7 +69,7 @@ static void only_its_owner_may_open_it(void **state)
 	unmount_status_free(status);
 }
 
-static void two_have_different_names(void **state)
+static void two_statuses_have_different_names(void **state)
 {
 	struct unmount_status *a = unmount_status_new(), *b = unmount_status_new();
 	char of_a[128], of_b[128];
@@ -114,7 +114,7 @@ static void a_text_is_one_line(void **state)
 	unmount_status_free(status);
 }
 
-static void without_one_nothing_happens(void **state)
+static void functions_accept_no_status(void **state)
 {
 	char text[8];
 
@@ -125,7 +125,7 @@ static void without_one_nothing_happens(void **state)
 	unmount_status_free(NULL);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_status(void **state)
 {
 	(void)state;
 	allocation_fails(1);

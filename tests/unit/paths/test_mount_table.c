@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mount_table.c - fs/paths/mount_table.c: mounts that are there, come and go. */
+/* test_mount_table.c - fs/paths/mount_table.c: mounts that exist, appear and disappear. */
 #include "fs/paths/mount_table.h"
 #include "tests/unit/temp_dir.h"
 
@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 
-/* The id and device of the mount that a path lies in. */
+/* Id and device of the mount that has a path. */
 static int mount_of_path(const char *path, dev_t *device)
 {
 	struct statx stat;
@@ -46,7 +46,7 @@ static void mounts_that_come_and_go_are_seen(void **state)
 	dev_t device;
 	int id;
 
-	/* Without the right to mount the test has nothing to see. */
+	/* The test needs the right to mount. */
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		skip();
 	must(mkdir(in_temp(state, "point").text, 0700) == 0);
@@ -66,8 +66,8 @@ static void mounts_that_come_and_go_are_seen(void **state)
 	mount_table_free(table);
 }
 
-/* It is as if the mount could not be seen, and found once there is memory again. */
-static void without_memory_none_is_found(void **state)
+/* Without memory the mount is invisible, and a later call finds it. */
+static void without_memory_no_mount_is_found(void **state)
 {
 	struct mount_entry entry;
 	dev_t device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_path_probe.c - fs/paths/path_probe.c: the file that a path leads to, and the trust
- * in another mount of organfs. Files here play those of such a mount: the two calls that tell it
- * are answered by the test. */
+/* test_path_probe.c - fs/paths/path_probe.c: the file that a path leads to, and the trust in
+ * another mount of organfs. Plain files play such a mount: the test answers the two calls that
+ * identify it. */
 #include "fs/paths/path_probe.h"
 #include "fs/paths/path_resolve.h"
 #include "fs/paths/probe_threads.h"
@@ -13,8 +13,8 @@
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 
-/* Value of "user.organfs.extent" of every file, and the type of its filesystem; NULL and 0: the
- * real ones. */
+/* Value of "user.organfs.extent" of every file, and type of its filesystem; NULL and 0: the real
+ * ones. */
 static const char *extent_text;
 static long filesystem;
 
@@ -41,7 +41,7 @@ int __wrap_fstatfs64(int fd, struct statfs *status)
 	return rc;
 }
 
-static unsigned threads; /* that were started */
+static unsigned threads; /* number of threads started */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 			  void *argument);
@@ -84,7 +84,7 @@ static struct path_probe_result probe(void **state, const char *extent, long typ
 	return found;
 }
 
-/* An organ file of 128 bytes of data, and a file of that many bytes. */
+/* Save an organ file with 128 bytes of data, and disk.gguf with disk_size bytes. */
 static void save_both(void **state, size_t disk_size)
 {
 	struct organ_file organ = mk_organ("blk.0.ffn_up.weight", GGML_F32, 2, small_ne, 7);
@@ -97,7 +97,7 @@ static void save_both(void **state, size_t disk_size)
 	free(organ.bytes);
 }
 
-/* Believed, the organ is found in disk.gguf at that offset. */
+/* Check that a believed extent gives the organ in disk.gguf at that offset. */
 static void assert_on_disk(void **state, const char *numbers, uint64_t offset)
 {
 	char text[PATH_MAX + 64];
@@ -113,7 +113,7 @@ static void assert_on_disk(void **state, const char *numbers, uint64_t offset)
 	path_probe_result_release(&found);
 }
 
-/* Not believed, it is the file itself. */
+/* Check that a claim that is not believed gives the file itself. */
 static void assert_itself(void **state, const char *extent, long type)
 {
 	struct path_probe_result found = probe(state, extent, type);
@@ -143,7 +143,7 @@ static void an_organ_of_another_mount_is_read_where_it_lies_on_disk(void **state
 	assert_on_disk(state, ":0:128", 0);
 	assert_on_disk(state, ":512:128", 512);
 	assert_on_disk(state, ":0900:00128", 900);
-	/* It may be the last of the file. */
+	/* The extent may end at the end of the file. */
 	assert_on_disk(state, ":912:128", 912);
 }
 
@@ -181,7 +181,7 @@ static void malformed_extent_is_ignored(void **state)
 		assert_itself(state, others[i], FUSE_SUPER_MAGIC);
 }
 
-/* Any user can give a file such an attribute, where it is no mount of ours. */
+/* On other filesystems any user can set such an attribute. */
 static void only_a_fuse_filesystem_is_believed(void **state)
 {
 	char text[PATH_MAX + 64];
@@ -208,7 +208,7 @@ static void probe_of_no_organ_fails_with_einval(void **state)
 	path_probe_result_release(&found);
 }
 
-/* How many threads look at n links into so many directories. */
+/* Number of threads that look up n links into that many directories. */
 static unsigned threads_for(void **state, size_t n, size_t directories)
 {
 	const struct path_resolve_mount own = { .point = NULL };

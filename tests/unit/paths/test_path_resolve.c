@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_path_resolve.c - fs/paths/path_resolve.c: where paths lead, outside of the mount and into
- * it. The file system of /proc plays the mount, for its device is no other's. */
+/* test_path_resolve.c - fs/paths/path_resolve.c: targets of paths, outside of the mount and in it.
+ * /proc plays the mount, because no other filesystem has its device. */
 #include "fs/paths/path_resolve.h"
 #include "tests/unit/temp_dir.h"
 
@@ -12,7 +12,7 @@ static struct path_resolve_mount no_mount(void)
 	return (struct path_resolve_mount){ .point = NULL };
 }
 
-/* A mount at that path, whose device nothing has. */
+/* A mount at that path, with a device that no file has. */
 static struct path_resolve_mount mount_at(const char *point)
 {
 	return (struct path_resolve_mount){ .point = point, .device = (dev_t)-1 };
@@ -25,7 +25,7 @@ static int try(const struct path_resolve_mount *own, const char *path,
 	return path_resolve(own, "organs", path, resolved, err);
 }
 
-/* It leads to the file that holds this text. */
+/* Check that the path leads to a file with this text. */
 static void assert_leads_to(const struct path_resolve_mount *own, const char *path,
 			    const char *text)
 {
@@ -99,7 +99,7 @@ static void links_are_followed(void **state)
 	assert_leads_to(&own, in_temp(state, "side/../file").text, "text");
 }
 
-static void circles_end(void **state)
+static void loop_and_more_than_40_links_fail_with_eloop(void **state)
 {
 	const struct path_resolve_mount own = no_mount();
 	char name[16], before[16];
@@ -109,7 +109,7 @@ static void circles_end(void **state)
 	assert_fails(&own, in_temp(state, "a").text, ELOOP);
 	link_in(state, ".", "here");
 	assert_fails(&own, in_temp(state, "here/here/here/nothing").text, ENOENT);
-	/* 40 links are followed, 41 are not. */
+	/* The kernel follows 40 links, and not 41. */
 	write_text(in_temp(state, "n0").text, "text");
 	for (int i = 1; i <= PATH_RESOLVE_LINKS_MAX + 1; i++) {
 		snprintf(before, sizeof(before), "n%d", i - 1);
@@ -189,7 +189,7 @@ static void a_relative_path_starts_inside(void **state)
 
 static void a_path_into_the_mount_is_not_asked_there(void **state)
 {
-	/* Were it asked, it would know this name. */
+	/* /proc would find this name if it were asked. */
 	struct stat proc;
 	struct path_resolve_mount own = { .point = "/proc" };
 
@@ -202,7 +202,7 @@ static void a_path_into_the_mount_is_not_asked_there(void **state)
 	assert_own(&own, "../../proc/y", "y");
 }
 
-static void no_descriptor_stays(void **state)
+static void every_descriptor_is_closed(void **state)
 {
 	const struct path_resolve_mount own = no_mount();
 	const int before = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_probe_threads.c - fs/probe_threads.c: one thread at a time at each place. */
+/* test_probe_threads.c - fs/paths/probe_threads.c: one thread at a time at each place. */
 #include "tests/unit/unit.h"
 
 #include "fs/paths/probe_threads.h"
@@ -18,7 +18,7 @@ static struct timespec in_milliseconds(long milliseconds)
 	return until;
 }
 
-static void only_one_is_there(void **state)
+static void one_thread_probes_at_a_time(void **state)
 {
 	const struct timespec soon = in_milliseconds(20), past = { 0 };
 	struct probe_threads *probes = probe_threads_new();
@@ -59,7 +59,7 @@ static void *come_and_go(void *argument)
 	return NULL;
 }
 
-static void the_next_comes_when_one_goes(void **state)
+static void next_thread_enters_after_the_first_leaves(void **state)
 {
 	struct race race = { .probes = probe_threads_new() };
 	pthread_t threads[4];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: the open files of this
- * process. */
+/* test_write_source.c - fs/paths/write_source.c and fs/paths/proc_fds.c: this process's open
+ * files. */
 #include "fs/base/donor.h"
 #include "fs/paths/mount_table.h"
 #include "fs/paths/proc_fds.h"
 #include "fs/paths/write_source.h"
 #include "tests/unit/temp_dir.h"
 
-/* A device that nothing is on. */
+/* A device without files. */
 #define NOWHERE ((dev_t)0xfffff)
 
-/* Requests to the mount. */
+/* Records requests to the mount. */
 struct own {
 	uint64_t asked;
 };
@@ -24,7 +24,7 @@ static struct donor *tell(void *context, uint64_t ino, uint64_t *size)
 	return donor_from_path("/own", NULL, "t", 1);
 }
 
-/* A file of that many bytes, open for that. */
+/* Make a file of that many bytes, and open it with flags. */
 static int open_sized(void **state, const char *name, off_t size, int flags)
 {
 	int fd;
@@ -36,7 +36,7 @@ static int open_sized(void **state, const char *name, off_t size, int flags)
 	return fd;
 }
 
-/* Path found by a trace of this process for so many bytes, "" for none. */
+/* Path that a trace of this process finds for size bytes, "" for none. */
 static struct path found(struct own *own, dev_t device, uint64_t size, uint64_t target)
 {
 	struct write_sources *tracer = write_sources_new(tell, own);
@@ -71,7 +71,7 @@ static void the_one_file_of_the_right_size_is_the_source(void **state)
 	real = realpath(in_temp(state, "b").text, NULL);
 	assert_string_equal(found(&own, NOWHERE, 123458, 0).text, real);
 	free(real);
-	/* It is not open for reading, nothing is as long, the mount is not known. */
+	/* The file is write-only, no file has that length, or the mount is unknown. */
 	assert_string_equal(found(&own, NOWHERE, 123459, 0).text, "");
 	assert_string_equal(found(&own, NOWHERE, 123460, 0).text, "");
 	assert_string_equal(found(&own, 0, 123457, 0).text, "");
@@ -90,7 +90,7 @@ static void ambiguous_source_is_not_chosen(void **state)
 
 	assert_string_equal(found(&own, NOWHERE, 123457, 0).text, "");
 	close(b);
-	/* The same one twice is one. */
+	/* Two descriptors of one file count as one. */
 	assert_string_not_equal(found(&own, NOWHERE, 123457, 0).text, "");
 	close(a);
 	close(again);
@@ -106,7 +106,7 @@ static void a_file_that_was_deleted_has_no_name(void **state)
 	close(a);
 }
 
-static void our_own_mount_is_asked_inside(void **state)
+static void file_of_own_mount_is_found_by_inode(void **state)
 {
 	struct own own = { 0 };
 	const int a = open_sized(state, "a", 123457, O_RDONLY);
@@ -124,19 +124,19 @@ static void our_own_mount_is_asked_inside(void **state)
 	}
 	mount_table_free(mounts);
 	if (!i) {
-		/* The kernel does not tell, or not the device that stat(2) has. */
+		/* The kernel does not tell the inode, or not with the device of stat(2). */
 		close(a);
 		skip();
 	}
-	/* The file is found by inode number, for any size on disk, and the file written over is not
-	 * found. */
+	/* The file is found by inode number, for any size on disk; the overwritten file is
+	 * not. */
 	assert_string_equal(found(&own, stat.st_dev, 7, 0).text, "/own");
 	assert_int_equal(own.asked, stat.st_ino);
 	assert_string_equal(found(&own, stat.st_dev, 7, stat.st_ino).text, "");
 	close(a);
 }
 
-static void nobody_has_nothing_open(void **state)
+static void missing_process_has_no_open_files(void **state)
 {
 	struct mount_table *mounts = mount_table_new();
 	struct proc_fd openings[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe_ancestry.c - fs/recipe/recipe_ancestry.c: the recipes that models carry. */
+/* test_recipe_ancestry.c - fs/recipe/recipe_ancestry.c: recipes embedded in models. */
 #include "fs/model/model.h"
 #include "fs/recipe/recipe_ancestry.h"
 #include "fs/storage/backing.h"
@@ -15,7 +15,7 @@
 	"organfs: recipe 1\nbase:\n  name: b\n  size: 1\n  fingerprint: " \
 	"'00000000000000000000000000000000'\n"
 
-/* A recipe with so many within each other, to free. */
+/* A recipe nested that many levels deep; caller frees. */
 static char *nested(unsigned levels, size_t *size)
 {
 	struct recipe recipe;
@@ -34,7 +34,7 @@ static char *nested(unsigned levels, size_t *size)
 	return text;
 }
 
-/* A GGUF that carries that. */
+/* A GGUF with that recipe embedded. */
 static struct backing *carrier(void **state, const char *text, struct gguf **gguf)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -71,7 +71,7 @@ static void recipes_within_recipes_are_counted(void **state)
 	assert_int_equal(recipe_depth("no recipe", 9), 0);
 }
 
-/* Source of that file in a recipe. */
+/* A recipe's source entry for that file. */
 static struct recipe_source filled(void **state, const char *text)
 {
 	struct recipe_ancestry ancestry;
@@ -84,7 +84,7 @@ static struct recipe_source filled(void **state, const char *text)
 	assert_int_equal(recipe_ancestry_fill(&ancestry, &source, file, gguf, NULL), 0);
 	free(source.recipe.bytes);
 	source.recipe = (struct recipe_text){ 0 };
-	/* Once more without the file it is the same. */
+	/* A second fill, without the file, gives the same. */
 	assert_int_equal(recipe_ancestry_fill(&ancestry, &source, NULL, NULL, NULL), 0);
 	recipe_ancestry_release(&ancestry);
 	gguf_free(gguf);
@@ -174,7 +174,7 @@ static void contents_that_could_not_be_read_are_read_another_time(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	assert_int_equal(recipe_ancestry_contents(&ancestry, file, gguf, text), 0);
 	assert_int_equal(strlen(text), FINGERPRINT_TEXT - 1);
-	/* Now they are known, and not read again. */
+	/* The files are known now, and not read again. */
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(recipe_ancestry_contents(&ancestry, file, NULL, again), 0);
 	assert_string_equal(again, text);

@@ -12,7 +12,7 @@ static void set(struct recipe_text *text, const char *words)
 	assert_int_equal(recipe_text_set(text, words, strlen(words)), 0);
 }
 
-/* A small model with another name in its metadata, and its source in a recipe. */
+/* Save a small model with another name in its metadata. Returns a recipe's source entry for it. */
 static struct recipe_source donor(void **state, const char *name, const char *title)
 {
 	struct mkgguf *m = mkgguf_new(3);
@@ -40,7 +40,7 @@ static void release(struct recipe_source *source)
 	free(source->path.bytes);
 }
 
-/* Path of the donor found, to free; NULL: none. */
+/* Path of the donor found, or NULL; caller frees. */
 static char *find(const struct recipe_source *source, const struct recipe_places *places)
 {
 	struct recipe recipe = { .donors = (struct recipe_source *)source, .n_donors = 1 };
@@ -67,7 +67,7 @@ static void donor_is_found_by_fingerprint_under_any_name(void **state)
 	const struct path one = in_temp(state, "one");
 	char *path;
 
-	/* Another file of the same name and size. */
+	/* Another file has the same name and size. */
 	other = donor(state, "donor.gguf", "others");
 	assert_int_equal(other.size, source.size);
 	path = find(&source, &places);
@@ -100,7 +100,7 @@ static void donor_is_searched_at_old_path_beside_recipe_and_in_directories(void 
 	set(&source.path, here.text);
 	free(path = find(&source, &places));
 	assert_non_null(path);
-	/* A path is no path from where the daemon stands. */
+	/* A relative path does not start at the daemon's directory. */
 	set(&source.path, "here.gguf");
 	assert_null(find(&source, &places));
 	release(&source);

@@ -11,8 +11,7 @@
 #include "fs/recipe/recipe_lineage.h"
 #include "tests/unit/open_model.h"
 
-/* Embedded recipe of the model as it would be written, to free, or NULL; *n_kv: its number of
- * keys. */
+/* Recipe that the model would embed, or NULL; caller frees. *n_kv: number of the model's keys. */
 static char *carried(struct model *model, uint32_t *n_kv)
 {
 	struct snapshot snapshot;
@@ -78,7 +77,7 @@ static void a_model_that_is_changed_carries_its_recipe_once(void **state)
 		assert_int_equal(recipe.n_keys, edited);
 		recipe_release(&recipe);
 		free(text);
-		/* A value that the user writes under that key does not count. */
+		/* A value that the user writes to that key does not count. */
 		set_key(o.model, "words");
 	}
 	recipe_lineage_release(&lineage);
@@ -86,7 +85,7 @@ static void a_model_that_is_changed_carries_its_recipe_once(void **state)
 	close_model(&o);
 }
 
-static void a_model_as_its_base_says_nothing(void **state)
+static void unchanged_model_embeds_no_recipe(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");
 	struct recipe_ancestry ancestry;

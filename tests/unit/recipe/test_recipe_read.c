@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe_read.c - fs/recipe/recipe_read.c: YAML that is a recipe, and all that is none. */
+/* test_recipe_read.c - fs/recipe/recipe_read.c: YAML that is a recipe, and YAML that is none. */
 #include "fs/recipe/recipe.h"
 #include "tests/unit/a_recipe.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recipe_replay.c - fs/recipe/recipe_replay.c: a recipe done to a model, all of it or
- * nothing. */
+/* test_recipe_replay.c - fs/recipe/recipe_replay.c: a recipe carried out on a model, as a whole or
+ * not at all. */
 #include "fs/assemble/model_view.h"
 #include "fs/base/donor.h"
 #include "fs/edit/journal.h"
@@ -18,7 +18,7 @@
 #include "tests/unit/open_model.h"
 #include "tests/unit/tasks.h"
 
-/* A recipe, the model made by it, and the directory of its donors. */
+/* A recipe, the model that it made, and the directory of its donors. */
 struct scene {
 	struct opened o;
 	struct recipe_ancestry ancestry;
@@ -55,7 +55,7 @@ static char *read_model(struct model *model, uint64_t *size)
 	return bytes;
 }
 
-/* A graft of each kind that needs no mount, and edits. */
+/* Make a graft of each kind that needs no mount, and edits. */
 static void change(struct model *model)
 {
 	struct donor *donor;
@@ -108,7 +108,7 @@ static int say(struct model *model, const char *text)
 	return undo(model, words);
 }
 
-/* The model is as its base again, and the copy of which no donor is known lies in donors/. */
+/* Open a scene: the model is its base again, and donors/ has the copy with an unknown donor. */
 static struct scene open_scene(void **state)
 {
 	struct scene scene = { .o = open_small(state, "base.gguf") };
@@ -172,7 +172,7 @@ static void replay_gives_equal_model_and_recipe(void **state)
 	close_model(&scene.o);
 	scene.o = open_model(state, "base.gguf");
 	assert_done(&scene);
-	/* It knows now where the organ file lay. */
+	/* The recipe now has the path of the organ file. */
 	text = text_of(&scene, &size);
 	assert_int_equal(replay(&scene, text, size), 0);
 	assert_true(log_says(scene.o.log, "the model is already as the recipe says"));
@@ -249,7 +249,7 @@ static void meanwhile_no_other_thread_changes_the_model(void **state)
 	close_scene(&scene);
 }
 
-/* A thread that wants the model whole. */
+/* A thread that takes a snapshot of the model. */
 static void *look(void *model)
 {
 	struct snapshot snapshot;
@@ -273,7 +273,7 @@ static void reader_of_whole_model_waits_for_publication(void **state)
 	journal_end_publish(scene.o.model);
 	journal_end(scene.o.model);
 	task_end(&looker);
-	/* Without a publication, a thread that holds the lock is not waited for. */
+	/* Without a publication the snapshot does not wait for the lock. */
 	journal_begin(scene.o.model);
 	look(scene.o.model);
 	journal_end(scene.o.model);

@@ -9,7 +9,7 @@ static void set(struct recipe_text *text, const char *words)
 	assert_int_equal(recipe_text_set(text, words, strlen(words)), 0);
 }
 
-/* Change one thing in a recipe. */
+/* Changes one thing in a recipe. */
 typedef void change(struct recipe *recipe);
 
 static void rename_donor(struct recipe *recipe)
@@ -122,7 +122,7 @@ static void other_contents(struct recipe *recipe)
 	strcpy(recipe->donors[1].contents, "ffffffffffffffffffffffffffffffff");
 }
 
-/* A recipe that a user wrote says less than that of the model which it made. */
+/* A user's recipe has fewer fields than the recipe of the resulting model. */
 static void omitted_fields_match_any_value(void **state)
 {
 	static const struct {

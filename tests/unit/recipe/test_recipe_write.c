@@ -4,7 +4,7 @@
 #include "tests/unit/a_recipe.h"
 #include "tests/unit/unit.h"
 
-static void a_small_recipe_is_this_text(void **state)
+static void small_recipe_has_the_expected_text(void **state)
 {
 	static const char expected[] = "organfs: recipe 1\n"
 				       "base:\n"
@@ -73,7 +73,7 @@ static void a_portable_recipe_has_no_paths(void **state)
 	recipe_release(&recipe);
 }
 
-/* A model that was made of this one carries it, and so does the next. */
+/* A descendant of this model embeds the recipe, and so does the next one. */
 static void a_portable_recipe_can_be_read(void **state)
 {
 	static const char *const targets[] = { "blk_0_ffn_up.bin", "/no/where/x.bin" };

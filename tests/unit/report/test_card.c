@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_card.c - fs/report/card.c: the description of a model from its metadata, for any
- * metadata. */
+/* test_card.c - fs/report/card.c: a model's description from any metadata. */
 #include "fs/model/model.h"
 #include "fs/report/card.h"
 #include "gguf/reader.h"
 #include "tests/unit/measures.h"
 
-/* The card of a model file that is made of this builder, to free(). */
+/* Card of a model file made with this builder; caller frees. */
 static char *card_named(void **state, const char *name, struct mkgguf *m)
 {
 	struct mk_file file = mkgguf_finish(m);
@@ -35,7 +34,7 @@ static char *card_of(void **state, struct mkgguf *m)
 
 #define assert_line(card, key, value) unit_assert_line(card, key, value, __FILE__, __LINE__)
 
-/* There is one line for the key, and it says this. */
+/* Check that the card has one line for the key, with this value. */
 static void unit_assert_line(const char *card, const char *key, const char *value, const char *file,
 			     int line)
 {
@@ -52,7 +51,7 @@ static const char *const keys[] = { "name",    "architecture", "parameters", "te
 				    "grafts",  "blocks",       "experts",    "embedding",
 				    "context", "attention",    "rope" };
 
-/* A line for each key in its order, and no other. */
+/* Check that the card has a line for each key, in order, and no other. */
 static void assert_well_formed(const char *card)
 {
 	const char *at = card;
@@ -206,7 +205,7 @@ static void values_that_differ_between_blocks_print_as_range(void **state)
 	free(card);
 }
 
-/* Values that are no head count are ignored. */
+/* Values that are no head counts are ignored. */
 static void arrays_that_hold_no_counts_are_passed_over(void **state)
 {
 	static const int32_t negative[] = { 4, -8 };
@@ -347,7 +346,7 @@ static void very_long_and_odd_architectures_are_cut_or_unknown(void **state)
 	assert_line(card, "architecture", "unknown");
 	free(card);
 
-	/* Bytes that are no text, and a format. */
+	/* The bytes are no text, and contain a format. */
 	m = mkgguf_new(3);
 	mkgguf_kv_string(m, "general.architecture", "\xff\xfe%s%n");
 	card = card_of(state, m);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_json_out.c - fs/report/json_out.c: valid JSON of one width, for any numbers and
- * texts. */
+/* test_json_out.c - fs/report/json_out.c: valid JSON of one width, for any numbers and texts. */
 #include "fs/metadata/json_value.h"
 #include "fs/report/json_out.h"
 #include "fs/report/theta_mean.h"
@@ -8,7 +7,7 @@
 
 #include <cjson/cJSON.h>
 
-/* A stream, and the text that it came to. */
+/* A stream, and its text. */
 struct printed {
 	struct json_out json;
 	char *text;
@@ -102,7 +101,7 @@ static char *mean_text(const struct theta_mean *mean)
 	return p.text;
 }
 
-static void a_mean_is_told_as_reports_have_it(void **state)
+static void mean_has_the_format_of_reports(void **state)
 {
 	const struct zmeasure low = z_with(30), high = z_with(60);
 	struct theta_mean mean = { 0 };
@@ -130,7 +129,7 @@ static void a_mean_is_told_as_reports_have_it(void **state)
 	free(text);
 }
 
-static void a_mean_of_nothing_is_as_long(void **state)
+static void mean_of_nothing_has_the_same_length(void **state)
 {
 	struct theta_mean none = { .tensors = 12 }, all = { 0 };
 	const struct zmeasure z = z_with(9);
@@ -151,7 +150,7 @@ static void a_mean_of_nothing_is_as_long(void **state)
 	free(unknown);
 }
 
-static void without_memory_for_a_text_it_has_failed(void **state)
+static void text_without_memory_marks_failure(void **state)
 {
 	struct printed p;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_loss_table.c - fs/report/loss_table.c and fs/lazy/tensor_losses.c: a line for each tensor
- * that can be had in the type, and its error, computed once for each content when it is read. */
+ * that can be encoded in the type, with its error, computed once per content at the first read. */
 #include "fs/lazy/memo.h"
 #include "fs/lazy/tensor_losses.h"
 #include "fs/model/model.h"
@@ -9,7 +9,7 @@
 #include "fs/tensor/requantised_loss.h"
 #include "tests/unit/open_model.h"
 
-/* The number of that type in .views/types. */
+/* Number of that type in .views/types. */
 static uint32_t number_of(const char *name)
 {
 	enum organ_view form = ORGAN_VIEWS;
@@ -48,7 +48,7 @@ static char *text_of(struct model *model, struct tensor_losses *losses, uint32_t
 	return text;
 }
 
-/* The line of the slot as it should be. */
+/* Expected line of the slot. */
 static void expect_line(struct model *model, uint32_t tensor, const char *type, const char *sizes,
 			uint32_t to, const char *text)
 {
@@ -79,7 +79,7 @@ static void each_line_has_sizes_and_the_error(void **state)
 	close_model(&o);
 }
 
-/* Rows of 8 values are no blocks of Q8_0; those of the tensor that is quantised are. */
+/* Rows of 8 values are no blocks of Q8_0; the quantised tensor's rows are. */
 static void tensor_that_the_type_cannot_have_has_no_line(void **state)
 {
 	struct opened o = open_small(state, "base.gguf");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_models_json.c - fs/report/models_json.c: several models beside each other, as JSON of one
+/* test_models_json.c - fs/report/models_json.c: several models side by side, as JSON of one
  * length. */
 #include "fs/report/models_json.h"
 #include "fs/report/ranking.h"
@@ -10,7 +10,7 @@
 
 #define MODELS 4
 
-/* Small models, all of one file; each is given its measures. */
+/* Small models of one file, each with measures of its own. */
 struct fleet {
 	struct opened o;
 	struct figures *figures[MODELS];
@@ -21,7 +21,7 @@ struct fleet {
 static const char *const names[MODELS] = { "plain", "a \"quoted\" and longer name", "\xff",
 					   "last" };
 
-/* θ of all tensors of a model; NaN: none. */
+/* Set θ of all tensors of a model; NaN: without θ. */
 static void give_theta(struct fleet *fleet, size_t i, double theta)
 {
 	struct figures *figures = fleet->figures[i];
@@ -87,7 +87,7 @@ static const cJSON *at(const cJSON *object, const char *name)
 	return item;
 }
 
-static void its_length_does_not_depend_on_any_measure(void **state)
+static void length_does_not_depend_on_any_measure(void **state)
 {
 	struct fleet fleet;
 	uint32_t seed = 9;
@@ -151,14 +151,14 @@ static void two_models_have_no_law(void **state)
 	object = parsed(&fleet, 2);
 	assert_true(cJSON_IsNull(at(object, "law")));
 	cJSON_Delete(object);
-	/* There would be one if they had a θ. */
+	/* With values of θ there would be a law. */
 	object = parsed(&fleet, 3);
 	assert_true(cJSON_IsNull(at(at(at(object, "law"), "signal"), "a")));
 	cJSON_Delete(object);
 	close_fleet(&fleet);
 }
 
-static void without_memory_it_fails(void **state)
+static void report_fails_without_memory(void **state)
 {
 	struct fleet fleet;
 	bool well = false;

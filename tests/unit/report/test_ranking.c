@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ranking.c - fs/report/ranking.c: order, least squares, ranges, and a length that never
- * changes. */
+/* test_ranking.c - fs/report/ranking.c: order, least squares, ranges, and a constant length. */
 #include "fs/report/ranking.h"
 #include "tests/unit/temp_dir.h"
 
@@ -41,7 +40,7 @@ static void assert_says(const struct ranked *models, size_t n, const char *words
 	free(text);
 }
 
-static void points_on_a_line_give_it(void **state)
+static void points_on_a_line_give_that_line(void **state)
 {
 	const double x[] = { 1, 2, 4 }, up[] = { 5, 7, 11 }, down[] = { 1, 0, -2 };
 	struct fitted_line line = ranking_fit_line(x, up, 3);
@@ -57,7 +56,7 @@ static void points_on_a_line_give_it(void **state)
 
 static void scattered_points_give_the_least_squares(void **state)
 {
-	/* Worked out by hand: means 3 and 4, sums of squares 10, products 8, 10. */
+	/* By hand: means 3 and 4, sums of squares 10, products 8, 10. */
 	const double x[] = { 1, 2, 3, 4, 5 }, y[] = { 2, 4, 3, 6, 5 };
 	const struct fitted_line line = ranking_fit_line(x, y, 5);
 
@@ -68,7 +67,7 @@ static void scattered_points_give_the_least_squares(void **state)
 	assert_int_equal(line.n, 5);
 }
 
-static void points_that_say_nothing_give_nothing(void **state)
+static void points_without_spread_give_no_line(void **state)
 {
 	const double same[] = { 3, 3, 3 }, y[] = { 1, 2, 3 };
 
@@ -107,15 +106,15 @@ static void two_models_make_no_law(void **state)
 	assert_null(strstr(text, "law "));
 	assert_null(strstr(text, "scale: "));
 	free(text);
-	/* One of three models has no theta. */
+	/* One of three models has no θ. */
 	models[2].all.measured = 0;
 	assert_says(models, 3, "law theta/tensors            -            -       -     2\n");
 	models[2] = c;
-	/* 20 degrees for each doubling. */
+	/* Each doubling adds 20 degrees. */
 	assert_says(models, 3, "        28.85   1.000     3\n");
 }
 
-static void a_part_of_a_model_is_told(void **state)
+static void part_of_a_model_is_marked(void **state)
 {
 	struct ranked models[] = { model("a", 10, 36), model("b", 20, NAN) };
 

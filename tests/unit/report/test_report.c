@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report.c - fs/report/report.c: a report of one length, whose numbers add up. */
+/* test_report.c - fs/report/report.c: a report of constant length, whose numbers add up. */
 #include "fs/lazy/memo.h"
 #include "fs/report/report.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
-/* A model with every class and kind in it. */
+/* A model with every class and kind. */
 static const struct {
 	const char *name;
 	uint32_t type;
@@ -38,7 +38,7 @@ static struct opened open_zoo(void **state, size_t n)
 	return open_model(state, "base.gguf");
 }
 
-/* Text of the report, to free(). */
+/* Text of the report; caller frees. */
 static char *report_of(const struct figures *figures)
 {
 	char *text = NULL;
@@ -52,7 +52,7 @@ static char *report_of(const struct figures *figures)
 	return text;
 }
 
-/* The k-th line that begins so, without that beginning; NULL: there is none. */
+/* Rest of the k-th line that begins so, or NULL. */
 static const char *find_line(const char *text, const char *beginning, size_t k)
 {
 	while (text) {
@@ -93,7 +93,7 @@ static struct zmeasure random_z(uint32_t *seed)
 	return lcg(seed) < 0.2 ? z_nonfinite() : z;
 }
 
-static void its_length_does_not_depend_on_any_measure(void **state)
+static void length_does_not_depend_on_any_measure(void **state)
 {
 	struct opened o = open_zoo(state, ZOO);
 	struct figures *figures = figures_now(o.model);
@@ -147,7 +147,7 @@ static void every_line_is_a_remark_or_names_its_kind(void **state)
 	close_model(&o);
 }
 
-/* Angles that are told apart, in no order; two tensors without any. */
+/* Set distinct angles, in no order, and none for two tensors. */
 static void give_angles(struct figures *figures, struct zmeasure *z)
 {
 	for (size_t i = 0; i < figures->n; i++) {
@@ -397,7 +397,7 @@ static void tensors_of_few_or_non_finite_values_are_counted(void **state)
 	give_angles(figures, z);
 	z[7].low_n = z[8].low_n = true;
 	text = report_of(figures);
-	/* The one that is not finite has few values too. */
+	/* The non-finite tensor has few values too. */
 	assert_non_null(strstr(text, "less than 512 values: 3 tensors.  "));
 	assert_non_null(strstr(text, "not finite: 2 tensors.  "));
 	free(text);
@@ -425,7 +425,7 @@ static void without_memory_there_is_no_report(void **state)
 		well = !allocation_failed();
 		fclose(out);
 		free(text);
-		/* A report without the lines from metadata is still a report. */
+		/* A report may lack the lines from metadata. */
 		assert_true(rc == 0 || (rc == -ENOMEM && !well));
 	}
 	figures_free(figures);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_report_json.c - fs/report/report_json.c: JSON of one length, for any measures and
- * any names, with the known values of each tensor. */
+/* test_report_json.c - fs/report/report_json.c: JSON of constant length for any measures and
+ * names, with the known values of each tensor. */
 #include "fs/base/donor.h"
 #include "fs/report/report_json.h"
 #include "fs/report/table_merge.h"
@@ -39,7 +39,7 @@ static struct opened open_zoo(void **state)
 	return open_model(state, "base.gguf");
 }
 
-/* Text of the JSON report, to free(). */
+/* Text of the JSON report; caller frees. */
 static char *text_of(const struct figures *figures)
 {
 	char *text = NULL;
@@ -85,7 +85,7 @@ static double number_at(const cJSON *object, const char *name)
 #define assert_text(object, name, value) assert_string_equal(at(object, name)->valuestring, value)
 #define assert_null_at(object, name)	 assert_true(cJSON_IsNull(at(object, name)))
 
-static void its_length_does_not_depend_on_any_measure(void **state)
+static void length_does_not_depend_on_any_measure(void **state)
 {
 	struct opened o = open_zoo(state);
 	struct figures *figures = figures_now(o.model);
@@ -151,7 +151,7 @@ static void each_tensor_has_its_place_and_its_figures(void **state)
 	assert_number(up, "zeros", 0.25);
 	assert_null_at(cJSON_GetArrayItem(tensors, 0), "theta");
 	assert_null_at(cJSON_GetArrayItem(tensors, 0), "block");
-	/* Its bytes are no text, and its type is of no program. */
+	/* The tensor's name is no text, and its type is unknown to every program. */
 	assert_text(cJSON_GetArrayItem(tensors, 4), "tensor", "stray\n\"well\"\xef\xbf\xbd");
 	assert_text(cJSON_GetArrayItem(tensors, 4), "status", "undecoded");
 	assert_int_equal(cJSON_GetArraySize(at(object, "removed")), 0);
@@ -261,7 +261,7 @@ static void missing_columns_of_a_table_are_null(void **state)
 	assert_null_at(at(object, "model"), "base");
 	assert_null_at(at(object, "model"), "size");
 	assert_null_at(at(object, "model"), "layer");
-	/* A type that no ggml has. */
+	/* ggml has no such type. */
 	assert_null_at(at(object, "model"), "bytes");
 	assert_null_at(object, "removed");
 	up = cJSON_GetArrayItem(at(object, "tensors"), 0);
@@ -276,7 +276,7 @@ static void missing_columns_of_a_table_are_null(void **state)
 	table_release(&table);
 }
 
-static void without_memory_it_fails(void **state)
+static void report_fails_without_memory(void **state)
 {
 	struct opened o;
 	struct figures *figures;
@@ -294,7 +294,7 @@ static void without_memory_it_fails(void **state)
 		must(out);
 		allocation_fails(k);
 		rc = report_json_print(figures, out);
-		/* Metadata that cannot be read for want of memory are as if they were not there. */
+		/* Without memory the metadata count as missing. */
 		if (!allocation_failed())
 			well = true;
 		assert_true(rc == -ENOMEM || rc == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table.c - fs/report/table.c: the table of any model can be read, and agrees with the
+/* test_table.c - fs/report/table.c: the table of any model reads back, and agrees with the
  * mount. */
 #include "fs/lazy/memo.h"
 #include "fs/model/model.h"
@@ -22,7 +22,7 @@ static struct view *table_of(struct model *model, struct memo *measures)
 	return view;
 }
 
-/* A report, to free(). */
+/* Text of a report; caller frees. */
 static char *report_of(const struct figures *figures)
 {
 	char *text = NULL;
@@ -33,7 +33,7 @@ static char *report_of(const struct figures *figures)
 	return text;
 }
 
-/* The report of the model itself. */
+/* Report of the model itself. */
 static char *own_report(struct model *model, struct memo *measures)
 {
 	struct figures *figures = figures_now(model);
@@ -50,7 +50,7 @@ static char *own_report(struct model *model, struct memo *measures)
 	return text;
 }
 
-/* The report of a model with hostile names in it, by its table. */
+/* The model has hostile names; one report is made from its table. */
 static void the_report_of_the_table_is_that_of_the_model(void **state)
 {
 	static const char *const names[] = {
@@ -133,7 +133,7 @@ static void nothing_is_measured_before_its_line_is_read(void **state)
 	close_model(&o);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_table(void **state)
 {
 	struct opened o;
 	struct memo *measures;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_field.c - fs/report/table_field.c: printed fields are read again, and no other
- * text. */
+/* test_table_field.c - fs/report/table_field.c: printed fields read back, and other text is
+ * refused. */
 #include "fs/report/table_field.h"
 #include "fs/util/text_escape.h"
 #include "tests/unit/measures.h"
 #include "tests/unit/zinputs.h"
 
-/* Printed field, to free(). */
+/* A printed field; caller frees. */
 static char *put(const char *bytes, size_t n)
 {
 	char *text = NULL;
@@ -19,7 +19,7 @@ static char *put(const char *bytes, size_t n)
 	return text;
 }
 
-static void every_byte_comes_back(void **state)
+static void every_byte_reads_back(void **state)
 {
 	char bytes[256], *text;
 	size_t n;
@@ -101,7 +101,7 @@ static void a_shape_has_one_to_four_axes(void **state)
 			fail_msg("%s is taken", wrong[i]);
 }
 
-/* The fields of a cell, in text. */
+/* Split a cell into its fields, in place. */
 static void split(char *text, char *fields[THETA_EXACT_COLUMNS])
 {
 	text[strlen(text) - 1] = '\0';
@@ -112,7 +112,7 @@ static void split(char *text, char *fields[THETA_EXACT_COLUMNS])
 	assert_null(text);
 }
 
-/* z written and read again. */
+/* Write and read z. */
 static bool again(const struct zmeasure *z, struct zmeasure *read, bool *known)
 {
 	char text[LAZY_TEXT_CELL_MAX], *fields[THETA_EXACT_COLUMNS];
@@ -122,7 +122,7 @@ static bool again(const struct zmeasure *z, struct zmeasure *read, bool *known)
 	return table_measure(fields, THETA_EXACT_COLUMNS, read, known);
 }
 
-static void a_measure_comes_back_with_all_bits_that_count(void **state)
+static void measure_reads_back_with_all_significant_bits(void **state)
 {
 	uint32_t seed = 5;
 
@@ -161,8 +161,8 @@ static void row_without_angle_reads_back(void **state)
 	assert_false(known);
 }
 
-/* A table of a version that did not have them yet. */
-static void an_older_measure_says_nothing_of_the_values(void **state)
+/* The table's version lacks these columns. */
+static void row_of_older_version_has_no_value_figures(void **state)
 {
 	const struct zmeasure z = z_with(36);
 	char text[LAZY_TEXT_CELL_MAX], *fields[THETA_EXACT_COLUMNS];
@@ -177,7 +177,7 @@ static void an_older_measure_says_nothing_of_the_values(void **state)
 		    isnan(read.mean) && isnan(read.deviation) && isnan(read.zeros));
 }
 
-static void a_measure_that_cannot_be_is_refused(void **state)
+static void impossible_measure_is_refused(void **state)
 {
 	static const struct {
 		size_t field;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, in any
- * order. */
+/* test_table_merge.c - fs/report/table_merge.c: tables of parts become models, in any order. */
 #include "fs/report/table_merge.h"
 #include "tests/unit/table_text.h"
 
@@ -25,7 +24,7 @@ static struct scene begin(void)
 	return s;
 }
 
-/* One more table, as of a file of its own. */
+/* Add a table, as from a file of its own. */
 static int add(struct scene *s, const char *model, const char *total, const char *facts,
 	       const struct mk_row *rows, size_t n)
 {
@@ -147,7 +146,7 @@ static void differing_repeat_is_reported_and_last_wins(void **state)
 	end(&s);
 }
 
-static void a_part_is_told_and_not_compared(void **state)
+static void part_is_marked_and_not_compared(void **state)
 {
 	struct scene s = begin();
 	struct figures *figures;
@@ -184,7 +183,7 @@ static void models_stand_in_the_order_of_their_names(void **state)
 	end(&s);
 }
 
-static void facts_come_from_whoever_tells_them(void **state)
+static void facts_come_from_any_part_that_has_them(void **state)
 {
 	struct scene s = begin();
 	struct figures *figures;
@@ -235,7 +234,7 @@ static void another_model_of_the_name_is_refused(void **state)
 	}
 }
 
-static void without_memory_it_says_so(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	size_t size;
 	char *text = mk_table_text("m", "2", "", first, 2, &size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_table_parse.c - fs/report/table_parse.c: tables as they are written, and no harm from any
- * other text. */
+/* test_table_parse.c - fs/report/table_parse.c: tables of organfs, and no harm from other text. */
 #include "tests/unit/table_text.h"
 
 static const struct mk_row rows[] = { { "blk.0.ffn_up.weight", 30, 1, NULL },
@@ -92,7 +91,7 @@ static int parse_copy(const char *text, size_t size, uint64_t *line, struct erro
 	return rc;
 }
 
-static void cut_anywhere_it_is_refused(void **state)
+static void truncated_table_is_refused(void **state)
 {
 	struct error err = { 0 };
 	uint64_t line;
@@ -198,7 +197,7 @@ static void texts_that_are_too_long_are_refused(void **state)
 	assert_int_equal(parse_copy(text, strlen(text), &line, &err), -EBADMSG);
 }
 
-static void without_memory_it_says_so(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	size_t size;
 	char *text = text_of(&size);

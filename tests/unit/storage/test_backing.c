@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_backing.c - fs/storage/backing.c: reads after the file on disk has
- * changed. */
+/* test_backing.c - fs/storage/backing.c: reads after the file on disk has changed. */
 #include "fs/storage/backing.h"
 #include "fs/util/log.h"
 #include "tests/unit/preadv_error.h"
@@ -122,7 +121,7 @@ static void file_that_is_not_regular_is_refused_at_once(void **state)
 	opens = watched_fifo(in_temp(state, "fifo").text);
 	assert_null(backing_open(in_temp(state, "fifo").text, &err));
 	assert_int_equal(err.code, EINVAL);
-	/* It could be a device. */
+	/* The FIFO was not opened, because such a path could be a device. */
 	assert_unopened(opens);
 	assert_null(backing_open("/dev/null", &err));
 	assert_int_equal(err.code, EINVAL);
@@ -164,7 +163,7 @@ static void recent_stat_is_reused(void **state)
 	struct stat seen = *backing_stat(backing);
 	struct error err = { 0 };
 
-	/* The path is taken as it is, but where it turns out to be a link. */
+	/* The path is not resolved, unless the file turns out to be a link. */
 	same = backing_open_seen(in_temp(state, "./file").text, NULL, true, NULL);
 	assert_string_equal(backing_path(same), in_temp(state, "./file").text);
 	backing_unref(same);
@@ -213,7 +212,7 @@ static void cached_bytes_are_not_far(void **state)
 	backing_unref(backing);
 }
 
-/* If a filesystem does not support RWF_NOWAIT, the residency of pages decides: a hole has none. */
+/* Without RWF_NOWAIT the page cache decides: a hole has no cached pages. */
 static void bytes_on_disk_are_far(void **state)
 {
 	const int fd = memfd_create("hole", MFD_CLOEXEC);
@@ -274,7 +273,7 @@ static void a_source_reads_the_same_bytes(void **state)
 	backing_unref(backing);
 }
 
-/* ## backings made of other files */
+/* ## backings over other files */
 
 static int keep_flags(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 		      const atomic_bool *stop)
@@ -300,7 +299,7 @@ static void release_nothing(void *context)
 	(void)context;
 }
 
-/* Flags that arrive at the operation. */
+/* Flags that reach the operation. */
 static unsigned flags_of(const struct backing_ops *ops, unsigned flags)
 {
 	const struct stat stat = { .st_size = 10 };
@@ -324,7 +323,7 @@ static void only_parts_of_files_are_read_without_leaving_pages(void **state)
 
 	(void)state;
 	assert_int_equal(flags_of(&ops, BACKING_SPANS | BACKING_UNCHECKED), BACKING_SPANS);
-	/* Computed bytes are read ahead, like whole blocks of a file on a server. */
+	/* Computed bytes are read ahead, as are whole blocks of a file on a server. */
 	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS), 0);
 	ops.part = no_part;
 	assert_int_equal(flags_of(&ops, BACKING_PASSING | BACKING_SPANS),
@@ -333,7 +332,7 @@ static void only_parts_of_files_are_read_without_leaving_pages(void **state)
 			 BACKING_PASSING | BACKING_AT_ONCE);
 }
 
-/* A read that may wait is not begun, and is no failure. */
+/* A read that may wait is not begun; that is no failure. */
 static void read_at_once_fails_with_eagain_unless_it_is_a_base(void **state)
 {
 	struct backing *backing = open_ten(state);
@@ -427,7 +426,7 @@ static void a_file_of_frames_that_was_changed_cannot_be_read_any_more(void **sta
 
 	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), 0);
 	assert_int_equal(truncate(in_temp(state, "packed").text, 1000), 0);
-	/* Bytes that are still cached fail too. */
+	/* Reads of cached bytes fail too. */
 	assert_int_equal(backing_read(packed.backing, &byte, 1, 0), -EIO);
 	assert_int_equal(backing_read(packed.backing, &byte, 1, PACKED_SIZE - 1), -EIO);
 	assert_true(backing_has_failed(packed.backing));
@@ -436,7 +435,7 @@ static void a_file_of_frames_that_was_changed_cannot_be_read_any_more(void **sta
 	close_packed(&packed);
 }
 
-static void a_corrupt_frame_is_told_of_once(void **state)
+static void corrupt_frame_is_logged_once(void **state)
 {
 	struct packed packed = open_packed(state);
 	const struct timespec old[2] = { backing_stat(packed.backing)->st_atim,
@@ -457,7 +456,7 @@ static void a_corrupt_frame_is_told_of_once(void **state)
 
 /* ## expected hash */
 
-static void the_first_read_verifies_all_of_it_and_no_other_does(void **state)
+static void first_read_alone_verifies_the_whole_file(void **state)
 {
 	struct backing *backing = open_ten(state);
 	char right[XXH128_TEXT];
@@ -508,7 +507,7 @@ static void a_verification_can_be_stopped_and_begun_anew(void **state)
 	backing_unref(backing);
 }
 
-static void without_memory_nothing_is_settled(void **state)
+static void failed_verification_without_memory_is_repeated(void **state)
 {
 	struct backing *backing = open_ten(state);
 	char right[XXH128_TEXT];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_computed_rows.c - fs/storage/computed_rows.c: bytes that are made row by row. */
+/* test_computed_rows.c - fs/storage/computed_rows.c: bytes made row by row. */
 #include "fs/storage/backing.h"
 #include "fs/storage/computed_rows.h"
 #include "tests/unit/poll_wait.h"
@@ -12,11 +12,11 @@
 #define COUNT 11u
 
 struct counted {
-	unsigned made[COUNT]; /* how often each row was */
+	unsigned made[COUNT]; /* number of times that each row was made */
 	int rc;		      /* error of the generator */
 	bool released;
-	const atomic_bool *stop; /* as it was told at last */
-	atomic_bool hold, held;	 /* making waits as long as hold is true, and says so */
+	const atomic_bool *stop; /* stop flag of the last call */
+	atomic_bool hold, held;	 /* while hold is true the generator waits, and sets held */
 };
 
 static uint8_t byte_at(uint64_t offset)
@@ -200,7 +200,7 @@ static void a_reader_is_not_stuck_behind_another_one_of_the_row(void **state)
 	while (!atomic_load(&counted.held))
 		tick();
 	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 3, &stop), -EINTR);
-	/* The other row of the same place waits too, and one that is not interrupted gets its. */
+	/* The other row of the same cache place waits too; an uninterrupted reader gets its row. */
 	assert_int_equal(backing_read_cancellable(rows, 0, bytes, 2, 4 * ROW, &stop), -EINTR);
 	assert_int_equal(pthread_create(&threads[1], NULL, read_two_bytes, rows), 0);
 	atomic_store(&counted.hold, false);

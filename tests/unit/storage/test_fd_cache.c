@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fd_cache.c - fs/storage/fd_cache.c: few files open at a time, none while it is held
- * closed. */
+/* test_fd_cache.c - fs/storage/fd_cache.c: few open files at a time, and none while the cache is
+ * held closed. */
 #include "fs/storage/fd_cache.h"
 #include "tests/unit/temp_dir.h"
 
 #define FILES 10
 
-/* A file that counts how often it is opened. */
+/* A file that counts its openings. */
 struct counted {
 	struct fd_cache_entry descriptor;
 	unsigned opened;
-	int fails; /* with that, if not 0 */
+	int fails; /* errno value of the opening, or 0 */
 };
 
 static int open_counted(struct fd_cache_entry *descriptor)
@@ -61,7 +61,7 @@ static void release(struct bench *b)
 	fd_cache_unref(b->set);
 }
 
-static void no_more_are_open_than_may_be(void **state)
+static void open_files_stay_within_the_limit(void **state)
 {
 	struct bench b = bench_of(3);
 
@@ -76,7 +76,7 @@ static void no_more_are_open_than_may_be(void **state)
 	release(&b);
 }
 
-static void the_one_that_was_not_used_for_longest_is_closed(void **state)
+static void least_recently_used_file_is_closed(void **state)
 {
 	struct bench b = bench_of(3);
 
@@ -143,7 +143,7 @@ static void failed_open_returns_its_error(void **state)
 	release(&b);
 }
 
-static void the_end_waits_for_who_holds_it(void **state)
+static void free_waits_for_held_descriptors(void **state)
 {
 	struct bench b = bench_of(2);
 	int fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_free_space.c - fs/storage/free_space.c: free space for a base that is present and
- * for a missing one. tests/mount/base/hang.sh shows that it does not block. */
+/* test_free_space.c - fs/storage/free_space.c: free space for a base that exists and for a missing
+ * one. tests/mount/base/hang.sh shows that a hung disk does not block it. */
 #include "fs/storage/backing.h"
 #include "fs/storage/free_space.h"
 #include "tests/unit/temp_dir.h"
@@ -25,7 +25,7 @@ static void free_space_is_that_of_the_filesystem(void **state)
 	free_space_free(space);
 }
 
-static void without_a_file_it_is_the_directory_that_is_asked(void **state)
+static void missing_file_gives_free_space_of_its_directory(void **state)
 {
 	struct backing *gone = backing_new_missing("/gone", 1);
 	struct free_space *space;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_hub_token.c - fs/storage/hub_token.c: which requests may have the user's token. */
+/* test_hub_token.c - fs/storage/hub_token.c: requests that may carry the user's token. */
 #include "fs/storage/hub_token.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_page_cache.c - fs/storage/page_cache.c: pages that a read leaves in memory, with
- * kernels that know less. Linked with --wrap for calls that they may refuse. */
+/* test_page_cache.c - fs/storage/page_cache.c: pages that a read leaves in memory, also on older
+ * kernels. Linked with --wrap for calls that these refuse. */
 #include "fs/storage/file_use.h"
 #include "fs/storage/page_cache.h"
 #include "measure/lanes.h"
@@ -19,11 +19,11 @@
 #define PAGE  4096
 #define PAGES 64
 
-/* Answers of the kernel, instead of the real ones. */
+/* Answers in place of the kernel's. */
 static struct {
-	long type;	   /* of the filesystem; 0: the true one */
+	long type;	   /* of the filesystem; 0: the real one */
 	int counts;	   /* error of cachestat(); 0: none */
-	uid_t user;	   /* who asks; 0: the true one */
+	uid_t user;	   /* user id of the caller; 0: the real one */
 	atomic_uint asked; /* calls of cachestat() */
 } kernel;
 
@@ -66,7 +66,7 @@ int __wrap_fstatfs64(int fd, struct statfs *stat)
 	return rc;
 }
 
-/* A file of PAGES pages, none of which is there. */
+/* A file of PAGES pages, none of which is cached. */
 struct opened {
 	struct path path;
 	struct page_cache pages;
@@ -102,7 +102,7 @@ static void read_some(struct opened *opened, size_t n, uint64_t offset)
 		assert_int_equal(bytes[i], PAGES_BYTE(offset + i));
 }
 
-/* Read a file of whose first eight pages every other one is cached. */
+/* Read a file; of its first eight pages every other one is cached. */
 static void read_patchwork(struct opened *opened)
 {
 	for (uint64_t i = 0; i < 8; i += 2)
@@ -183,7 +183,7 @@ static void without_residency_data_pages_are_left(void **state)
 	close(opened.fd);
 }
 
-static void an_error_of_the_disk_is_told(void **state)
+static void disk_error_is_reported(void **state)
 {
 	struct opened opened = open_pages(state);
 	char byte;
@@ -217,12 +217,12 @@ static void cached_pages_are_read_without_waiting(void **state)
 		assert_int_equal(read_present(&opened, 4, alone), 2 * PAGE);
 		assert_int_equal(read_present(&opened, 5, alone), 2 * PAGE);
 	}
-	/* Of two pages one is cached, then none. */
+	/* Of two pages the first is cached, then neither. */
 	preadv_absent = 7 * PAGE;
 	assert_int_equal(read_present(&opened, 6, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, false), -EAGAIN);
-	/* A filesystem that knows no such reads, and one that cannot let pages go. */
+	/* One filesystem refuses such reads, another one cannot drop pages. */
 	preadv_error = EOPNOTSUPP;
 	assert_int_equal(read_present(&opened, 4, false), -EAGAIN);
 	assert_int_equal(read_present(&opened, 4, true), -EAGAIN);
@@ -285,7 +285,7 @@ static void without_memory_nothing_is_told_and_all_is_read(void **state)
 	close(opened.fd);
 }
 
-static void another_that_has_announced_the_file_is_seen(void **state)
+static void announcement_of_another_mount_is_seen(void **state)
 {
 	struct opened opened = open_pages(state);
 	struct page_cache *pages = &opened.pages;
@@ -303,7 +303,7 @@ static void another_that_has_announced_the_file_is_seen(void **state)
 	close(other);
 	page_cache_look(pages, opened.fd);
 	assert_true(page_cache_passes(pages));
-	/* A file that cannot be asked is kept. */
+	/* A file that cannot be examined is kept. */
 	page_cache_look(pages, -1);
 	assert_false(page_cache_passes(pages));
 	close(opened.fd);

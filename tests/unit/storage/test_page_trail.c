@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_page_trail.c - fs/storage/page_trail.c: a reader leaves no pages. */
+/* test_page_trail.c - fs/storage/page_trail.c: a reader leaves no pages in the cache. */
 #include "fs/storage/backing.h"
 #include "fs/storage/page_cache.h"
 #include "fs/storage/page_trail.h"
@@ -12,7 +12,7 @@
 #define SIZE ((size_t)64 << 20)
 #define PART ((size_t)128 << 10)
 
-/* Maximum read-ahead of the kernel on common disks. */
+/* Maximum read-ahead of the kernel for common disks. */
 #define AHEAD ((size_t)16 << 20)
 
 struct reader {
@@ -32,7 +32,7 @@ static struct backing *open_base_file(const struct path *path)
 	return file;
 }
 
-/* Reader of a view of 100 bytes of memory and the file without its first 50 bytes. */
+/* Open a reader of a view of 100 bytes of memory and the file from byte 50 on. */
 static struct reader open_reader(void **state)
 {
 	static const char memory[100];
@@ -81,7 +81,7 @@ static void full_read_leaves_earlier_pages(void **state)
 	touch_pages(reader.path.text, 1000, 3);
 	for (uint64_t at = 0; at < size; at += PART) {
 		read_part(&reader, at);
-		/* It drops them behind it, not at the end. */
+		/* The reader drops pages behind itself, not at the end. */
 		assert_between(resident_in(reader.path.text), 0, 3 * AHEAD / PAGE - PART / PAGE);
 	}
 	close_reader(&reader);
@@ -115,7 +115,7 @@ static void a_reader_of_the_beginning_leaves_nothing_that_was_read_ahead(void **
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
-static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
+static void random_reader_causes_no_read_ahead(void **state)
 {
 	struct reader reader = open_reader(state);
 
@@ -124,7 +124,7 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 		assert_null(page_trail_file(reader.trail));
 		assert_int_equal(resident_in(reader.path.text), 0);
 	}
-	/* This read continues the last one: the kernel reads ahead. */
+	/* The read continues the last one, so the kernel reads ahead. */
 	read_part(&reader, 81 * PART);
 	assert_non_null(page_trail_file(reader.trail));
 	for (uint64_t at = 0; at < 4; at++) {
@@ -135,8 +135,8 @@ static void a_reader_here_and_there_has_nothing_read_ahead(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
-/* Places of one neighbourhood, in no order. */
-static void a_jump_nearby_is_no_reading_on(void **state)
+/* The places are near each other, in no order. */
+static void jump_nearby_is_not_sequential(void **state)
 {
 	static const uint64_t places[] = { 200, 170, 190, 160, 220, 219, 180 };
 	struct reader reader = open_reader(state);
@@ -145,7 +145,7 @@ static void a_jump_nearby_is_no_reading_on(void **state)
 		read_part(&reader, places[i] * PART);
 		assert_null(page_trail_file(reader.trail));
 	}
-	/* A request that is taken before the one in front of it. */
+	/* A request overtakes the one before it. */
 	read_part(&reader, 300 * PART);
 	assert_null(page_trail_file(reader.trail));
 	read_part(&reader, 302 * PART);
@@ -154,8 +154,8 @@ static void a_jump_nearby_is_no_reading_on(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
-/* An organ within a model: the kernel reads ahead beyond the organ, and its folios do not end where
- * windows do. */
+/* The file is an organ within a model: the kernel reads ahead beyond the organ, and its folios do
+ * not end at windows. */
 static void part_of_a_file_leaves_no_pages(void **state)
 {
 	struct reader reader = { .path = in_temp(state, "file") };
@@ -249,7 +249,7 @@ static void beyond_the_end_of_a_view_nothing_is_read_ahead(void **state)
 	assert_int_equal(resident_in(reader.path.text), 0);
 }
 
-/* The kernel may take single pages for itself meanwhile. */
+/* Single pages that the kernel may take meanwhile. */
 #define TAKEN 64
 
 static void pages_present_before_are_kept(void **state)
@@ -277,7 +277,7 @@ static void pages_used_by_another_mount_are_kept(void **state)
 	assert_between(resident_in(reader.path.text), SIZE / PAGE - TAKEN, SIZE / PAGE);
 }
 
-/* A file of a layer, a donor: they stay, and one descriptor will do. */
+/* Pages of a layer's file and of a donor stay, and one descriptor will do. */
 static void pages_of_other_files_are_kept(void **state)
 {
 	static uint8_t bytes[16 * PART];
@@ -335,7 +335,7 @@ static void threads_of_one_reader_leave_hardly_anything(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(threads); i++)
 		pthread_join(threads[i], NULL);
 	close_reader(&reader);
-	/* A thread that was held up looks like a reader that goes on from elsewhere. */
+	/* A delayed thread looks like a reader that continues elsewhere. */
 	assert_between(resident_in(reader.path.text), 0, AHEAD / PAGE);
 }
 
@@ -359,7 +359,7 @@ static void small_files_and_reads_past_end_have_no_trail(void **state)
 	close_reader(&reader);
 }
 
-static void out_of_memory_nothing_is_page_trail(void **state)
+static void without_memory_there_is_no_trail(void **state)
 {
 	struct reader reader;
 

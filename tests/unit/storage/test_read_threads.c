@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_threads.c - fs/storage/read_threads.c: which threads may read from disks. */
+/* test_read_threads.c - fs/storage/read_threads.c: threads that may read from disks. */
 #include "tests/unit/unit.h"
 
 #include "fs/storage/read_threads.h"
@@ -75,7 +75,7 @@ static void filesystem_does_not_block_another(void **state)
 			     read_threads_for_device(read_threads, 2));
 	for (int i = 0; i < 3 * READ_THREADS_MAX; i++)
 		sem_post(&hang);
-	/* There is a thread for each, of however many there are. */
+	/* Each device has a thread, for any number of devices. */
 	for (dev_t device = 3; device < 40; device++) {
 		assert_int_equal(pool_submit(read_threads_for_device(read_threads, device), answer,
 					     &answered),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_answer.c - fs/storage/remote_answer.c: headers parsed, and false headers. */
+/* test_remote_answer.c - fs/storage/remote_answer.c: parsed headers, and wrong ones. */
 #include "fs/storage/remote_answer.h"
 #include "tests/unit/unit.h"
 
@@ -8,7 +8,7 @@ static void add(struct remote_answer *answer, const char *line)
 	remote_answer_line(answer, line, strlen(line));
 }
 
-static void a_part_is_understood(void **state)
+static void partial_answer_is_parsed(void **state)
 {
 	struct remote_answer answer = { 0 };
 
@@ -46,7 +46,7 @@ static void a_redirect_is_forgotten(void **state)
 	assert_between(answer.bytes, 50, 100);
 }
 
-static void ranges_that_cannot_be_are_none(void **state)
+static void impossible_ranges_are_ignored(void **state)
 {
 	static const char *const wrong[] = {
 		"bytes 5-4/100",
@@ -83,7 +83,7 @@ static void lines_that_are_too_long_or_broken_are_passed_over(void **state)
 	remote_answer_line(&answer, line, sizeof(line));
 	memcpy(line, "ETag: \"", 7);
 	line[400] = '\0';
-	add(&answer, line); /* longer than an ETag may be */
+	add(&answer, line); /* exceeds the limit of an ETag */
 	remote_answer_line(&answer, "ETag: a\0b", 9);
 	add(&answer, "ETag: \"a\rLast-Modified: then\"\r\n");
 	add(&answer, "Last-Modified: then\r\nETag: a\r\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_cache.c - fs/storage/remote_cache.c: blocks are there once, for a while, and a thread
- * that waits for one that fails does not wait for ever. */
+/* test_remote_cache.c - fs/storage/remote_cache.c: a block is cached once, for a while, and
+ * threads that wait for a failing block do not wait for ever. */
 #include "fs/storage/remote_cache.h"
 #include "tests/unit/poll_wait.h"
 #include "tests/unit/tasks.h"
@@ -14,7 +14,7 @@ static struct remote_cache *cache_setup(void)
 	return cache;
 }
 
-/* Fetch block number i, which is absent, and let its bytes all be that number. */
+/* Fetch block number i, which is absent; its bytes all are that number. */
 static void put_in(struct remote_cache *cache, uint64_t file, uint64_t i)
 {
 	static uint8_t bytes[REMOTE_BLOCK];
@@ -32,7 +32,7 @@ static bool has(struct remote_cache *cache, uint64_t file, uint64_t i)
 	return remote_cache_peek(cache, file, i) == REMOTE_PRESENT;
 }
 
-static void a_block_is_there_once_it_was_fetched(void **state)
+static void fetched_block_is_cached(void **state)
 {
 	struct remote_cache *cache = cache_setup();
 	struct remote_block *block;
@@ -66,7 +66,7 @@ static void fetch_range_ends_before_a_present_block(void **state)
 	remote_cache_unref(cache);
 }
 
-static void there_are_never_more_than_fit_and_the_oldest_goes(void **state)
+static void full_cache_evicts_the_oldest_block(void **state)
 {
 	const size_t most = REMOTE_CACHE_BYTES / REMOTE_BLOCK;
 	struct remote_cache *cache = cache_setup();
@@ -110,8 +110,8 @@ static void pinned_blocks_are_not_evicted(void **state)
 	remote_cache_unref(cache);
 }
 
-/* Threads that have begun to wait: in the cases of this file each waits until it is woken, not for
- * a moment only. */
+/* Number of threads that have begun to wait. In this file each wait lasts until a wake-up, instead
+ * of a moment. */
 static atomic_int waiting;
 
 static void count_and_wait(pthread_cond_t *condition, pthread_mutex_t *lock)
@@ -140,7 +140,7 @@ static void *wait_for(void *context)
 	return NULL;
 }
 
-/* Two threads wait for a block that comes to this end. */
+/* Check two threads that wait for a block, whose fetch ends with rc. */
 static void assert_waiters(int rc, int expected)
 {
 	struct remote_cache *cache = cache_setup();
@@ -191,7 +191,7 @@ static void interrupt_flag_can_be_set_and_cleared(void **state)
 	remote_cache_unref(cache);
 }
 
-static void without_memory_nothing_is_there(void **state)
+static void without_memory_no_block_is_cached(void **state)
 {
 	static uint8_t bytes[REMOTE_BLOCK];
 	struct remote_block *block;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_file.c - fs/storage/remote_file.c: a file on a server is read in any ranges, by many
- * threads, with few requests in sequence and few bytes in pieces. */
+/* test_remote_file.c - fs/storage/remote_file.c: reads of any ranges of a file on a server, by
+ * many threads, with few requests for sequential reads and few bytes for scattered ones. */
 #include "fs/storage/remote_cache.h"
 #include "fs/storage/remote_file.h"
 #include "tests/unit/http_server.h"
@@ -11,7 +11,7 @@
 
 struct scene {
 	struct http_server server;
-	uint8_t *bytes; /* of the file "f" */
+	uint8_t *bytes; /* content of the file "f" */
 	struct remote_cache *cache;
 	struct remote_file *file;
 	struct error err;
@@ -78,11 +78,11 @@ static void a_reader_in_sequence_makes_few_requests(void **state)
 	for (size_t at = 0; at < SIZE; at += 4096)
 		assert_int_equal(get(&scene, at, SIZE - at < 4096 ? SIZE - at : 4096), 0);
 	assert_between(http_server_requests(state, &sent), 5, 14);
-	assert_int_equal(sent, SIZE); /* nothing twice */
+	assert_int_equal(sent, SIZE); /* no byte was sent twice */
 	scene_end(&scene);
 }
 
-static void a_reader_here_and_there_fetches_a_block_each(void **state)
+static void random_reader_fetches_one_block_per_read(void **state)
 {
 	struct scene scene = scene_begin(state, "good/f");
 	uint64_t sent;
@@ -94,7 +94,7 @@ static void a_reader_here_and_there_fetches_a_block_each(void **state)
 	scene_end(&scene);
 }
 
-static void pieces_are_no_more_than_was_asked_for(void **state)
+static void pieces_fetch_only_the_requested_bytes(void **state)
 {
 	enum { N = 40, PIECE = 150 };
 	static uint8_t bytes[N][PIECE];
@@ -102,8 +102,8 @@ static void pieces_are_no_more_than_was_asked_for(void **state)
 	struct scene scene = scene_begin(state, "good/f");
 	uint64_t sent;
 
-	/* The first five are in the first block, which is there; ten lie close to each other; one
-	 * is within another; one is empty. */
+	/* The first five pieces lie in the first block, which is cached; ten lie close together;
+	 * one lies within another; one is empty. */
 	for (size_t i = 0; i < N; i++)
 		pieces[i] = (struct remote_piece){ i * 9000, PIECE, bytes[i] };
 	for (size_t i = 20; i < 30; i++)
@@ -155,7 +155,7 @@ static void concurrent_readers_fetch_once(void **state)
 	scene_end(&scene);
 }
 
-/* The file is another one of the same size from now on. */
+/* Replace the file by another one of the same size. */
 static void replace(void **state)
 {
 	free(http_server_file(state, "f", SIZE, 2));
@@ -209,7 +209,7 @@ static void two_files_are_told_from_each_other(void **state)
 	scene_end(&scene);
 }
 
-static void a_read_ends_when_it_is_told_to(void **state)
+static void read_can_be_interrupted(void **state)
 {
 	struct scene scene = scene_begin(state, "hang/f");
 	atomic_bool stop = true;
@@ -225,7 +225,7 @@ static void a_read_ends_when_it_is_told_to(void **state)
 	scene_end(&scene);
 }
 
-static void without_memory_the_error_says_so(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	static uint8_t bytes[100];
 	const struct remote_piece piece = { 20 * REMOTE_BLOCK, sizeof(bytes), bytes };
@@ -242,13 +242,13 @@ static void without_memory_the_error_says_so(void **state)
 		scene.file = remote_file_open(url.text, NULL, &scene.err);
 		if (!allocation_failed())
 			break;
-		/* Without its first block in the cache it is as good. */
+		/* The opening may succeed without its first block in the cache. */
 		assert_true(scene.file || scene.err.code == ENOMEM);
 	}
 	assert_non_null(scene.file);
 	for (uint64_t k = 1;; k++) {
 		allocation_fails(k);
-		/* Nothing is read ahead. */
+		/* Reads go backwards, so no block is read ahead. */
 		rc = remote_file_read(scene.file, bytes, sizeof(bytes), (40 - 2 * k) * REMOTE_BLOCK,
 				      NULL, &scene.err);
 		if (!allocation_failed())

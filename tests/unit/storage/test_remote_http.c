@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_remote_http.c - fs/storage/remote_http.c: parts of a file come from a server unchanged
- * or not at all, for any behaviour of the server. */
+/* test_remote_http.c - fs/storage/remote_http.c: parts of a file arrive unchanged or not at all,
+ * for any behaviour of the server. */
 #include "fs/storage/remote_answer.h"
 #include "fs/storage/remote_http.h"
 #include "tests/unit/http_server.h"
@@ -12,7 +12,7 @@
 #define HEAD ((size_t)65536)
 #define SIZE ((size_t)300000)
 
-/* The program is linked with -Wl,--wrap=curl_easy_setopt: the k-th option from now on fails so. */
+/* -Wl,--wrap=curl_easy_setopt: the k-th option from now on fails. */
 static unsigned failing_option;
 static CURLcode option_fails_with;
 
@@ -35,8 +35,8 @@ CURLcode __wrap_curl_easy_setopt(CURL *easy, CURLoption option, ...)
 	return code;
 }
 
-/* And with -Wl,--wrap=clock_gettime and -Wl,--wrap=curl_multi_poll: a pause in which no request is
- * under way is over at once, and each wait for a server takes so much longer by the clock. */
+/* -Wl,--wrap=clock_gettime and -Wl,--wrap=curl_multi_poll: a pause without a request under way
+ * ends at once, and each wait for a server takes that much longer by the clock. */
 static int64_t wait_takes_ms, ahead_ms;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
@@ -68,7 +68,7 @@ CURLMcode __wrap_curl_multi_poll(CURLM *multi, struct curl_waitfd *fds, unsigned
 
 struct scene {
 	struct http_server server;
-	uint8_t *bytes; /* of the file "f" */
+	uint8_t *bytes; /* content of the file "f" */
 	uint8_t head[HEAD];
 	size_t n;
 	struct remote_http *http;
@@ -100,7 +100,7 @@ static void scene_end(struct scene *scene)
 	free(scene->bytes);
 }
 
-/* Ask for n bytes at offset, which have to be those of the file where they come. */
+/* Get n bytes at offset, and check them if they arrive. */
 static int get(struct scene *scene, size_t offset, size_t n)
 {
 	uint8_t *bytes = malloc(n);
@@ -178,7 +178,7 @@ static void fault_of_the_server_is_reported(void **state)
 	scene_end(&scene);
 }
 
-static void answers_that_lie_are_refused(void **state)
+static void false_answers_are_refused(void **state)
 {
 	struct scene scene;
 
@@ -200,7 +200,7 @@ static void answers_that_lie_are_refused(void **state)
 	scene_end(&scene);
 }
 
-static void a_file_that_was_changed_is_no_other(void **state)
+static void changed_file_is_an_error(void **state)
 {
 	struct scene scene;
 
@@ -250,14 +250,14 @@ static void redirect_target_is_cached_until_refused(void **state)
 	assert_true(scene_open(&scene, "signed/f"));
 	for (size_t i = 0; i < 20; i++)
 		assert_int_equal(get(&scene, i * 1000, 1000), 0);
-	/* 21 parts, for each five of them a redirect, and a refusal of the sixth. */
+	/* There are 21 parts, a redirect for each five of them, and a refusal of the sixth. */
 	assert_between(http_server_requests(state, &sent), 21 + 5 + 4, 21 + 5 + 4);
 	assert_true(scene_open(&scene, "moved/f"));
 	assert_int_equal(get(&scene, 70000, 1000), 0);
 	scene_end(&scene);
 }
 
-/* How often the server was asked for /part/f from byte 200000 on. */
+/* Number of requests for /part/f from byte 200000 on. */
 static unsigned count_asked(void **state)
 {
 	size_t n;
@@ -270,7 +270,7 @@ static unsigned count_asked(void **state)
 	return asked;
 }
 
-static void a_failure_where_redirects_led_is_forgiven_once(void **state)
+static void failure_behind_a_redirect_is_retried_once(void **state)
 {
 	enum { N = 400, PART = 10 };
 	static uint8_t bytes[N][PART];
@@ -279,12 +279,12 @@ static void a_failure_where_redirects_led_is_forgiven_once(void **state)
 
 	scene_begin(state, &scene);
 	assert_true(scene_open(&scene, "bent/f"));
-	/* The first fails, while the others are led there again. */
+	/* The first range fails, while the others are redirected again. */
 	for (size_t i = 0; i < N; i++)
 		ranges[i] = (struct remote_range){ i ? i * 100 : 200000, PART, bytes[i] };
 	assert_int_equal(remote_http_get(scene.http, ranges, N, NULL, &scene.err), -EIO);
 	assert_non_null(strstr(scene.err.text, "503"));
-	/* Six tries that count, and one where the redirect of the first answer led. */
+	/* Six tries count, and one more follows the redirect of the first answer. */
 	assert_int_equal(count_asked(state), 7);
 	scene_end(&scene);
 }
@@ -309,7 +309,7 @@ static void a_server_that_is_gone_is_asked_once_until_it_is_back(void **state)
 	scene_end(&scene);
 }
 
-/* The server, which sends for seconds, is given up before it is done. */
+/* The client gives up the server, which sends for seconds. */
 static void stalled_transfer_times_out(void **state)
 {
 	struct scene scene;
@@ -327,7 +327,7 @@ static void stalled_transfer_times_out(void **state)
 	scene_end(&scene);
 }
 
-static void a_call_ends_when_it_is_told_to(void **state)
+static void call_can_be_interrupted(void **state)
 {
 	struct scene scene;
 	uint8_t bytes[10];
@@ -360,7 +360,7 @@ static void a_password_is_for_its_server(void **state)
 	scene_end(&scene);
 }
 
-static void without_memory_the_error_says_so(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	struct scene scene;
 	int rc;
@@ -374,7 +374,7 @@ static void without_memory_the_error_says_so(void **state)
 		assert_null(scene.http);
 		assert_int_equal(scene.err.code, ENOMEM);
 	}
-	for (uint64_t k = 2;; k++) { /* 1 is this test's */
+	for (uint64_t k = 2;; k++) { /* allocation 1 is this test's */
 		allocation_fails(k);
 		rc = get(&scene, 70000, 100);
 		if (!allocation_failed())
@@ -385,7 +385,7 @@ static void without_memory_the_error_says_so(void **state)
 	scene_end(&scene);
 }
 
-/* Two ranges at a time need a handle of curl's more than were made yet. */
+/* Get two ranges at a time, for which curl needs one more handle. */
 static int get_two(struct scene *scene)
 {
 	uint8_t bytes[2][10];
@@ -397,8 +397,7 @@ static int get_two(struct scene *scene)
 	return rc;
 }
 
-/* Each option in turn, of those that are set for the second handle. Returns how many can be done
- * without. */
+/* Fail each option of the second handle in turn. Returns the number of dispensable options. */
 static unsigned fail_options(struct scene *scene, CURLcode with, int expected)
 {
 	unsigned dispensable = 0;
@@ -416,14 +415,14 @@ static unsigned fail_options(struct scene *scene, CURLcode with, int expected)
 		if (rc == -EIO)
 			assert_non_null(strstr(scene->err.text, "curl: "));
 		dispensable += rc == 0;
-		/* After the failure the file can be read again. */
+		/* After the failure the file is readable again. */
 		assert_int_equal(get_two(scene), 0);
 	}
 	failing_option = 0;
 	return dispensable;
 }
 
-static void a_curl_without_an_option_does_or_says_so(void **state)
+static void failing_curl_option_is_dispensable_or_reported(void **state)
 {
 	struct scene scene;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view.c - fs/storage/view.c: any window of any list of segments, reads after a file
- * under it has changed, and the requests to a generator. */
+/* test_view.c - fs/storage/view.c: any window of any list of segments, reads after a change of a
+ * file below, and requests to a generator. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "tests/unit/small_gguf.h"
 
-/* A small generator, so that every run tests the same lists. */
+/* A small random generator, so that every run tests the same lists. */
 static uint32_t next(uint32_t *seed, uint32_t below)
 {
 	*seed = *seed * 1664525u + 1013904223u;
@@ -29,7 +29,7 @@ static struct backing *open_bytes(void **state)
 
 #define SEGMENTS_MAX 12
 
-/* A list of segments, and the bytes it stands for. */
+/* A list of segments, and its bytes. */
 struct list {
 	struct segment segments[SEGMENTS_MAX];
 	size_t n, size;
@@ -61,7 +61,7 @@ static void make_list(struct list *list, struct backing *backing, uint32_t *seed
 	}
 }
 
-/* One window, into a block of exactly its size. */
+/* Read one window, into a block of exactly its size. */
 static void check_window(struct view *view, const struct list *list, size_t from, size_t n)
 {
 	const size_t left = from < list->size ? list->size - from : 0;
@@ -122,7 +122,7 @@ static void every_window_of_a_short_list_is_right(void **state)
 	backing_unref(backing);
 }
 
-static void past_the_end_there_is_nothing(void **state)
+static void read_past_the_end_returns_no_bytes(void **state)
 {
 	const struct segment zeros = { .kind = SEGMENT_ZEROS, .length = 10 };
 	struct view *view = view_new(&zeros, 1, NULL);
@@ -208,7 +208,7 @@ static void a_view_keeps_its_file_open_and_its_memory(void **state)
 	view_unref(NULL);
 }
 
-static void text_is_a_view_and_no_text_is_none(void **state)
+static void text_becomes_a_view_and_null_does_not(void **state)
 {
 	struct view *view = view_of_text(strdup("some text"), 4);
 	char *bytes = read_view(view);
@@ -242,7 +242,7 @@ static void a_view_may_be_larger_than_memory(void **state)
 	view_unref(view);
 }
 
-/* ## bytes that are made */
+/* ## computed bytes */
 
 #define FAKE_SEGMENTS 16
 
@@ -251,9 +251,9 @@ struct fake {
 	struct view_generator generator;
 	int prepare_rc, make_rc;
 	int prepared, released, wrong;
-	size_t first, n; /* as prepared last */
+	size_t first, n; /* arguments of the last preparation */
 	int made[FAKE_SEGMENTS];
-	const atomic_bool *stop; /* as handed over last */
+	const atomic_bool *stop; /* argument of the last call */
 };
 
 static uint8_t fake_byte(size_t number, size_t i)
@@ -301,7 +301,7 @@ static void forget(struct fake *fake)
 	*fake = new_fake();
 }
 
-/* Memory, zeros and made bytes of a few bytes each, with empty ones among them. */
+/* Segments of memory, zeros and computed bytes, a few bytes each, and empty ones. */
 static const struct segment mixed[] = {
 	{ .kind = SEGMENT_MEMORY, .length = 0, .memory = "" },
 	{ .kind = SEGMENT_COMPUTED, .length = 3 },
@@ -330,7 +330,7 @@ static void make_mixed(struct list *list)
 	}
 }
 
-/* Count of the computed segments of mixed[] that have a byte in this window. */
+/* Number of computed segments of mixed[] that have a byte in this window. */
 static size_t touched(size_t from, size_t end, bool touches[FAKE_SEGMENTS])
 {
 	size_t at = 0, number = 0, n = 0;
@@ -385,7 +385,7 @@ static void every_window_requests_touched_rows_once(void **state)
 	free(list);
 }
 
-static void only_a_view_with_a_maker_may_take_long(void **state)
+static void only_a_view_with_generator_may_take_long(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
@@ -409,7 +409,7 @@ static void failed_generator_fails_the_whole_read(void **state)
 	assert_int_equal(view_read(view, bytes, 19, 0), -EIO);
 	assert_int_equal(fake.made[0], 1);
 	assert_int_equal(fake.made[1], 0);
-	/* Whole, and in part. */
+	/* The reads are of the whole, and of a part. */
 	assert_int_equal(view_read(view, bytes, 3, 0), -EIO);
 	assert_int_equal(view_read(view, bytes, 1, 1), -EIO);
 	assert_int_equal(view_read(view, bytes, 3, 4), -EIO);
@@ -435,7 +435,7 @@ static void failed_prepare_skips_the_generator(void **state)
 	view_unref(view);
 }
 
-static void the_maker_is_told_whom_to_obey(void **state)
+static void generator_gets_the_readers_stop_flag(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view = view_new_computed(mixed, ARRAY_LENGTH(mixed), NULL, &fake.generator);
@@ -451,7 +451,7 @@ static void the_maker_is_told_whom_to_obey(void **state)
 	view_unref(view);
 }
 
-static void the_maker_is_released_once_with_the_last_reference(void **state)
+static void generator_is_released_once_with_last_reference(void **state)
 {
 	struct fake fake = new_fake();
 	struct view *view =
@@ -464,7 +464,7 @@ static void the_maker_is_released_once_with_the_last_reference(void **state)
 	assert_int_equal(fake.released, 1);
 }
 
-static void without_memory_the_maker_is_released_all_the_same(void **state)
+static void generator_is_released_even_without_memory(void **state)
 {
 	struct fake fake = new_fake();
 	char *owned;
@@ -493,7 +493,7 @@ static void partial_read_of_computed_rows_needs_memory(void **state)
 	allocation_fails(1);
 	assert_int_equal(view_read(view, bytes, 2, 1), -ENOMEM);
 	assert_true(allocation_failed());
-	/* All of it does not. */
+	/* A read of the whole view needs the allocation. */
 	allocation_fails(1);
 	assert_int_equal(view_read(view, bytes, 19, 0), 19);
 	assert_false(allocation_failed());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view_file.c - fs/storage/view_file.c: which views are a file, byte for byte. */
+/* test_view_file.c - fs/storage/view_file.c: views that are a file, byte for byte. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view_file.h"
 #include "tests/unit/small_gguf.h"
@@ -26,7 +26,7 @@ static struct scene open_scene(void **state)
 	return scene;
 }
 
-/* Assert that the view of n segments is the file, or that it is none. */
+/* Check that the view of n segments is the file, or is no file. */
 static void assert_file_of(struct scene *scene, const struct segment *segments, size_t n, bool is)
 {
 	struct view *view = view_new(segments, n, NULL);
@@ -49,7 +49,7 @@ static struct segment memory(struct scene *scene, uint64_t length)
 				 .memory = scene->header };
 }
 
-static void a_whole_file_is_one(void **state)
+static void view_of_a_whole_file_is_that_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct segment whole = extent(&scene, 0, SIZE), less = extent(&scene, 0, SIZE - 1),
@@ -92,7 +92,7 @@ static void bytes_at_other_places_are_no_file(void **state)
 	backing_unref(scene.file);
 }
 
-static void a_file_that_was_changed_is_none(void **state)
+static void view_of_a_changed_file_is_no_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	const struct segment whole = extent(&scene, 0, SIZE);
@@ -101,13 +101,13 @@ static void a_file_that_was_changed_is_none(void **state)
 	assert_ptr_equal(view_file(view), scene.file);
 	change_times(state, "file");
 	assert_null(view_file(view));
-	assert_true(view_file_is_likely(view)); /* as always */
+	assert_true(view_file_is_likely(view)); /* independent of the change */
 	view_unref(view);
 	backing_unref(scene.file);
 }
 
-/* The daemon finds out by reading it. */
-static void a_file_whose_hash_was_not_looked_at_is_none_yet(void **state)
+/* The daemon computes the hash at a read. */
+static void view_is_no_file_before_its_hash_is_known(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct segment segments[2] = { memory(&scene, HEADER),
@@ -129,7 +129,7 @@ static void a_file_whose_hash_was_not_looked_at_is_none_yet(void **state)
 	backing_unref(scene.file);
 }
 
-static void without_memory_it_is_none(void **state)
+static void without_memory_view_is_no_file(void **state)
 {
 	struct scene scene;
 	struct segment segments[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_view_hash.c - fs/storage/view_hash.c: the hash of a view is that of its bytes, for any
- * length and any segments. */
+/* test_view_hash.c - fs/storage/view_hash.c: the hash of a view is the hash of its bytes, for any
+ * length and segments. */
 #include "fs/storage/backing.h"
 #include "fs/storage/view.h"
 #include "fs/storage/view_hash.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* More than one chunk, and no multiple of it. */
+/* More than one chunk, and not a multiple of it. */
 #define LONG ((size_t)(1 << 20) + 4321)
 
 static void hash_of_view_is_that_of_its_bytes(void **state)

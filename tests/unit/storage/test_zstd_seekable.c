@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_zstd_seekable.c - fs/storage/zstd_seekable.c: compressed bytes are read back the
- * same, in any range and by any number of threads, and damage of a file is reported. */
+/* test_zstd_seekable.c - fs/storage/zstd_seekable.c: compressed bytes read back the same, in any
+ * range and by any number of threads, and damage is reported. */
 #include "gguf/bytes.h"
 #include "tests/unit/zstd_file.h"
 
@@ -8,7 +8,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
-/* Two frames and a bit. */
+/* Two frames and a part. */
 #define SIZE (2 * ZSTD_FRAME_BYTES + 12345)
 
 struct kept {
@@ -189,7 +189,7 @@ static bool is_worthwhile(const uint8_t *bytes, size_t n, int level)
 	return is;
 }
 
-static void compressing_pays_where_a_twentieth_is_saved(void **state)
+static void compression_pays_if_it_saves_a_twentieth(void **state)
 {
 	uint8_t *bytes = mk_random(ZSTD_FRAME_BYTES, 1, 255);
 
@@ -199,17 +199,16 @@ static void compressing_pays_where_a_twentieth_is_saved(void **state)
 	assert_false(is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
 	memset(bytes, 0, ZSTD_FRAME_BYTES / 100 * 6);
 	assert_true(is_worthwhile(bytes, ZSTD_FRAME_BYTES, 1));
-	/* A file has its table, too. */
+	/* A seek table belongs to one file. */
 	memset(bytes, 0, 60);
 	assert_true(is_worthwhile(bytes, 60, 1));
 	assert_false(is_worthwhile(bytes, 40, 1));
 	free(bytes);
 }
 
-/* ## files that are wrong */
+/* ## damaged files */
 
-/* The file with a number of that width put at that place, counted from the end if it is
- * negative. */
+/* Write a number of that width at that place of the file, counted from the end if negative. */
 static void spoil(void **state, long at, size_t width, uint64_t value)
 {
 	const int fd = open(in_temp(state, "file").text, O_RDWR);
@@ -303,7 +302,7 @@ static void assert_first_frame_bad(void **state, const char *words)
 		if (!strstr(kept.err.text, words))
 			fail_msg("\"%s\" is not in: %s", words, kept.err.text);
 	}
-	/* The others are as good as ever. */
+	/* Other frames are still readable. */
 	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, ZSTD_FRAME_BYTES, &kept.err), 0);
 	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, SIZE - 1, &kept.err), 0);
 	close_kept(&kept);
@@ -325,7 +324,7 @@ static void frame_that_contradicts_the_table_is_refused(void **state)
 	free(bytes);
 }
 
-/* A file of one frame that is made by hand: packed bytes, and the table's entry for them. */
+/* Save a file of one frame made by hand: packed bytes, and their entry in the table. */
 static void save_one_frame(void **state, const void *packed, size_t n, uint32_t holds, uint32_t sum)
 {
 	uint8_t file[4096], *at = file;
@@ -361,13 +360,13 @@ static void a_frame_that_holds_more_than_it_may_is_refused(void **state)
 	kept = open_kept(state, "file");
 	assert_non_null(kept.frames);
 	assert_int_equal(zstd_seekable_read(kept.frames, &byte, 1, 0, &kept.err), -EIO);
-	/* Nor does it take the memory that it asks for. */
+	/* The frame does not get the memory that it asks for. */
 	assert_int_equal(zstd_seekable_peek(kept.frames, &byte, 1, 0, &kept.err), -EIO);
 	close_kept(&kept);
 	free(zeros);
 }
 
-/* zstd -19 writes its input from a pipe with a window of 8 MiB. */
+/* zstd -19 compresses a pipe with a window of 8 MiB. */
 static void a_frame_that_asks_for_more_than_it_holds_is_read(void **state)
 {
 	const size_t n = ZSTD_FRAME_BYTES / 2;
@@ -442,7 +441,7 @@ static void *read_about(void *argument)
 	return NULL;
 }
 
-/* More frames than are kept, and more threads than may decompress at once. */
+/* There are more frames than the cache has, and more threads than may decompress at once. */
 static void many_threads_may_read_many_frames(void **state)
 {
 	const size_t size = 21 * ZSTD_FRAME_BYTES;

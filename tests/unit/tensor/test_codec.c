@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_codec.c - fs/tensor/codec.c: the values of a tensor, any of them, and the types of computed
- * values. */
+/* test_codec.c - fs/tensor/codec.c: any values of a tensor, and types of computed values. */
 #include "fs/storage/backing.h"
 #include "fs/tensor/codec.h"
 #include "tests/unit/tensor_file.h"

@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* Numbers that are the same every time, and small. */
+/* A small number, the same in every run. */
 static float number_at(uint32_t seed, size_t i)
 {
 	return (float)((int)mk_byte(seed, i) - 128) / 64.0f;
@@ -28,7 +28,7 @@ static struct backing *save_backing(void **state, const char *name, const void *
 	return file;
 }
 
-/* n values in a file of that type, also as they are read from it, to free(). */
+/* Save n values in that type. Returns the tensor, and the decoded values for the caller to free. */
 static struct lora_merge_data tensor_of(void **state, const char *name, uint32_t type,
 					uint32_t seed, size_t n, float **values)
 {
@@ -42,7 +42,7 @@ static struct lora_merge_data tensor_of(void **state, const char *name, uint32_t
 	for (size_t i = 0; i < n; i++)
 		wanted[i] = number_at(seed, i);
 	if (type == GGML_Q4_K) {
-		/* Any bytes are values, if only the scales are small. */
+		/* Random bytes are valid blocks if only the scales are small. */
 		for (size_t i = 0; i < size; i++)
 			bytes[i] = mk_byte(seed, i);
 		for (size_t i = 0; i < size; i += info->block_bytes)
@@ -57,7 +57,7 @@ static struct lora_merge_data tensor_of(void **state, const char *name, uint32_t
 	return data;
 }
 
-/* Everything of a backing, in one read, to free(). */
+/* All bytes of a backing, in one read; caller frees. */
 static uint8_t *read_all(struct backing *backing)
 {
 	const size_t n = (size_t)backing_size(backing);
@@ -68,7 +68,7 @@ static uint8_t *read_all(struct backing *backing)
 	return bytes;
 }
 
-/* The merge in the plainest way, encoded, to free(). */
+/* The merge in the plainest way, encoded; caller frees. */
 static uint8_t *expected(const struct lora_merge *merge, float *w, const float *a, const float *b)
 {
 	const struct lora_merge_pair *pair = &merge->pairs[0];
@@ -130,7 +130,7 @@ static void check(void **state, uint32_t type, uint64_t ne0, uint64_t ne1, uint6
 	whole = read_all(merged);
 	plain = expected(&merge, w, a, b);
 	assert_memory_equal(whole, plain, (size_t)backing_size(merged));
-	/* And in pieces, backwards. */
+	/* The next reads take pieces, from the last to the first. */
 	for (uint64_t at = backing_size(merged) - sizeof(byte); at > 41; at -= 41) {
 		assert_int_equal(backing_read_with(merged, BACKING_SPANS | BACKING_UNCHECKED, byte,
 						   sizeof(byte), at),
@@ -199,7 +199,7 @@ static void unreadable_factor_fails_the_merge(void **state)
 #define CHANNELS 6u
 
 /* Output of "tests/tools/ablate.py golden": a matrix without 0.75 of one direction, and of the
- * plane of two; then both again with the norms of the matrix's columns. */
+ * plane of two; then both with the matrix's column norms restored. */
 static const float golden[4][CHANNELS][COLUMNS] = {
 	{ { -1.0625f, -0.45982143f, 0.29017857f, 0.45089287f, -0.9598214f },
 	  { 0.6125f, 1.2741071f, -0.72589284f, -0.3294643f, 0.77410716f },
@@ -236,7 +236,7 @@ static struct lora_merge_data floats_of(void **state, const char *name, const fl
 	};
 }
 
-/* Its matrix; turned: a row has all channels. */
+/* Matrix of the golden results; turned: rows have all channels. */
 static struct lora_merge_data golden_matrix(void **state, bool turned)
 {
 	float w[CHANNELS * COLUMNS];
@@ -248,7 +248,7 @@ static struct lora_merge_data golden_matrix(void **state, bool turned)
 	return floats_of(state, "w", w, ARRAY_LENGTH(w));
 }
 
-/* Its directions, times a number that does not matter. */
+/* Directions of the golden results, times a factor without effect. */
 static struct lora_merge_data golden_directions(void **state, size_t rows, float factor)
 {
 	float d[2 * CHANNELS];
@@ -309,9 +309,9 @@ static void vectors_keep_their_norms_as_numpy_does(void **state)
 	}
 }
 
-#define LARGE ((size_t)1 << 12) /* a row, of which not all of a matrix is worked on at once */
+#define LARGE ((size_t)1 << 12) /* length of a row: one round does not take a whole matrix */
 
-/* Pairs before a direction change the matrix first: nothing of the direction is left. */
+/* Earlier pairs change the matrix first, and nothing of the direction remains. */
 static void direction_is_removed_after_earlier_pairs(void **state)
 {
 	const uint64_t experts = 3, channels = 40;
@@ -380,7 +380,7 @@ static void a_pass_over_a_matrix_ends_when_it_is_not_wanted(void **state)
 	matrix_cache_unref(matrices);
 }
 
-/* Zeros, and how often they may be read; context of a backing. */
+/* Read zeros; context is the number of reads before a failure. */
 static int read_zeros(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 		      const atomic_bool *stop)
 {
@@ -409,11 +409,11 @@ static struct lora_merge_data zeros(int *left, size_t values)
 					 .type = GGML_F32 };
 }
 
-#define LONG   ((size_t)1 << 14) /* a row; four are worked on at once, and two read */
+#define LONG   ((size_t)1 << 14) /* length of a row: a round works on four and reads two */
 #define HEIGHT ((size_t)8)
 
-/* A read of a merge of so many pairs and then of so many directions, of more values than the cache
- * of matrices has room for, makes one pass over the matrix for each direction. */
+/* Check that a merge of that many pairs and then directions, whose matrices exceed the cache,
+ * makes one pass over the matrix for each direction. */
 static void check_passes(unsigned pairs, unsigned directions)
 {
 	struct matrix_cache *matrices = matrix_cache_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_matrix_cache.c - fs/tensor/matrix_cache.c: matrices that are decoded once. */
+/* test_matrix_cache.c - fs/tensor/matrix_cache.c: matrices decoded once. */
 #include "fs/storage/backing.h"
 #include "fs/tensor/matrix_cache.h"
 #include "gguf/types.h"
@@ -25,7 +25,7 @@ static void empty_file(void **state, const char *name)
 	close(fd);
 }
 
-static void a_matrix_is_as_it_lies_or_turned(void **state)
+static void matrix_is_read_as_stored_or_transposed(void **state)
 {
 	static const float values[] = { 9, 1, 2, 3, 4, 5, 6 };
 	static const float transposed[] = { 1, 4, 2, 5, 3, 6 };
@@ -74,7 +74,7 @@ static void recent_matrix_is_kept_without_its_file(void **state)
 	backing_unref(file);
 }
 
-/* Counts its calls; fails the first time. */
+/* Count the call; fail the first time. */
 static int compute(void *context, float *values)
 {
 	int *calls = context;
@@ -124,7 +124,7 @@ static void *get_interrupted(void *argument)
 	return NULL;
 }
 
-/* Meanwhile another thread, which is interrupted, wants the matrix. */
+/* Compute while another thread, which is interrupted, wants the matrix. */
 static int compute_slowly(void *context, float *values)
 {
 	pthread_t thread;
@@ -154,8 +154,8 @@ static void interrupted_request_waits_for_no_matrix(void **state)
 	backing_unref(other.at.file);
 }
 
-/* Two that do not go together: the second is kept, the first is read again. */
-static void no_more_is_kept_than_there_may_be(void **state)
+/* Two matrices exceed the cache together: the second one stays, the first one is read again. */
+static void cache_stays_within_its_limit(void **state)
 {
 	const uint64_t half = MATRIX_CACHE_BYTES / sizeof(float) / 2 + 1;
 	float *values = calloc(half + 1, sizeof(*values));
@@ -180,7 +180,7 @@ static void no_more_is_kept_than_there_may_be(void **state)
 	backing_unref(file);
 }
 
-/* Counts its calls. */
+/* Count the call. */
 static int compute_well(void *context, float *values)
 {
 	int *calls = context;
@@ -190,7 +190,7 @@ static int compute_well(void *context, float *values)
 	return 0;
 }
 
-/* So many values, the last ones that were used, are computed again or not, for want of room. */
+/* Check whether another matrix of that many values evicts the last ones. */
 static void check_computed(void **state, uint64_t values, int computed_again)
 {
 	const uint64_t most = MATRIX_CACHE_BYTES / sizeof(float) / 4;
@@ -243,7 +243,7 @@ static void dropped_file_leaves_no_matrix(void **state)
 	backing_unref(other.file);
 }
 
-/* A disk that gives no answer before it is told to. */
+/* A disk that does not answer before it is released. */
 struct disk {
 	atomic_bool asked, answers;
 };

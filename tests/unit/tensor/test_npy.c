@@ -3,7 +3,7 @@
 #include "fs/tensor/npy.h"
 #include "tests/unit/tensor_file.h"
 
-/* The file of a tensor, whole, to free. */
+/* The NumPy file of a tensor; caller frees. */
 static char *read_npy(const struct tensor_file *t, uint64_t *size)
 {
 	struct view *view = npy_view(&t->located);
@@ -31,7 +31,7 @@ static size_t assert_header(const char *bytes, const char *words)
 	return n;
 }
 
-static void axes_are_turned_around(void **state)
+static void axes_are_reversed(void **state)
 {
 	static const struct {
 		uint32_t dims;

@@ -6,8 +6,8 @@
 
 #include <errno.h>
 
-/* A file of version 1 with that header and so many bytes of values; parsed from a copy of just that
- * size. */
+/* Parse a file of version 1 with that header and number of value bytes, from a block of exactly
+ * that size. */
 static int parse(const char *header, size_t values, struct npy_array *array, struct error *err)
 {
 	const size_t n = strlen(header), size = 10 + n + values;
@@ -133,12 +133,12 @@ static void the_start_of_a_file_is_checked(void **state)
 	memcpy(bytes + 10, header, sizeof(header) - 1);
 	bytes[8] = sizeof(header) - 1;
 	assert_int_equal(npy_parse(&source, &array, &err), 0);
-	bytes[8]++; /* one more than there are */
+	bytes[8]++; /* one byte more than the header has */
 	assert_refused(npy_parse(&source, &array, &err), &err, EINVAL, 8);
 	bytes[8]--;
 	bytes[6] = 4;
 	assert_refused(npy_parse(&source, &array, &err), &err, EINVAL, 6);
-	bytes[6] = 2; /* its length has four bytes */
+	bytes[6] = 2; /* version 2 has a length of four bytes */
 	assert_int_equal(npy_parse(&source, &array, &err), -EINVAL);
 	bytes[6] = 1;
 	bytes[20] = '\0';
@@ -149,7 +149,7 @@ static void the_start_of_a_file_is_checked(void **state)
 	assert_int_equal(npy_parse(&source, &array, &err), -EINVAL);
 }
 
-static void a_header_alone_is_a_file_to_be_mapped(void **state)
+static void header_without_values_is_accepted(void **state)
 {
 	struct npy_array array;
 	struct error err;

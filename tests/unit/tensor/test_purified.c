@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, in reads of any
- * part. */
+/* test_purified.c - fs/tensor/purified.c: each row of an organ by itself, in reads of any part. */
 #include "fs/tensor/codec.h"
 #include "fs/tensor/purified.h"
 #include "gguf/quant.h"
@@ -54,7 +53,7 @@ static void rows_are_purified_each_by_itself(void **state)
 	}
 }
 
-/* The view is the organ's own file. */
+/* Check that the view is the organ's own file. */
 static void assert_passes(void **state, uint32_t type, uint32_t dims, const uint64_t *ne,
 			  const void *bytes)
 {
@@ -91,7 +90,7 @@ static void a_row_that_stays_as_it_is_keeps_every_bit(void **state)
 	uint16_t halves[2 * 64];
 	float floats[2 * 64];
 
-	/* A NaN with something in it, and a row of one value. */
+	/* The rows are a NaN with a payload, and a single value. */
 	for (int i = 0; i < 128; i++) {
 		halves[i] = i < 64 ? (uint16_t)(0x3000 + i) : 0x3c00;
 		floats[i] = i < 64 ? (float)i : 1.5f;

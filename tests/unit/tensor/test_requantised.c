@@ -14,7 +14,7 @@
 #define ROW  256u
 #define ROWS 5u
 
-/* The form of that name; the caller asserts that there is one. */
+/* Form of that name; the caller asserts its existence. */
 static enum organ_view form_of(const char *name)
 {
 	enum organ_view form;
@@ -80,7 +80,7 @@ static void own_type_keeps_every_bit(void **state)
 	uint32_t odd[128];
 
 	for (uint32_t i = 0; i < 128; i++)
-		odd[i] = 0x7f800000u + 3 * i; /* infinity, and NaNs with something in them */
+		odd[i] = 0x7f800000u + 3 * i; /* infinity, and NaNs with a payload */
 	for (int type = 0; type < 2; type++) {
 		struct tensor_file t = new_tensor(state, "t", type ? GGML_Q4_0 : GGML_F32, 2, ne,
 						  type ? NULL : odd);
@@ -162,13 +162,13 @@ static void each_form_is_found_by_its_name(void **state)
 #define STACK	"blk.0.ffn_up_exps.weight"
 #define EXPERTS 3u
 
-/* The weight of a column of an expert in matrix_of(). */
+/* Weight of an expert's column in matrix_of(). */
 static float weight_of(uint64_t expert, uint64_t column)
 {
 	return (float)(1 + (7 * column + 3 * expert) % 11);
 }
 
-/* An importance matrix with rows of that length for each expert of STACK. */
+/* Make an importance matrix with rows of that length for each expert of STACK. */
 static struct importance_matrix *matrix_of(void **state, uint64_t row)
 {
 	const uint64_t sums_ne[] = { row, EXPERTS }, counts_ne[] = { 1, EXPERTS };
@@ -229,7 +229,7 @@ static void rows_are_encoded_with_the_weights_of_their_expert(void **state)
 	importance_matrix_unref(matrix);
 }
 
-/* A graft may have another shape than the tensor of the base, for which the matrix was made. */
+/* A graft may have another shape than the base's tensor, for which the matrix was made. */
 static void tensor_of_another_name_or_shape_is_encoded_as_without_a_matrix(void **state)
 {
 	static const char *const names[] = { "blk.0.ffn_up.weight", STACK };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_requantised_loss.c - fs/tensor/requantised_loss.c: the error of a tensor in another type, as
- * a loop over all of its values has it. */
+/* test_requantised_loss.c - fs/tensor/requantised_loss.c: the error of a tensor in another type,
+ * against a loop over all values. */
 #include "fs/storage/backing.h"
 #include "fs/tensor/requantised.h"
 #include "fs/tensor/requantised_loss.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* More than a range of them, and no multiple of it. */
+/* More values than a range, and not a multiple of it. */
 #define ROW  256u
 #define ROWS 300u
 
@@ -24,7 +24,7 @@ static double loss_of(const struct tensor_file *t, uint32_t type)
 	return loss;
 }
 
-/* The same, with all values in one row. */
+/* Expected error, with all values in one row. */
 static double expected_loss(const struct tensor_file *t, uint32_t type)
 {
 	const struct organ made = requantised_organ(&t->located.organ, type);
@@ -46,7 +46,7 @@ static double expected_loss(const struct tensor_file *t, uint32_t type)
 	return sqrt(errors / squares);
 }
 
-/* F32 values of a bell curve; to free(). */
+/* n normal values in F32; caller frees. */
 static float *bells(size_t n)
 {
 	float *values = new_values(n);

@@ -10,7 +10,7 @@
 #include "tests/unit/zinputs.h"
 #include "tests/unit/zmeasures.h"
 
-/* An organ's blocks in memory and in a file, at an odd offset and with something after them. */
+/* An organ's blocks in memory and in a file, at an odd offset and with bytes behind them. */
 struct blocks {
 	uint8_t *bytes;
 	uint64_t size;
@@ -20,7 +20,7 @@ struct blocks {
 #define AT    1237
 #define AFTER 41
 
-/* Somebody who loses interest after so many questions. */
+/* A caller that stops after that many questions whether the result is wanted. */
 struct asker {
 	uint64_t asked, patience;
 };
@@ -80,7 +80,7 @@ static void free_blocks(struct blocks *b)
 	free(b->bytes);
 }
 
-/* Measure of the spans of sample.h, one after the other. */
+/* Measure of the spans of sample.h, decoded one after another. */
 static struct zmeasure z_of_spans(const struct blocks *b, uint64_t limit)
 {
 	const struct type_info *type = type_find(b->sampling.type);
@@ -123,7 +123,7 @@ static void unit_assert_measures(const struct blocks *b, struct zmeasure expecte
 static const uint32_t some_types[] = { GGML_F32,  GGML_F16,  GGML_BF16, GGML_Q8_0,
 				       GGML_Q4_0, GGML_Q4_K, GGML_Q6_K, GGML_IQ4_XS };
 
-/* Whole blocks of all types; below and above the size decoded at once and the sample size. */
+/* Lengths in whole blocks of all types, around the chunk that is decoded at once and the sample. */
 static const uint64_t some_lengths[] = { 256, 512, 65536, 65792, 99840, 100096, 131328, 300032 };
 
 static void the_values_measured_are_those_of_the_spans(void **state)
@@ -135,7 +135,7 @@ static void the_values_measured_are_those_of_the_spans(void **state)
 			struct asker asker;
 			struct blocks b = new_blocks(state, some_types[t], some_lengths[l], &asker);
 
-			/* Each limit with each type, and with each length. */
+			/* The limits vary with the type and with the length. */
 			b.sampling.samples = limits[(t + l) % ARRAY_LENGTH(limits)];
 			assert_measures(&b, z_of_spans(&b, b.sampling.samples));
 			free_blocks(&b);
@@ -250,7 +250,7 @@ static void only_the_blocks_of_the_sample_are_read(void **state)
 		end = AT + (span.start + span.count) / 32 * 34;
 	assert_true(end < AT + b.size);
 	b.sampling.samples = 1000;
-	/* The file ends right after the last of them. */
+	/* The file ends right behind the last block. */
 	for (uint64_t missing = 0; missing < 2; missing++) {
 		must(truncate(in_temp(state, "file").text, (off_t)(end - missing)) == 0);
 		backing_unref(b.sampling.file);
@@ -273,7 +273,7 @@ static void changed_file_is_an_error(void **state)
 		struct zmeasure z;
 
 		b.sampling.samples = all_ways[i];
-		/* All of it could still be read. */
+		/* All blocks are still readable. */
 		change_times(state, "file");
 		assert_int_equal(sampling_measure(&b.sampling, &z), -EIO);
 		must(truncate(in_temp(state, "file").text, AT + 10) == 0);
@@ -303,8 +303,8 @@ static void stopped_measurement_ends_at_any_point(void **state)
 	}
 }
 
-/* Not more of them are decoded before the next question. */
-static void the_question_comes_often_enough(void **state)
+/* The number of values between two questions is limited. */
+static void stop_is_checked_often_enough(void **state)
 {
 	struct asker asker;
 	struct blocks b = new_blocks(state, GGML_F16, 300032, &asker);
@@ -319,7 +319,7 @@ static void the_question_comes_often_enough(void **state)
 	free_blocks(&b);
 }
 
-/* Bytes that take long: a read of them waits for its interrupt. */
+/* A read that waits for its interrupt. */
 static int read_until_stopped(void *context, unsigned flags, void *bytes, size_t n, uint64_t offset,
 			      const atomic_bool *stop)
 {

@@ -45,7 +45,7 @@ static struct organ_location tensor_in(void **state, const char *name, uint32_t 
 	return at;
 }
 
-/* n floats of a bell curve, and as Q8_0 with one scale for all. */
+/* n normal floats that Q8_0 with one scale represents exactly. */
 static float *bells(size_t n, uint32_t random)
 {
 	float *values = new_values(n);
@@ -139,7 +139,7 @@ static void tensor_equals_itself_without_reading(void **state)
 	b.file = backing_open(in_temp(state, "a").text, NULL);
 	must(b.file);
 	assert_true(tensor_difference_is_none(&a, &b));
-	/* Nothing of it could be read now. */
+	/* The tensor is unreadable now. */
 	must(truncate(in_temp(state, "a").text, 10) == 0);
 	d = compare(&a, &b, SAMPLE_DEFAULT);
 	assert_true(d.same && d.cosine == 1);
@@ -171,7 +171,7 @@ static void failed_comparison_has_a_reason(void **state)
 	b.organ.type = GGML_F32 + TYPE_SHORT;
 	assert_int_equal(compare(&a, &b, SAMPLE_DEFAULT).status, DIFFERENCE_SHORT);
 	b.organ.type = 4000000000u;
-	/* For an unknown type the bytes are compared. */
+	/* Tensors of an unknown type are compared by their bytes. */
 	assert_true(compare(&b, &b, SAMPLE_DEFAULT).same);
 	backing_unref(a.file);
 	backing_unref(b.file);
@@ -211,7 +211,7 @@ static void a_file_that_shrinks_is_an_error(void **state)
 	free(values);
 }
 
-static void a_halt_ends_it(void **state)
+static void stop_ends_the_comparison(void **state)
 {
 	const atomic_bool stop = true;
 	const struct halt halt = { .reader = &stop };
@@ -227,7 +227,7 @@ static void a_halt_ends_it(void **state)
 	backing_unref(b.file);
 }
 
-static void memory_that_runs_out_is_said(void **state)
+static void out_of_memory_is_reported(void **state)
 {
 	static const uint64_t samples[] = { SAMPLE_DEFAULT, SAMPLES_ALL };
 	struct organ_location a, b;

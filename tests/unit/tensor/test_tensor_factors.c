@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_tensor_factors.c - fs/tensor/tensor_factors.c: factors of decoded values, of any type and of
- * rows from any place, beside those of measure/low_rank.c. */
+/* test_tensor_factors.c - fs/tensor/tensor_factors.c: factors of decoded values, of any type and
+ * of rows anywhere, against those of measure/low_rank.c. */
 #include "fs/storage/backing.h"
 #include "fs/storage/fd_cache.h"
 #include "fs/tensor/tensor_factors.h"
@@ -12,7 +12,7 @@
 
 static const struct halt no_halt;
 
-/* In a file of that name, which can be revoked. */
+/* A tensor in a file of that name, which can be revoked. */
 static struct tensor_file tensor_named(void **state, const char *name, uint32_t type,
 				       const uint64_t *ne)
 {
@@ -52,7 +52,7 @@ static void assert_same_factors(const struct low_rank *x, const struct low_rank 
 	assert_memory_equal(x->b, y->b, x->rank * rows * sizeof(float));
 }
 
-/* Rows are long enough to be decoded in several parts. */
+/* The rows are long enough to be decoded in several parts. */
 static void factors_are_those_of_the_decoded_values(void **state)
 {
 	static const uint64_t ne[] = { 6400, 17 };
@@ -101,7 +101,7 @@ static void rank_zero_reads_a_row_in_parts(void **state)
 	}
 }
 
-/* Longer than there are addresses: it would be an error to ask for memory for it. */
+/* The row exceeds the address space, so an allocation for it would fail. */
 static void rank_zero_takes_a_row_of_any_length(void **state)
 {
 	static const uint64_t ne[] = { 64, 1 };

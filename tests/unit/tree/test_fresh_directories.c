@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fresh_directories.c - fs/tree/fresh_directories.c: who fills a directory. */
+/* test_fresh_directories.c - fs/tree/fresh_directories.c: processes that fill a new directory. */
 #include "fs/tree/fresh_directories.h"
 #include "tests/unit/unit.h"
 

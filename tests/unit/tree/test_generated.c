@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_generated.c - fs/tree/generated.c, with the files of fs/tree/model_files.c: a file is made
- * once for each state, and stays as it was. */
+ * once for each state, and does not change. */
 #include "fs/files/assembly.h"
 #include "fs/model/inode.h"
 #include "fs/tree/generated.h"
@@ -10,7 +10,7 @@
 #include "measure/sample.h"
 #include "tests/unit/open_model.h"
 
-/* A model as in a mount, allocated on its own, because its generated files point to it. */
+/* A model as in a mount, allocated because its generated files point to it. */
 struct scene {
 	struct opened o;
 	struct model **models;
@@ -65,7 +65,7 @@ static uint64_t ino_of(struct scene *scene, enum generated_kind kind)
 	return ino;
 }
 
-static void each_has_a_name(void **state)
+static void each_generated_file_has_a_name(void **state)
 {
 	(void)state;
 	assert_string_equal(generated_name(GENERATED_MANIFEST), "manifest.json");
@@ -95,7 +95,7 @@ static void unchanged_file_keeps_its_inode(void **state)
 	close_scene(&scene);
 }
 
-static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
+static void graft_makes_new_files_and_old_ones_stay_readable(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct mk_file base = mk_small();
@@ -122,7 +122,7 @@ static void a_graft_makes_new_ones_and_the_old_stay_readable(void **state)
 	close_scene(&scene);
 }
 
-static void before_the_first_graft_they_are_as_old_as_organs(void **state)
+static void before_first_graft_files_have_mtime_of_organs(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct inode *inode = node_of(&scene, GENERATED_MODEL);

@@ -72,7 +72,7 @@ static void inode_numbers_of_the_base_encode_their_object(void **state)
 	close_scene(&scene);
 }
 
-static void other_numbers_stand_for_nothing(void **state)
+static void other_numbers_have_no_object(void **state)
 {
 	struct scene scene = open_scene(state);
 	const uint64_t numbers[] = { 0,
@@ -203,7 +203,7 @@ static void inode_held_by_kernel_keeps_its_content(void **state)
 	close_scene(&scene);
 }
 
-/* Whoever looked at a slot and then asks for a file of it may find another organ there. */
+/* The slot may have another organ when a process that looked it up asks for a view. */
 static void absent_view_of_organ_has_no_inode(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -221,7 +221,7 @@ static void absent_view_of_organ_has_no_inode(void **state)
 	close_scene(&scene);
 }
 
-/* An inode with a view that says which one it is. */
+/* Add an inode whose view identifies it. */
 static struct inode *add_one(struct scene *scene, uint64_t n)
 {
 	struct inode made = { .ino = INODE_NEW | n,
@@ -247,7 +247,7 @@ static void a_node_is_known_until_it_was_forgotten_as_often_as_told(void **state
 	inode = inodes_get(scene.inodes, INODE_NEW | 7);
 	assert_non_null(inode);
 	inodes_forget(scene.inodes, INODE_NEW | 7, 3);
-	/* Ours is the last. */
+	/* The test's reference is the last one. */
 	assert_int_equal(view_size(inode->view), 1);
 	inodes_put(scene.inodes, inode);
 	assert_null(inodes_get(scene.inodes, INODE_NEW | 7));
@@ -285,7 +285,7 @@ static void a_table_that_grew_finds_every_node(void **state)
 			assert_int_equal(inode->index, i * 64);
 		inodes_put(scene.inodes, inode);
 	}
-	/* The rest is freed with the table. */
+	/* The table frees the remaining inodes. */
 	close_scene(&scene);
 }
 
@@ -336,7 +336,7 @@ static void new_numbers_are_never_given_twice(void **state)
 	close_scene(&scene);
 }
 
-/* Threads that look up and forget while grafts are made. */
+/* Threads that look up and forget during grafts. */
 struct crowd {
 	struct scene *scene;
 	atomic_bool over, wrong;

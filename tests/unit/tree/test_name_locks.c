@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_name_locks.c - fs/tree/name_locks.c: of each name one thread at a time. */
+/* test_name_locks.c - fs/tree/name_locks.c: one thread at a time for each name. */
 #include "fs/tree/name_locks.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
@@ -27,7 +27,7 @@ static void *take(void *argument)
 	return NULL;
 }
 
-static void other_names_are_taken_at_once(void **state)
+static void different_names_do_not_wait(void **state)
 {
 	struct name_locks *locks = name_locks_new();
 	struct name_lock held = lock_of(HERE, "a", "b"), alone = lock_of(HERE, "c", NULL),
@@ -46,9 +46,9 @@ static void other_names_are_taken_at_once(void **state)
 	name_locks_free(locks);
 }
 
-static void a_name_is_waited_for_wherever_it_stands(void **state)
+static void equal_name_at_another_address_waits(void **state)
 {
-	/* Equal text, at other places than that of the names that are held. */
+	/* The text equals the held names', at other addresses. */
 	static const char a[] = "a", b[] = "b";
 	static const char *const pairs[][2] = { { a, NULL }, { b, NULL }, { "x", a }, { b, "x" } };
 	struct name_locks *locks = name_locks_new();
@@ -71,7 +71,7 @@ static void a_name_is_waited_for_wherever_it_stands(void **state)
 
 struct crowd {
 	struct name_locks *locks;
-	int *counts; /* of two names, which only the locks protect */
+	int *counts; /* of two names; only the locks protect them */
 	unsigned number;
 };
 
@@ -94,7 +94,7 @@ static void *count_up(void *argument)
 	return NULL;
 }
 
-static void no_two_threads_have_a_name(void **state)
+static void one_thread_at_a_time_holds_a_name(void **state)
 {
 	struct name_locks *locks = name_locks_new();
 	int counts[2] = { 0 };
@@ -109,13 +109,13 @@ static void no_two_threads_have_a_name(void **state)
 	}
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	/* Two of three turns, of 8,000. */
+	/* Each count gets two of three turns, of 8,000. */
 	assert_int_equal(counts[0], 5333);
 	assert_int_equal(counts[1], 5333);
 	name_locks_free(locks);
 }
 
-static void without_memory_there_are_none(void **state)
+static void without_memory_there_are_no_locks(void **state)
 {
 	(void)state;
 	needs_failing_allocations();

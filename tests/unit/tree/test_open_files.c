@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_open_files.c - fs/tree/open_files.c: writers without a name, beside readers of the same
- * inode; whose close ends a writer. */
+/* test_open_files.c - fs/tree/open_files.c: nameless writers beside readers of the same inode; the
+ * close that ends a writer. */
 #include "fs/edit/stage.h"
 #include "fs/model/inode.h"
 #include "fs/model/organ_file.h"
@@ -77,7 +77,7 @@ static struct inode *staged(struct scene *scene, struct view *view)
 	return inodes_add(scene->inodes, &made);
 }
 
-/* A writer that opened the file by its name. */
+/* A writer that opened the file by name. */
 static struct open_file *named(struct scene *scene, pid_t thread)
 {
 	struct view *view = content(scene);
@@ -139,7 +139,7 @@ static void reader_of_grown_file_uses_direct_io(void **state)
 	assert_true(open_files_may_write_to(scene.handles, handle, size + 1));
 	other = reader(&scene, scene.ino);
 	assert_true(other->direct);
-	/* Such a reader is not in the way. */
+	/* A direct reader does not block the writer. */
 	assert_true(open_files_may_write_to(scene.handles, second, size + 1));
 	open_files_close(scene.handles, other);
 	open_files_close(scene.handles, handle);
@@ -197,7 +197,7 @@ static void the_close_of_the_process_that_opened_it_counts_until_another_writes(
 	open_file_record_write(handle, 5, child);
 	assert_false(open_file_record_close(handle, 6, getpid()));
 	assert_true(open_file_record_close(handle, 5, child));
-	/* The one that has written last of two. */
+	/* Of two writers the one that wrote last counts. */
 	open_file_record_write(handle, 5, child);
 	open_file_record_write(handle, 6, getpid());
 	assert_false(open_file_record_close(handle, 5, child));
@@ -207,7 +207,7 @@ static void the_close_of_the_process_that_opened_it_counts_until_another_writes(
 	close_scene(&scene);
 }
 
-/* A write through the page cache comes without a lock owner, a page of a map without either. */
+/* A write through the page cache has no lock owner, a page of a map has no process either. */
 static void a_writer_is_known_by_its_owner_or_its_process(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -217,7 +217,7 @@ static void a_writer_is_known_by_its_owner_or_its_process(void **state)
 	open_file_record_write(handle, 0, child);
 	assert_false(open_file_record_close(handle, 6, getpid()));
 	assert_true(open_file_record_close(handle, 5, child));
-	/* The page is the opener's after the last writer has closed the file. */
+	/* The page counts as the opener's after the last writer's close. */
 	open_file_record_write(handle, 0, 0);
 	assert_false(open_file_record_close(handle, 5, child));
 	assert_true(open_file_record_close(handle, 6, getpid()));
@@ -225,12 +225,12 @@ static void a_writer_is_known_by_its_owner_or_its_process(void **state)
 	open_file_record_write(handle, 0, 0);
 	assert_false(open_file_record_close(handle, 6, getpid()));
 	assert_true(open_file_record_close(handle, 5, child));
-	/* The process of a thread that has ended meanwhile is known no more, its owner is. */
+	/* The process of an ended thread is unknown, its lock owner is known. */
 	open_file_record_write(handle, 5, -1);
 	assert_false(open_file_record_close(handle, 6, getpid()));
 	assert_true(open_file_record_close(handle, 5, -1));
 	open_files_close(scene.handles, handle);
-	/* If nothing is known, any close counts. */
+	/* If neither is known, any close counts. */
 	handle = named(&scene, 0);
 	open_file_record_write(handle, 0, -1);
 	assert_true(open_file_record_close(handle, 6, getpid()));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_modes.c - fs/tree/read_modes.c: the first open() decides, the others follow it, and
- * the last close gives back the kernel's file. */
+/* test_read_modes.c - fs/tree/read_modes.c: the first open() decides, later ones follow, and the
+ * last close returns the kernel's file. */
 #include "fs/tree/read_modes.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
-/* A kernel that gives numbers out, from 1. */
+/* A kernel that hands out numbers, from 1. */
 struct kernel {
 	struct read_modes *modes;
 	int next, open, error;
 	enum read_way way;
 	atomic_uint asked;
-	atomic_bool wait; /* find does not return */
+	atomic_bool wait; /* find() waits */
 };
 
 static void give_back(void *context, int number)
@@ -63,7 +63,7 @@ static int choose(struct kernel *kernel, struct read_mode *mode)
 	return read_mode_choose(kernel->modes, mode, find, kernel, NULL);
 }
 
-static void the_first_decides_for_all(void **state)
+static void first_open_decides_for_all(void **state)
 {
 	struct kernel *kernel = new_kernel();
 	struct read_mode *first = read_modes_enter(kernel->modes, 7);
@@ -87,7 +87,7 @@ static void the_first_decides_for_all(void **state)
 	free_kernel(kernel);
 }
 
-static void whom_the_daemon_reads_for_the_others_follow_too(void **state)
+static void later_opens_follow_a_daemon_read_too(void **state)
 {
 	struct kernel *kernel = new_kernel();
 	struct read_mode *direct = read_modes_enter(kernel->modes, 7);
@@ -99,7 +99,7 @@ static void whom_the_daemon_reads_for_the_others_follow_too(void **state)
 	assert_int_equal(choose(kernel, reader), 0);
 	assert_int_equal(kernel->asked, 0);
 	read_mode_leave(kernel->modes, reader);
-	/* Once it is closed, the next one decides anew. */
+	/* After the close the next open() decides anew. */
 	reader = read_modes_enter(kernel->modes, 7);
 	assert_int_equal(choose(kernel, reader), 1);
 	read_mode_leave(kernel->modes, reader);
@@ -107,7 +107,7 @@ static void whom_the_daemon_reads_for_the_others_follow_too(void **state)
 	free_kernel(kernel);
 }
 
-static void the_way_is_known_while_it_is_open(void **state)
+static void mode_is_known_while_a_file_is_open(void **state)
 {
 	struct kernel *kernel = new_kernel();
 	struct read_mode *mode;
@@ -155,7 +155,7 @@ static void nothing_is_given_back_when_the_connection_has_gone(void **state)
 	assert_false(read_modes_on(kernel->modes));
 	read_mode_leave(kernel->modes, mode);
 	assert_int_equal(kernel->open, 1);
-	/* One that is not left goes with the table. */
+	/* The table releases an entry that is not left. */
 	assert_non_null(read_modes_enter(kernel->modes, 9));
 	free_kernel(kernel);
 }

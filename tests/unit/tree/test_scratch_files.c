@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names that are no slots, their
+/* test_scratch_files.c - fs/tree/scratch_files.c, family_scratch.c: names outside of slots, their
  * inodes, and their commit. */
 #include "fs/edit/graft.h"
 #include "fs/edit/stage.h"
@@ -44,7 +44,7 @@ static void close_scene(struct scene *scene)
 	close_model(&scene->o);
 }
 
-/* A file that holds text, and that nobody knows by a name yet; to put. */
+/* A file with text and without a name yet; the caller puts its inode. */
 static struct inode *make_file(struct scene *scene, const char *text)
 {
 	struct view *empty = view_new(NULL, 0, NULL);
@@ -62,7 +62,7 @@ static struct inode *make_file(struct scene *scene, const char *text)
 	return inode;
 }
 
-/* A file of that name, and nobody else who knows it. Returns its number. */
+/* Add a file of that name without other references. Returns its number. */
 static uint64_t add_file(struct scene *scene, uint64_t directory, const char *name)
 {
 	struct inode *inode = make_file(scene, name);
@@ -84,7 +84,7 @@ static enum scratch_kind kind_of(struct scene *scene, uint64_t directory, const 
 	return kind;
 }
 
-/* The number of the file of that name. */
+/* Number of the file of that name. */
 static uint64_t file_at(struct scene *scene, uint64_t directory, const char *name)
 {
 	struct inode *inode = NULL;
@@ -182,7 +182,7 @@ static void the_name_keeps_the_file_and_its_bytes(void **state)
 	close_scene(&scene);
 }
 
-static void whoever_has_it_open_goes_on_with_a_removed_file(void **state)
+static void removed_file_stays_readable_while_open(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct inode *inode;
@@ -202,7 +202,7 @@ static void whoever_has_it_open_goes_on_with_a_removed_file(void **state)
 	close_scene(&scene);
 }
 
-static void two_names_of_a_file_keep_it_each(void **state)
+static void each_of_two_names_keeps_the_file(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct inode *inode = make_file(&scene, "x");
@@ -264,7 +264,7 @@ static void rename_removes_file_under_new_name(void **state)
 	assert_true(file_at(&scene, HERE, "b") == a);
 	assert_gone(&scene, b);
 	assert_stages(&scene, 1);
-	/* Onto itself nothing happens, and nothing is lost. */
+	/* A rename onto itself changes nothing. */
 	assert_int_equal(scratch_files_rename(scene.scratches, HERE, "b", HERE, "b"), 0);
 	assert_true(file_at(&scene, HERE, "b") == a);
 	/* A rename of a missing file removes nothing. */
@@ -294,7 +294,7 @@ static void place(struct scene *scene, const struct inode *inode, const char *fr
 	scratch_files_place(scene->scratches, inode, &old, &new);
 }
 
-/* Empty: it has no name. */
+/* Name of a file; empty without a name. */
 static const char *name_of(struct scene *scene, const struct inode *inode, char name[NAME_MAX + 1])
 {
 	uint64_t directory;
@@ -305,7 +305,7 @@ static const char *name_of(struct scene *scene, const struct inode *inode, char 
 	return name;
 }
 
-/* The file of that name, and open; to close. */
+/* Open the file of that name; the caller closes it. */
 static struct inode *open_file(struct scene *scene, const char *name)
 {
 	struct inode *inode = NULL;
@@ -315,7 +315,7 @@ static struct inode *open_file(struct scene *scene, const char *name)
 	return inode;
 }
 
-/* Close like ops_free_open_file(). Returns whether no process has the file open any more. */
+/* Close like ops_free_open_file(). Returns whether this was the last open file. */
 static bool close_file(struct scene *scene, struct inode *inode)
 {
 	char text[NAME_MAX + 1];
@@ -346,7 +346,7 @@ static void no_lookup_finds_a_file_in_force_which_knows_its_name(void **state)
 	assert_int_equal(kind_of(&scene, HERE, "slot"), SCRATCH_NONE);
 	assert_false(scratch_files_next(scene.scratches, HERE, &number, name, &ino));
 	assert_string_equal(name_of(&scene, inode, name), "slot");
-	/* Once more, as a release does after a map has changed pages. */
+	/* A second call comes from a release after a map has changed pages. */
 	place(&scene, inode, "slot", "slot");
 	assert_string_equal(name_of(&scene, inode, name), "slot");
 	again = inodes_get(scene.inodes, inode->ino);
@@ -388,7 +388,7 @@ static void a_file_that_no_process_has_open_ends_when_it_is_in_force(void **stat
 	struct inode *inode = inodes_get(scene.inodes, ino), *other = make_file(&scene, "x");
 	char name[NAME_MAX + 1];
 
-	/* A name that is not the inode's counts for nothing. */
+	/* A name of another inode has no effect. */
 	place(&scene, inode, "b", "b");
 	place(&scene, other, "a", "b");
 	assert_true(file_at(&scene, HERE, "a") == ino);
@@ -422,7 +422,7 @@ static void another_file_loses_the_name_that_is_filled_or_removed(void **state)
 	place(&scene, third, "slot", "slot");
 	assert_string_equal(name_of(&scene, first, name), "");
 	assert_string_equal(name_of(&scene, third, name), "slot");
-	/* No lookup has found it. */
+	/* scratch_files_remove() finds no file, but the name is gone. */
 	assert_false(scratch_files_remove(scene.scratches, HERE, "slot"));
 	assert_string_equal(name_of(&scene, third, name), "");
 	assert_true(close_file(&scene, first));
@@ -432,7 +432,7 @@ static void another_file_loses_the_name_that_is_filled_or_removed(void **state)
 	close_scene(&scene);
 }
 
-/* It is a private file under the other name. */
+/* The file is a private one under its other name. */
 static void a_file_with_another_name_is_not_in_force(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -452,7 +452,7 @@ static void a_file_with_another_name_is_not_in_force(void **state)
 	close_scene(&scene);
 }
 
-/* The last close() removes no other file that has the name by then. */
+/* The last close() does not remove another file that has the name by then. */
 static void a_name_is_removed_of_that_file_alone(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -462,7 +462,7 @@ static void a_name_is_removed_of_that_file_alone(void **state)
 
 	scratch_files_end(scene.scratches, other, &name);
 	assert_true(file_at(&scene, HERE, "a") == ino);
-	/* Nor one that another process has opened meanwhile. */
+	/* A file that another process has opened meanwhile stays too. */
 	scratch_files_end(scene.scratches, inode, &name);
 	assert_int_equal(kind_of(&scene, HERE, "a"), SCRATCH_FILE);
 	assert_false(scratch_files_has_ended(scene.scratches, inode));
@@ -494,7 +494,7 @@ static void a_symbolic_link_ends_when_it_is_in_force(void **state)
 	close_scene(&scene);
 }
 
-/* A release that was overtaken by a rename. */
+/* A rename has overtaken the release. */
 static void renamed_file_in_force_is_not_committed_again(void **state)
 {
 	struct scene scene = open_scene(state);
@@ -520,7 +520,7 @@ static void renamed_file_in_force_is_not_committed_again(void **state)
 	assert_int_equal(graft_remove(model, SMALL_UP), 0);
 	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
 	assert_true(is_empty(model, SMALL_UP));
-	/* A page that a map changes afterwards does count. */
+	/* A page that a map changes later does count. */
 	must(stage_write(inode->stage, up.bytes + up.size - 1, 1, up.size - 1) == 0);
 	assert_int_equal(family_of(inode)->commit(&tree, inode), 0);
 	assert_organ(model, SMALL_UP, &up);
@@ -544,7 +544,7 @@ static void a_listing_goes_on_where_it_stopped(void **state)
 	while (scratch_files_next(scene.scratches, HERE, &number, name, &ino)) {
 		assert_true(file_at(&scene, HERE, name) == ino);
 		strcat(names, name);
-		/* A file made meanwhile is seen once, and one that is gone not again. */
+		/* A file made meanwhile is seen once, and a removed one is not seen again. */
 		if (strcmp(name, "a") == 0)
 			add_file(&scene, HERE, "d");
 		if (strcmp(name, "c") == 0)
@@ -628,7 +628,7 @@ static void *rename_some(void *argument)
 	return NULL;
 }
 
-static void threads_may_do_all_of_it_at_once(void **state)
+static void threads_may_change_names_at_once(void **state)
 {
 	struct scene scene = open_scene(state);
 	struct crowd crowds[4];

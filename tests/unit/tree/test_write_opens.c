@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* The program is linked with -Wl,--wrap=clock_gettime: so many seconds later than it is. */
+/* -Wl,--wrap=clock_gettime: seconds added to the clock. */
 static time_t later;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
@@ -20,7 +20,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 	return rc;
 }
 
-static void nobody_is_expected_at_first(void **state)
+static void no_open_is_expected_at_first(void **state)
 {
 	struct write_opens *writers = write_opens_new();
 	uint64_t ino = 7;
@@ -144,7 +144,7 @@ static void time_in_which_nothing_is_asked_is_not_counted(void **state)
 
 	(void)state;
 	assert_int_equal(write_opens_expect(writers, 1, 5), WRITE_OPENS_STALE);
-	/* A daemon that was stopped and goes on. */
+	/* The daemon was stopped for a while. */
 	later += 100;
 	assert_int_equal(write_opens_expect(writers, 2, 5), WRITE_OPENS_STALE);
 	assert_true(write_opens_find(writers, 1, 5, &ino));

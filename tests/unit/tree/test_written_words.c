@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_written_words.c - fs/tree/written_words.c: words written through one open file, without
+/* test_written_words.c - fs/tree/written_words.c: words written through an open file, without
  * empty lines. */
 #include "fs/tree/written_words.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 
-/* Written in pieces of n bytes. */
+/* Write the text in pieces of n bytes, and check the words. */
 static void assert_words(const char *text, size_t n, const char *expected)
 {
 	struct written_words *words = written_words_new(WRITTEN_WORDS_MAX, true);
@@ -37,7 +37,7 @@ static void lines_that_begin_with_a_hash_say_nothing(void **state)
 	}
 }
 
-static void nothing_written_is_nothing(void **state)
+static void nothing_written_gives_no_word(void **state)
 {
 	struct written_words *words = written_words_new(WRITTEN_WORDS_MAX, true);
 
@@ -100,7 +100,7 @@ static void a_line_counts_with_its_newline_or_at_the_release(void **state)
 	assert_int_equal(written_words_write(words, "data\n", 5, 13), 0);
 	assert_taken(words, false, "metadata\n");
 	assert_taken(words, true, NULL);
-	/* The size of .undo, where a process appends, is another by then. */
+	/* The size of .undo, at which a process appends, has changed by then. */
 	assert_int_equal(written_words_write(words, "all", 3, 7), 0);
 	assert_taken(words, false, NULL);
 	assert_taken(words, true, "all");
@@ -108,7 +108,7 @@ static void a_line_counts_with_its_newline_or_at_the_release(void **state)
 	written_words_free(words);
 }
 
-/* The first close comes before a recipe is complete. */
+/* The first close comes before the recipe is complete. */
 static void a_text_is_taken_whole_whenever_it_has_grown(void **state)
 {
 	struct written_words *words = written_words_new(WRITTEN_WORDS_MAX, false);
@@ -139,7 +139,7 @@ static void no_word_is_taken_after_the_end(void **state)
 	written_words_free(words);
 }
 
-static void there_is_an_end_to_words(void **state)
+static void too_many_words_are_refused(void **state)
 {
 	struct written_words *words = written_words_new(WRITTEN_WORDS_MAX, true);
 	char *text = malloc(WRITTEN_WORDS_MAX);
@@ -150,7 +150,7 @@ static void there_is_an_end_to_words(void **state)
 	assert_int_equal(written_words_write(words, "x", 1, WRITTEN_WORDS_MAX), -EFBIG);
 	assert_null(written_words_take(words, true, &(size_t){ 0 }));
 	written_words_free(words);
-	/* But not to comments. */
+	/* The limit does not count comments. */
 	words = written_words_new(WRITTEN_WORDS_MAX, true);
 	text[0] = '#';
 	for (uint64_t i = 0; i < 3; i++)
@@ -162,7 +162,7 @@ static void there_is_an_end_to_words(void **state)
 	written_words_free(words);
 }
 
-static void without_memory_it_is_refused(void **state)
+static void word_without_memory_is_refused(void **state)
 {
 	struct written_words *words;
 
@@ -175,7 +175,7 @@ static void without_memory_it_is_refused(void **state)
 	assert_int_equal(written_words_write(words, "all", 3, 0), -ENOMEM);
 	assert_null(written_words_take(words, true, &(size_t){ 0 }));
 	written_words_free(words);
-	/* Words that there was no memory to take are taken later. */
+	/* Words for which there was no memory are taken later. */
 	words = written_words_new(WRITTEN_WORDS_MAX, true);
 	assert_int_equal(written_words_write(words, "all\n", 4, 0), 0);
 	allocation_fails(1);

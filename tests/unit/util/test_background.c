@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_background.c - fs/util/background.c: when a command returns. */
+/* test_background.c - fs/util/background.c: the moment when a command returns. */
 #include "fs/util/background.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/temp_dir.h"
@@ -10,7 +10,7 @@
 
 static pid_t command;
 
-/* A process that goes into the background and runs that there. */
+/* Start a process that goes into the background and calls run there. */
 static pid_t begin(void (*run)(void **state, int waiting), void **state)
 {
 	const pid_t process = fork();
@@ -27,7 +27,7 @@ static pid_t begin(void (*run)(void **state, int waiting), void **state)
 	return process;
 }
 
-/* Its exit status. */
+/* Exit status of that command. */
 static int status_of(void (*run)(void **state, int waiting), void **state)
 {
 	const pid_t process = begin(run, state);
@@ -44,7 +44,7 @@ static void wait_until_exists(void **state, const char *name)
 		tick();
 }
 
-/* False: the command has returned before. */
+/* Wait until the command waits. Returns false if it has returned before. */
 static bool command_waits(void)
 {
 	while (getppid() == command && task_state(command) != 'S')
@@ -98,7 +98,7 @@ static void give_up(void **state, int waiting)
 	command_waits();
 }
 
-static void a_child_that_ends_before_is_a_failure(void **state)
+static void child_that_ends_before_it_is_ready_is_a_failure(void **state)
 {
 	assert_int_equal(status_of(give_up, state), 1);
 }
@@ -119,7 +119,7 @@ static void output_of_background_process_is_discarded(void **state)
 	wait_until_exists(state, "there");
 }
 
-/* Ends at the second signal. */
+/* Run until the second signal. */
 static void be_at_work(void **state, int waiting)
 {
 	const struct timespec limit = { .tv_sec = UNIT_SECONDS };
@@ -135,7 +135,7 @@ static void be_at_work(void **state, int waiting)
 		write_text(in_temp(state, "given up").text, "");
 }
 
-/* The exit status of a command that is told to end twice. ignored: SIGCHLD is. */
+/* Exit status of a command that gets two signals; ignored: SIGCHLD is ignored. */
 static int status_of_told(void **state, bool ignored)
 {
 	pid_t process;
@@ -170,7 +170,7 @@ static void a_second_signal_to_the_command_goes_to_the_child(void **state)
 	assert_int_equal(status_of_told(state, false), 128 + SIGTERM);
 }
 
-static void its_end_is_seen_where_sigchld_is_ignored(void **state)
+static void end_of_child_is_seen_if_sigchld_is_ignored(void **state)
 {
 	assert_int_equal(status_of_told(state, true), 128 + SIGTERM);
 }

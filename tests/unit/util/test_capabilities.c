@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_capabilities.c - fs/util/capabilities.c: capabilities that root has left. */
+/* test_capabilities.c - fs/util/capabilities.c: the remaining capabilities of root. */
 #include "fs/util/capabilities.h"
 #include "tests/unit/child.h"
 #include "tests/unit/temp_dir.h"
@@ -8,7 +8,7 @@
 #include <linux/capability.h>
 #include <sys/wait.h>
 
-/* A set of this process, as /proc says: CapEff and the like. */
+/* A capability set of this process, named as in /proc: CapEff and the like. */
 static uint64_t set_named(const char *name)
 {
 	FILE *status = fopen("/proc/self/status", "re");
@@ -41,7 +41,7 @@ static void keep_two(void *context)
 	child_must(set_named("CapAmb") == 0);
 	child_must(capabilities_have(CAP_CHOWN));
 	child_must(!capabilities_have(CAP_SYS_ADMIN));
-	/* None comes back. */
+	/* No capability comes back. */
 	child_must(capabilities_keep(UINT64_MAX) == 0);
 	child_must(set_named("CapPrm") == KEPT);
 	child_must(capabilities_keep(0) == 0);
@@ -54,7 +54,7 @@ static void root_keeps_named_capabilities_only(void **state)
 	in_child(keep_two, NULL);
 }
 
-/* Root gets all of the bounding set by execve(). */
+/* execve() by root would raise the whole bounding set. */
 static void keep_and_execute(void *context)
 {
 	int status = -1;
@@ -88,7 +88,7 @@ static void keep_as_user(void *context)
 	child_must(set_named("CapPrm") == 0);
 }
 
-static void a_user_without_any_has_none_to_give(void **state)
+static void user_without_capabilities_can_give_none(void **state)
 {
 	(void)state;
 	in_child(keep_as_user, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_credentials.c - fs/util/credentials.c: whose rights a thread writes with. */
+/* test_credentials.c - fs/util/credentials.c: the rights with which a thread writes. */
 #include "fs/util/credentials.h"
 #include "tests/unit/temp_dir.h"
 
@@ -39,7 +39,7 @@ static void ordinary_user_keeps_credentials(void **state)
 	credentials_restore(&before);
 }
 
-/* A user without any right of their own. */
+/* A user without any rights. */
 #define STRANGER 54321
 
 struct attempt {
@@ -49,7 +49,7 @@ struct attempt {
 	uid_t owner_meanwhile, owner_after;
 };
 
-/* Runs on a thread of its own, because groups cannot be restored. */
+/* Run in a thread of its own, because groups cannot be restored. */
 static void *write_as_stranger(void *argument)
 {
 	struct attempt *attempt = argument;
@@ -90,12 +90,12 @@ static void root_writes_only_where_that_user_may(void **state)
 	assert_int_equal(attempt.open_errno, EACCES);
 	assert_int_equal(attempt.owner_meanwhile, STRANGER);
 	assert_int_equal(attempt.owner_after, 0);
-	/* This thread was root all the time. */
+	/* This thread stayed root. */
 	write_text(in_temp(state, "shut/mine").text, "");
 	assert_int_equal(owner_of(in_temp(state, "shut/mine").text), 0);
 }
 
-/* The effective capabilities of this thread. */
+/* Effective capabilities of this thread. */
 static uint64_t effective(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -135,7 +135,7 @@ static void *give_up_powers(void *argument)
 	powers->meanwhile = effective();
 	fd = open("/proc/1/cwd", O_PATH | O_DIRECTORY);
 	powers->cwd_errno = fd < 0 ? errno : 0;
-	/* A thread that is started now, and one that acts for another user in between. */
+	/* One thread starts now, and one acts for another user in between. */
 	must(pthread_create(&child, NULL, inherit, powers) == 0);
 	pthread_join(child, NULL);
 	powers->rc |= credentials_assume(STRANGER + 1, STRANGER + 1, &between);

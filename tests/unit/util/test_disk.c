@@ -12,7 +12,7 @@ int __wrap_fstat64(int fd, struct stat *stat);
 int __real_fstatfs64(int fd, struct statfs *stat);
 int __wrap_fstatfs64(int fd, struct statfs *stat);
 
-/* Has it? Then fstat() says EIO, as XFS does. */
+/* The filesystem has shut down: fstat() returns EIO, as on XFS. */
 static bool is_down;
 
 int __wrap_fstat64(int fd, struct stat *stat)
@@ -55,7 +55,7 @@ static void directory_sync_makes_changes_durable(void **state)
 	assert_int_equal(disk_sync_directory(-1), -EBADF);
 }
 
-/* XFS, whose fsync() succeeds then. */
+/* On a shut-down XFS fsync() of a directory succeeds. */
 static void directory_sync_fails_on_shut_down_filesystem(void **state)
 {
 	const int dir = open_directory(state);

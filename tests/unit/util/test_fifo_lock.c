@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fifo_lock.c - fs/util/fifo_lock.c: one at a time, in the order in which they came, and
- * nobody has to wait who does not want to. */
+/* test_fifo_lock.c - fs/util/fifo_lock.c: one thread at a time, in the order of arrival, and waits
+ * that can be cancelled. */
 #include "fs/util/fifo_lock.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
@@ -46,8 +46,8 @@ static void *visit(void *argument)
 
 #define VISITORS 8
 
-/* While somebody has it, others queue up; those that are cancelled leave at once. */
-static void the_others_wait_and_may_leave(void **state)
+/* While one thread holds the lock, others queue up; cancelled ones leave at once. */
+static void waiting_threads_can_cancel(void **state)
 {
 	struct visitor visitors[VISITORS];
 	struct fifo_lock *fifo_lock = fifo_lock_new();

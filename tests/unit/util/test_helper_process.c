@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_helper_process.c - fs/util/helper_process.c: jobs that a process runs in a helper. */
+/* test_helper_process.c - fs/util/helper_process.c: jobs run in a helper process. */
 #include "fs/util/helper_process.h"
 #include "tests/unit/temp_dir.h"
 
@@ -37,7 +37,7 @@ static void each_job_is_done_when_the_call_returns(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
-static void an_unknown_job_ends_it(void **state)
+static void unknown_job_ends_the_helper(void **state)
 {
 	struct helper_process *helper = helper_process_new(&jobs, state, "a-helper");
 
@@ -47,7 +47,7 @@ static void an_unknown_job_ends_it(void **state)
 	helper_process_free(helper);
 }
 
-/* Its end is seen: it is this process's child once the parent is gone. */
+/* When the parent is gone, the helper becomes this process's child, which sees its end. */
 static void helper_finishes_its_jobs_after_parent_is_killed(void **state)
 {
 	struct helper_process *helper;
@@ -77,7 +77,7 @@ static void kill_itself(void *context)
 	raise(SIGKILL);
 }
 
-static void signals_are_not_for_it_and_its_death_is_noticed(void **state)
+static void helper_ignores_signals_and_its_death_is_noticed(void **state)
 {
 	void (*const deadly[])(void *context) = { kill_itself };
 	const struct helper_jobs one = { .jobs = deadly, .n = 1 };
@@ -89,7 +89,7 @@ static void signals_are_not_for_it_and_its_death_is_noticed(void **state)
 	helper_process_free(helper);
 }
 
-static void no_lock_is_held_by_it(void **state)
+static void helper_holds_no_file_lock(void **state)
 {
 	const struct path path = in_temp(state, "locked");
 	struct helper_process *helper;
@@ -100,7 +100,7 @@ static void no_lock_is_held_by_it(void **state)
 	must(flock(fd, LOCK_EX) == 0);
 	helper = helper_process_new(&jobs, state, "a-helper");
 	assert_non_null(helper);
-	/* It has closed its own by now. */
+	/* The helper has closed its copy by now. */
 	assert_int_equal(helper_process_run(helper, 0), 0);
 	close(fd);
 	again = open(path.text, O_RDWR | O_CLOEXEC);
@@ -133,7 +133,7 @@ static void helper_has_its_own_process_title(void **state)
 	assert_file(in_temp(state, "first").text, "a-helper", strlen("a-helper"));
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_is_no_helper(void **state)
 {
 	needs_failing_allocations();
 	allocation_fails(1);

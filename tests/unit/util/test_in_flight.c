@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_in_flight.c - fs/util/in_flight.c: whoever waits goes on when there is none left, and not
- * before. */
+/* test_in_flight.c - fs/util/in_flight.c: a waiting thread continues when no request is left, and
+ * not before. */
 #include "fs/util/in_flight.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
 
 #include <time.h>
 
-/* The program is linked with -Wl,--wrap=clock_gettime and -Wl,--wrap=pthread_cond_timedwait: in the
- * cases of this file the clock stands still, but for a wait that it ends. */
+/* -Wl,--wrap=clock_gettime and -Wl,--wrap=pthread_cond_timedwait: in this file the clock stands
+ * still, except for waits that it ends. */
 static struct timespec now;
 static bool clock_stands, clock_ends_waits;
 
@@ -108,7 +108,7 @@ static void wait_for_missing_request_ends_after_its_limit(void **state)
 	assert_int_equal(now.tv_sec, began.tv_sec + IN_FLIGHT_EXPECT_SECONDS);
 	assert_int_equal(now.tv_nsec, began.tv_nsec);
 	assert_false(in_flight_any(in_flight));
-	/* It was no close: nothing else is disturbed. */
+	/* The expected close did not come, and later calls are not affected. */
 	in_flight_unexpect(in_flight);
 	assert_false(in_flight_any(in_flight));
 	in_flight_free(in_flight);

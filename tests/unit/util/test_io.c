@@ -16,10 +16,10 @@ static void go_on(int signal)
 
 struct writer {
 	pthread_t reader;
-	int end; /* of a pipe */
+	int end; /* end of a pipe */
 };
 
-/* Signal the reader, which is the first thread, three times before there is a text. */
+/* Signal the reader, the first thread, three times before the text is written. */
 static void *write_words(void *argument)
 {
 	const struct writer *writer = argument;
@@ -100,7 +100,7 @@ static void read_stops_at_end_and_passes_flags_to_kernel(void **state)
 	assert_memory_equal(bytes, words + 4, 3);
 	assert_int_equal(io_read(fileno(file), bytes, sizeof(bytes), 4), strlen(words) - 4);
 	assert_int_equal(io_read(fileno(file), bytes, 1, strlen(words)), 0);
-	/* No kernel has that one. */
+	/* No kernel knows that flag. */
 	assert_int_equal(io_read_with(fileno(file), 1 << 30, bytes, 1, 0), -EOPNOTSUPP);
 	fclose(file);
 	assert_int_equal(io_read(-1, bytes, 1, 0), -EBADF);

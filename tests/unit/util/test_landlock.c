@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_landlock.c - fs/util/landlock.c: which files a process reaches. */
+/* test_landlock.c - fs/util/landlock.c: files that a process can reach. */
 #include "fs/util/landlock.h"
 #include "tests/unit/child.h"
 #include "tests/unit/temp_dir.h"
@@ -82,7 +82,7 @@ static void move_within(void *context)
 	child_must(errno == EACCES || errno == EXDEV);
 }
 
-static void a_file_moves_between_directories_below(void **state)
+static void file_can_be_renamed_between_allowed_directories(void **state)
 {
 	must(make_places(state));
 	in_child(move_within, state);

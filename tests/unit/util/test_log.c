@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_log.c - fs/util/log.c: lines kept, and their format. */
+/* test_log.c - fs/util/log.c: kept lines, and their format. */
 #include "fs/util/log.h"
 #include "tests/unit/temp_dir.h"
 
@@ -129,7 +129,7 @@ static void messages_go_to_stderr_without_their_time(void **state)
 	log_free(log);
 }
 
-static void messages_of_a_paused_log_come_when_it_goes_on(void **state)
+static void messages_of_paused_log_appear_when_it_resumes(void **state)
 {
 	static const char text[] = "organfs: one\norganfs: two\norganfs: three\n";
 	struct log *log = log_new(true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_mount_child.c - fs/util/mount_child.c: answers, their descriptors, jobs that never end, and
- * directories of other filesystems. Daemons that die are tested on mounts (unmount/list.sh). */
+ * directories of other filesystems. unmount/list.sh tests daemons that die. */
 #include "fs/util/mount_child.h"
 #include "fs/util/mountinfo.h"
 #include "tests/unit/unit.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The directory /tmp, as if it were a mount of this user. */
+/* The directory /tmp as a mount of this user. */
 static struct mountinfo mount_of_tmp(void)
 {
 	static char options[64];
@@ -70,7 +70,7 @@ static int look_for_output(int socket, const void *context)
 	return fcntl(STDOUT_FILENO, F_GETFD) < 0 && fcntl(STDERR_FILENO, F_GETFD) < 0 ? 0 : EEXIST;
 }
 
-/* Else a reader of that output would wait for a child that the kernel cannot end. */
+/* With a copy of that output, a child that the kernel cannot end would hold up its reader. */
 static void a_child_does_not_keep_the_output_of_its_parent(void **state)
 {
 	const struct mountinfo mount = mount_of_tmp();
@@ -108,7 +108,7 @@ static void a_job_that_never_ends_is_killed(void **state)
 	assert_int_equal(waitpid(child.pid, NULL, 0), -1);
 }
 
-static void another_filesystem_is_not_asked(void **state)
+static void other_filesystem_gets_no_request(void **state)
 {
 	struct mountinfo mount = mount_of_tmp();
 	struct mount_child child;

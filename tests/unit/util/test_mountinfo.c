@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mountinfo.c - fs/util/mountinfo.c: lines with escapes and empty fields, lines that are none,
- * and the mounts of this process. */
+/* test_mountinfo.c - fs/util/mountinfo.c: lines with escapes and empty fields, invalid lines, and
+ * the mounts of this process. */
 #include "fs/util/mountinfo.h"
 #include "tests/unit/unit.h"
 
@@ -17,7 +17,7 @@ static bool parse(char *text, const char *line, struct mountinfo *mount)
 	return mountinfo_parse(text, mount);
 }
 
-static void a_line_is_taken_apart(void **state)
+static void valid_line_is_parsed(void **state)
 {
 	struct mountinfo mount;
 	char text[256];
@@ -32,7 +32,7 @@ static void a_line_is_taken_apart(void **state)
 	assert_true(parse(text, "1 1 8:1 / / rw - ext4 /dev/sda rw", &mount));
 	assert_false(mount.is_organfs);
 	assert_string_equal(mount.point, "/");
-	/* A source without a name. */
+	/* The source is empty. */
 	assert_true(parse(text, LINE("/a", "fuse.organfs", ""), &mount));
 	assert_int_equal(strncmp(mount.options, "rw,", 3), 0);
 }
@@ -51,7 +51,7 @@ static void a_point_is_without_escapes(void **state)
 	assert_string_equal(mount.point, "/\303\244\\089");
 }
 
-static void another_type_is_not_ours(void **state)
+static void other_filesystem_type_is_not_ours(void **state)
 {
 	struct mountinfo mount;
 	char text[256];
@@ -129,7 +129,7 @@ static void the_mount_of_the_root_is_found(void **state)
 
 	(void)state;
 	if (!mountinfo_find(mountinfo_has_point, &wanted, &mount))
-		skip(); /* of a chroot */
+		skip(); /* in a chroot */
 	assert_string_equal(mount.point, "/");
 	wanted.id = mount.id;
 	mountinfo_release(&mount);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_parallel.c - fs/util/parallel.c: every piece is done once, for any behaviour of the pool. */
+/* test_parallel.c - fs/util/parallel.c: every piece is done once, however the pool behaves. */
 #include "fs/util/parallel.h"
 #include "fs/util/pool.h"
 #include "tests/unit/tasks.h"
@@ -10,7 +10,7 @@
 struct pieces {
 	atomic_uint done[PIECES];
 	atomic_uint all;
-	size_t fails; /* the number of the one that fails */
+	size_t fails; /* number of the piece that fails */
 	atomic_bool *busy;
 };
 
@@ -40,7 +40,7 @@ static void every_piece_is_done_once(void **state)
 	pool_free(pool);
 }
 
-static void without_a_pool_it_is_done_alone(void **state)
+static void without_pool_the_caller_does_every_piece(void **state)
 {
 	struct pieces pieces = { .fails = SIZE_MAX };
 
@@ -82,7 +82,7 @@ static int last_frees_the_pool(void *context, size_t i)
 	return count_piece(context, i);
 }
 
-/* Else this test would not end. */
+/* If the code waited, this test would not end. */
 static void a_pool_that_is_busy_is_not_waited_for(void **state)
 {
 	struct pool *pool = pool_new(1);
@@ -97,7 +97,7 @@ static void a_pool_that_is_busy_is_not_waited_for(void **state)
 	pool_free(pool);
 }
 
-static void without_memory_it_is_done_alone(void **state)
+static void without_memory_the_caller_does_every_piece(void **state)
 {
 	struct pool *pool;
 	bool well = false;

@@ -31,7 +31,7 @@ static void mkdir_accepts_an_existing_directory(void **state)
 	assert_int_equal(paths_mkdir("/"), 0);
 }
 
-static void double_and_final_slashes_are_fine(void **state)
+static void double_and_final_slashes_are_accepted(void **state)
 {
 	assert_int_equal(paths_mkdir(in_temp(state, "a//b/").text), 0);
 	assert_true(exists(in_temp(state, "a/b").text));

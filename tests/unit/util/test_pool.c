@@ -31,7 +31,7 @@ static void freeing_waits_for_every_job(void **state)
 	assert_int_equal(ran, 1000);
 }
 
-/* Jobs that note in which order they came. */
+/* Jobs that note their order. */
 struct order {
 	int *next, place;
 };
@@ -59,7 +59,7 @@ static void single_thread_runs_jobs_in_submission_order(void **state)
 		assert_int_equal(orders[i].place, i);
 }
 
-/* Jobs that all wait until so many of them run. */
+/* Jobs that wait until that many of them run. */
 struct meeting {
 	pthread_mutex_t lock;
 	pthread_cond_t change;

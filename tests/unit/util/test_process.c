@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_process.c - fs/util/process.c: threads of this process, and those of others. */
+/* test_process.c - fs/util/process.c: threads of this process, and of others. */
 #include "fs/util/process.h"
 #include "tests/unit/tasks.h"
 #include "tests/unit/unit.h"
@@ -15,7 +15,7 @@ static void *wait_for_cancellation(void *argument)
 	return argument;
 }
 
-static void a_thread_is_of_its_process(void **state)
+static void thread_gives_its_process(void **state)
 {
 	struct task task;
 
@@ -62,7 +62,7 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 
 	(void)state;
 	if (child == 0) {
-		/* An assertion that fails would leave it behind, stopped. */
+		/* A failed assertion would leave the stopped child behind. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigemptyset(&blocked);
 		sigaddset(&blocked, SIGUSR1);
@@ -77,11 +77,11 @@ static void a_process_that_is_only_stopped_is_not_signalled(void **state)
 	while (task_state(child) != 'T')
 		tick();
 	assert_false(process_is_signalled(child));
-	/* While it is stopped these wait. */
+	/* A stopped process does not handle these signals. */
 	kill(child, SIGTSTP);
 	kill(child, SIGUSR1);
 	assert_false(process_is_signalled(child));
-	/* News for a handler, as for a shell that a job of it has ended. */
+	/* These signals only inform a handler, as when a shell's job has ended. */
 	kill(child, SIGCHLD);
 	kill(child, SIGWINCH);
 	kill(child, SIGURG);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_progress_text.c - fs/util/progress_text.c: figures of every kind in words. */
+/* test_progress_text.c - fs/util/progress_text.c: figures of every kind as text. */
 #include "fs/util/progress_text.h"
 #include "tests/unit/unit.h"
 

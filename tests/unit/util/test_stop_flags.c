@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stop_flags.c - fs/util/stop_flags.c: flags that one event sets. */
+/* test_stop_flags.c - fs/util/stop_flags.c: flags set by one event. */
 #include "fs/util/stop_flags.h"
 #include "tests/unit/unit.h"
 
@@ -17,7 +17,7 @@ static void set_stops_all_running_jobs(void **state)
 	assert_non_null(flags);
 	for (unsigned i = 0; i < FLAGS; i++)
 		stop_flags_add(flags, &entries[i], &stops[i]);
-	/* The last one, the first one, and one in the middle. */
+	/* Remove the last flag, the first one, and one in the middle. */
 	stop_flags_remove(flags, &entries[FLAGS - 1]);
 	stop_flags_remove(flags, &entries[0]);
 	stop_flags_remove(flags, &entries[2]);
@@ -47,7 +47,7 @@ static void job_added_after_set_is_stopped_at_once(void **state)
 	stop_flags_free(flags);
 }
 
-/* Jobs of which the last one of each thread runs until it is told. */
+/* Run jobs, the last of which waits for its flag. */
 static void *run_jobs(void *context)
 {
 	struct stop_flags *flags = context;
@@ -79,7 +79,7 @@ static void jobs_of_many_threads_end(void **state)
 	stop_flags_free(flags);
 }
 
-static void without_memory_there_is_none(void **state)
+static void without_memory_there_are_no_flags(void **state)
 {
 	(void)state;
 	needs_failing_allocations();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_syscall_filter.c - fs/util/syscall_filter.c: the calls that are left, and those that are
+/* test_syscall_filter.c - fs/util/syscall_filter.c: calls that are allowed, and calls that are
  * not. */
 #include "fs/util/syscall_filter.h"
 #include "tests/unit/child.h"
@@ -62,7 +62,7 @@ static void ask_for_forbidden_calls(void *context)
 	refused(syscall(SYS_init_module, NULL, 0, NULL));
 	refused(syscall(SYS_open_by_handle_at, AT_FDCWD, NULL, 0));
 	refused(setuid(getuid()));
-	/* A byte into the terminal, as if it had been typed. */
+	/* TIOCSTI would put a byte into the terminal's input. */
 	refused(ioctl(STDIN_FILENO, TIOCSTI, "x"));
 }
 
@@ -77,11 +77,11 @@ static void begin_processes(void *context)
 	(void)context;
 	enter(false);
 	refused(fork());
-	/* System calls newer than the list fail as if the kernel did not have them. */
+	/* System calls newer than the list fail as on a kernel without them. */
 	child_must(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS);
 }
 
-static void no_process_is_begun(void **state)
+static void no_process_can_be_started(void **state)
 {
 	(void)state;
 	in_child(begin_processes, NULL);
@@ -107,13 +107,13 @@ static void work_on(void *context)
 	child_must(rename(path.text, moved.text) == 0);
 	fd = open(moved.text, O_RDWR | O_CLOEXEC);
 	child_must(fd >= 0 && fsync(fd) == 0 && ftruncate(fd, 3) == 0);
-	/* The kernel's own answers. */
+	/* These errors are the kernel's own. */
 	child_must(ioctl(fd, FICLONERANGE, &range) < 0 && errno == EBADF);
 	child_must(!isatty(fd) && errno == ENOTTY);
 	child_must(raise(0) == 0);
 }
 
-static void files_and_threads_go_on(void **state)
+static void files_and_threads_still_work(void **state)
 {
 	in_child(work_on, state);
 }

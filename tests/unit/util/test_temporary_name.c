@@ -11,7 +11,7 @@ static void names_that_programs_make_are_temporary(void **state)
 		".general.name.swp",
 		"x.bin~",
 		"#x.bin#",
-		"4913", /* Vim, whether it may write here */
+		"4913", /* Vim's probe of the directory */
 		"sedAb12Cd",
 		"x.bin.part",
 		"x.bin.partial~",
@@ -37,7 +37,7 @@ static void names_that_users_give_are_not_temporary(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
 		if (temporary_name(names[i]))
 			fail_msg("%s is temporary", names[i]);
-	/* An ending alone is a dot file. */
+	/* A suffix alone is a dot file. */
 	assert_true(temporary_name(".part"));
 }
 

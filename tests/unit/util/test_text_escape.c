@@ -4,7 +4,7 @@
 #include "fs/util/text_escape.h"
 #include "tests/unit/unit.h"
 
-static void bytes_every_one_comes_back(void **state)
+static void every_byte_survives_escaping(void **state)
 {
 	char bytes[255], text[3 * sizeof(bytes) + 1];
 	size_t n;
@@ -27,7 +27,7 @@ static void encoding_only_controls_and_named_bytes(void **state)
 		{ "a b%\n\xc3\xa9", "", "a b%%0A\xc3\xa9" },
 		{ "a b%\n\xc3\xa9", "%", "a b%25%0A\xc3\xa9" },
 		{ "a b%\n\xc3\xa9", " %\x80", "a%20b%25%0A%C3%A9" },
-		/* U+0085 and U+202E, of which each byte is encoded; half of one is no control. */
+		/* U+0085 and U+202E: each byte is encoded; half of one is no control character. */
 		{ "\xc2\x85.\xe2\x80\xae/", "/", "%C2%85.%E2%80%AE%2F" },
 		{ "\xe2\x80", "", "\xe2\x80" },
 		{ "", "%", "" },

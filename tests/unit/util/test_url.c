@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_url.c - fs/util/url.c: texts that are URLs, their printable part, and the names in them. */
+/* test_url.c - fs/util/url.c: texts that are URLs, their printable parts, and names from them. */
 #include "fs/util/url.h"
 #include "tests/unit/unit.h"
 
@@ -37,7 +37,7 @@ static void names_in_stores_have_their_prefix(void **state)
 	assert_false(url_is_store("http://host/ollama:qwen3"));
 }
 
-static void shown_is_no_password_and_no_query(void **state)
+static void shown_url_has_no_password_and_no_query(void **state)
 {
 	(void)state;
 	assert_text(url_shown("http://host:80/a/m.gguf"), "http://host:80/a/m.gguf");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_utf8.c - fs/util/utf8.c: every code point there and back, and nothing else. */
+/* test_utf8.c - fs/util/utf8.c: every code point, encoded and decoded, and nothing else. */
 #include "fs/util/utf8.h"
 #include "tests/unit/unit.h"
 
@@ -21,7 +21,7 @@ static void every_code_point_has_one_form(void **state)
 	}
 }
 
-static void other_bytes_are_none(void **state)
+static void other_bytes_are_no_code_point(void **state)
 {
 	static const char *const others[] = {
 		"\x80",		"\xc0\x80", "\xc1\xbf",		"\xe0\x80\x80",	    "\xed\xa0\x80",
@@ -37,8 +37,8 @@ static void other_bytes_are_none(void **state)
 
 static void printable_characters_are_unchanged(void **state)
 {
-	/* Controls, marks that change the direction of text (Bidi_Control), characters that XML
-	 * forbids. */
+	/* Controls, marks that change the direction of text (Bidi_Control), characters forbidden
+	 * in XML. */
 	static const uint32_t others[] = { 0x01,   0x1b,   0x7f,   0x9b,   0x061c, 0x200e, 0x200f,
 					   0x202a, 0x202e, 0x2066, 0x2069, 0xfeff, 0x1ffff };
 	static const uint32_t shown[] = { 'a', 0xa0, 0x3b8, 0x5d0, 0x627, 0x20ac, 0x10fffd };
