@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# lib.sh - functions for the mount tests, sourced by each of them. tests/mount/run sets the
-# directories: $MNT to mount on, $TMP to work in, $LOGS for the daemons' output.
+# lib.sh - functions for the mount tests, which source it. tests/mount/run sets the directories:
+# $MNT to mount on, $TMP to work in, $LOGS for the daemons' output.
 set -eu
 
 here=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
@@ -8,9 +8,9 @@ MODELS=$here/../models
 MALFORMED=$here/../malformed
 GGUF=$here/../tools/gguf
 LORA=$here/../tools/lora.py
-UMOUNT=${ORGANFS%/*}/organfs-umount # built beside it
+UMOUNT=${ORGANFS%/*}/organfs-umount # both have one build folder
 FAULTY=${ORGANFS%/*}/tests/tools/organfs-faults
-declare -A DAEMON=() # process by mount point
+declare -A DAEMON=() # process number by mount point
 
 fail() {
 	echo "FAIL: $*" >&2
@@ -22,8 +22,8 @@ skip() {
 	exit 77
 }
 
-# A deadline of the test has passed. tests/mount/run repeats a late test alone and never a failed
-# one, so a daemon that a signal ended is a failure here too.
+# Fail because a deadline of the test has passed. tests/mount/run repeats a late test alone, and
+# never a failed one, so a daemon that a signal ended is a failure here too.
 late() {
 	local mnt status
 	for mnt in "${!DAEMON[@]}"; do
@@ -52,8 +52,8 @@ need() {
 }
 
 # until_true SECONDS COMMAND...: wait for an event in another process, or return 1 at the deadline.
-# Between two looks the shell reads a pipe that stays empty, because sleep(1) costs a fork. (Opened
-# here, as it changes $!.)
+# Between two checks the shell reads a pipe that stays empty, because sleep(1) costs a fork.
+# (Opening changes $!, so the pipe is opened here.)
 exec {EMPTY_PIPE}<> <(:)
 until_true() {
 	local up end
@@ -67,7 +67,7 @@ until_true() {
 	done
 }
 
-# in_time SECONDS COMMAND...: a command that does not end by itself in time makes the test late.
+# in_time SECONDS COMMAND...: run a command; if it does not end in time, the test is late.
 in_time() {
 	local status=0
 	timeout -k 5 "$@" || status=$?
@@ -75,14 +75,14 @@ in_time() {
 	return $status
 }
 
-# Milliseconds since the machine was started: the clock may be set while a test runs.
+# Milliseconds since boot, because a test may set the clock.
 milliseconds() {
 	local up
 	read -r up _ </proc/uptime
 	echo "${up/./}0"
 }
 
-# mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: the daemon runs in foreground mode, so that its exit
+# mount_model [-o OPTIONS] MODEL [MOUNTPOINT]: mount in the foreground, so that the daemon's exit
 # status and output are known.
 mount_model() {
 	local options=()
@@ -98,8 +98,8 @@ mount_model() {
 }
 
 # mount_held CALL [-o OPTIONS] MODEL [MOUNTPOINT]: mount_model with the daemon of tools/faults.c.
-# Each such CALL that begins after hold waits until release, or for one more hold, which lets the
-# calls that wait be made and holds those that begin later.
+# Each such CALL that begins after hold waits until release, or until the next hold, which releases
+# the waiting calls and holds later ones.
 mount_held() {
 	local call=$1
 	[ -x "$FAULTY" ] || skip "$FAULTY is not built"
@@ -118,13 +118,13 @@ release() {
 	rm -f "$TMP/held"
 }
 
-# have_arrived N: so many calls have been held since mount_held.
+# have_arrived N: that many calls have been held since mount_held.
 have_arrived() {
 	[ -e "$TMP/arrived" ] && [ "$(wc -l <"$TMP/arrived")" -ge "$1" ]
 }
 
-# with_clock: $ORGANFS has the clocks of tools/clock.c from here on, and later SECONDS puts the
-# steady ones forward.
+# with_clock: give $ORGANFS the clocks of tools/clock.c from here on; later SECONDS advances the
+# steady ones.
 with_clock() {
 	[ -x "$FAULTY" ] || skip "$FAULTY is not built"
 	ORGANFS=$FAULTY
@@ -137,7 +137,7 @@ later() {
 	echo "0 $LATER" >"$CLOCK"
 }
 
-# Without a fork, unlike mountpoint(1), if mountinfo has the path as it is.
+# mountpoint(1) without a fork, if mountinfo has the path as it is.
 is_mounted_at() {
 	local mounts
 	[[ $1 != *[!A-Za-z0-9/._-]* ]] || {
@@ -152,7 +152,7 @@ is_up() {
 	is_mounted_at "$1" || is_gone "${DAEMON[$1]}"
 }
 
-# The same as a user does it: the command returns when the mount is ready.
+# mount_model as a user does it: the command returns when the mount is ready.
 mount_daemon() {
 	local mnt=${*: -1}
 	"$ORGANFS" "$@" >"$LOGS/start" 2>&1 </dev/null || fail "organfs $*: $(cat "$LOGS/start")"
@@ -161,8 +161,8 @@ mount_daemon() {
 	DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 }
 
-# daemon_of MOUNTPOINT [COMMAND...]: process number of the daemon of a mount, as the mount itself
-# says; the command is one that asks as another user.
+# daemon_of MOUNTPOINT [COMMAND...]: process number of a mount's daemon, from the mount itself; the
+# command asks as another user.
 daemon_of() {
 	local said
 	said=$("${@:2}" getfattr --absolute-names --only-values -n user.organfs.daemon "$1") ||
@@ -170,7 +170,7 @@ daemon_of() {
 	echo "${said%% *}"
 }
 
-# Pids of the children of all threads of process $1.
+# Process numbers of the children of all threads of process $1.
 children_of() {
 	cat "/proc/$1/task/"*/children | xargs
 }
@@ -183,7 +183,7 @@ is_gone() {
 	[[ ${stat:0:1} = [ZX] ]]
 }
 
-# stop PID: by SIGSTOP, which threads take one after the other: until then they answer requests.
+# stop PID: send SIGSTOP, and wait until all threads have stopped, which still answer before that.
 stop() {
 	kill -STOP "$1"
 	until_true 60 is_stopped "$1" || late "$1 does not stop"
@@ -193,8 +193,8 @@ is_stopped() {
 	! is_gone "$1" && ! cat "/proc/$1/task/"*/status | grep '^State:' | grep -qv stopped
 }
 
-# wait_inside PID...: each of these processes waits, in a call, for the answer of a mount, or for a
-# process that does and has a lock of the kernel: of the inode, the page, or the name looked up.
+# wait_inside PID...: each of these processes waits, in a system call, for a mount's answer, or for
+# a process that does and holds a kernel lock: of the inode, the page, or the looked-up name.
 wait_inside() {
 	local pid where
 	for pid; do
@@ -208,7 +208,7 @@ wait_inside() {
 	done
 }
 
-# A thread of that process does.
+# A thread of that process waits so.
 has_thread_inside() {
 	local task
 	for task in "/proc/$1/task/"*; do
@@ -217,27 +217,27 @@ has_thread_inside() {
 	return 1
 }
 
-# Returns at once; the daemon may be at work for longer. It is found by the mount if neither
+# Unmount, and return at once; the daemon may work longer. It is found by the mount if neither
 # mount_model nor mount_daemon made that.
 unmount() {
 	local mnt=${1:-$MNT}
 	[ -n "${DAEMON[$mnt]-}" ] || DAEMON[$mnt]=$(daemon_of "$mnt") || fail "no daemon for $mnt"
 	cat "$mnt/.log" >"$LOGS/${mnt##*/}.log" || fail "$mnt/.log cannot be read"
-	# A process of another test that looks at all mounts may be in it for a moment.
+	# Another test's process that lists all mounts may be in it for a moment.
 	until_true 20 fusermount3 -q -u "$mnt" ||
 		fail "$mnt cannot be unmounted: $(fuser -vm "$mnt" 2>&1)"
 }
 
-# The daemon has to end, well. Its status is only known where it is our child.
+# Wait for the daemon, which has to succeed. Only a child's exit status is known.
 wait_daemon() {
 	local mnt=${1:-$MNT} status=0
 	local pid=${DAEMON[$mnt]}
-	# Another namespace of mounts may have it too; there it ends with its directory.
+	# Another mount namespace may have the mount too; there it ends with its directory.
 	until_true 10 is_gone "$pid" || { rmdir "$mnt" && mkdir "$mnt"; } 2>/dev/null || true
 	until_true 50 is_gone "$pid" || fail "the daemon of $mnt is still there after 60 s"
 	wait "$pid" 2>/dev/null || status=$?
 	unset "DAEMON[$mnt]"
-	# Exit status 2: the written model is called impossible by .check, and the output says so.
+	# Exit status 2: .check calls the written model impossible, as the output says.
 	[[ $status = 0 || $status = 127 ]] ||
 		[[ $status = 2 && $(<"$LOGS/${mnt##*/}") = *impossible* ]] ||
 		fail "the daemon of $mnt ended with status $status: $(tail -n 3 "$LOGS/${mnt##*/}")"
@@ -248,18 +248,19 @@ unmount_and_wait() {
 	wait_daemon "$@"
 }
 
-# SIGKILL to the daemon, like a power cut.
+# Kill the daemon with SIGKILL, as a power cut would.
 kill_daemon() {
 	local mnt=${1:-$MNT}
 	kill -9 "${DAEMON[$mnt]}"
 	wait "${DAEMON[$mnt]}" 2>/dev/null || true
-	# A daemon that is no child of the test holds its layer until the kernel is done with it.
+	# A daemon that is no child of the test holds its layer until the kernel has closed its
+	# files.
 	until_true 20 is_gone "${DAEMON[$mnt]}"
 	unset "DAEMON[$mnt]"
 	fusermount3 -uz "$mnt"
 }
 
-# use NAME: a copy of a shipped model that the test may spoil, and beside which it may write.
+# use NAME: a copy of a shipped model, which the test may change, and beside which it may write.
 use() {
 	cp "$MODELS/$1.gguf" "$TMP/$1.gguf"
 	touch -d '2024-05-05 05:05:05' "$TMP/$1.gguf"
@@ -290,7 +291,7 @@ checksum() {
 	sha256sum <"$1"
 }
 
-# expect_fail PATTERN COMMAND...: it has to fail, with words that match.
+# expect_fail PATTERN COMMAND...: the command fails, and its output matches.
 expect_fail() {
 	local pattern=$1
 	shift
@@ -301,7 +302,7 @@ expect_fail() {
 	rm -f "$TMP/.said"
 }
 
-# expect_refusal MODEL [OPTIONS]: exit 1, one line that names the file, and no mount.
+# expect_refusal MODEL [OPTIONS]: exit 1, one line with the file's name, and no mount.
 expect_refusal() {
 	local status=0
 	"$ORGANFS" ${2:+-o "$2"} "$1" "$MNT" >"$TMP/.said" 2>&1 </dev/null || status=$?
@@ -314,12 +315,12 @@ expect_refusal() {
 	! mountpoint -q "$MNT" || fail "$1 is refused and mounted"
 }
 
-# The text of .assemble about the last assembly matches the pattern $1.
+# The text of .assemble about the last assembly matches $1.
 assembly_says() {
 	grep -Eqi -- "$1" "$MNT/.assemble" || fail ".assemble says: $(cat "$MNT/.assemble")"
 }
 
-# The last refusal in .log matches the pattern $1.
+# The last refusal in .log matches $1.
 log_says() {
 	log_has "$1" || fail ".log says: $(tail -n 5 "$MNT/.log")"
 }
@@ -328,21 +329,21 @@ log_has() {
 	tail -n 5 "$MNT/.log" | grep -Eq -- "$1"
 }
 
-# The same where the refusal comes after close() of the writer: the kernel tells of the last close
-# later, and of a map that is gone later still.
+# log_says, for a refusal after the writer's close(): the kernel sends the last close later, and
+# the end of a map later still.
 log_comes_to_say() {
 	until_true 20 log_has "$1" || log_says "$1"
 }
 
-# Nothing but directories may be left of a private layer, and of our own writing.
+# Only directories may be left of a private layer, and of the test's own files.
 no_litter() {
 	local found
 	found=$(find "$1" ! -type d ! -name "${2:-.}")
 	[ -z "$found" ] || fail "left behind: $found"
 }
 
-# layer_sql DIR STATEMENT...: the output of a query of the layer in DIR, as it is on the disk now. A
-# mount locks its database, so that a copy of the database and its log is asked.
+# layer_sql DIR STATEMENT...: query the layer in DIR, as on the disk now. A mount locks its
+# database, so the query goes to a copy of the database and its log.
 layer_sql() {
 	local copy dir=$1
 	shift
@@ -355,11 +356,11 @@ layer_sql() {
 
 # layer_change DIR STATEMENT...: change the layer in DIR, which no mount uses.
 layer_change() {
-	# The kernel may still be closing the files of a daemon that was killed.
+	# The kernel may still be closing a killed daemon's files.
 	sqlite3 -cmd '.timeout 20000' "$1/layer.db" "${@:2}"
 }
 
-# layer_file DIR CLASS/NAME: the file of blobs/ that has the slot's organ; nothing: a row has it.
+# layer_file DIR CLASS/NAME: file of blobs/ with the slot's organ, or nothing if a row has it.
 layer_file() {
 	local number
 	number=$(layer_sql "$1" "SELECT number FROM slot JOIN blob ON blob = number WHERE class ||
@@ -367,8 +368,8 @@ layer_file() {
 	[ -z "$number" ] || echo "$1/blobs/$number"
 }
 
-# empty_layer DIR: the layer in DIR, which may be mounted, says nothing about the model, and neither
-# bytes of organs nor other files are left of it. no_litter is for layers that are to be gone.
+# empty_layer DIR: the layer in DIR, mounted or not, records nothing about the model, and has
+# neither bytes of organs nor other files. no_litter is for layers that must be gone.
 empty_layer() {
 	local left
 	left=$(layer_sql "$1" 'SELECT class, name FROM slot; SELECT number FROM blob;
@@ -378,18 +379,18 @@ empty_layer() {
 	[ -z "$left" ] || fail "left behind: $left"
 }
 
-# The table of mounts is open from the first write on.
+# Number of open descriptors; the mount table is open from the first write on.
 descriptors() {
 	find "/proc/${DAEMON[${1:-$MNT}]}/fd" -mindepth 1 ! -lname '/proc/*/mountinfo' | wc -l
 }
 
-# no_leak COUNT: as many open descriptors as before, once the kernel has told of the last close.
+# no_leak COUNT: the daemon has COUNT descriptors, once the kernel has sent the last close.
 no_leak() {
 	until_true 60 eval "[ \"\$(descriptors)\" -le $1 ]" ||
 		fail "$1 descriptors before, now: $(ls -l "/proc/${DAEMON[$MNT]}/fd")"
 }
 
-# Bytes that the daemon of $MNT has read, those of its requests included.
+# Bytes that $MNT's daemon has read, including requests.
 bytes_read() {
 	local bytes
 	read -r _ bytes <"/proc/${DAEMON[$MNT]}/io"
@@ -400,29 +401,29 @@ has_read() {
 	[ "$(bytes_read)" -gt "$1" ]
 }
 
-# The daemon works through a tensor: it reads 16 MiB from now on, which no request has and no
-# thread reads at once.
+# The daemon works through a tensor: from now on it reads 16 MiB, more than any request or single
+# read takes.
 comes_to_work() {
 	until_true 60 has_read $(($(bytes_read) + (16 << 20)))
 }
 
-# A daemon that gets no processor does not sleep, so that it is not idle.
+# The daemon sleeps; a thread that waits for a processor does not sleep.
 is_idle() {
 	local before pid=${DAEMON[$MNT]}
 	before=$(bytes_read)
 	sleeps "$pid" && sleeps "$pid" && ! has_read "$before"
 }
 
-# Run a command as from a terminal: the shell makes background processes ignore Ctrl-C.
+# Run a command as from a terminal: a shell makes background processes ignore Ctrl-C.
 at_terminal() {
 	exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
-# Run the test again from its beginning in its own mount namespace, in which mount(8) and umount(8)
-# find our helpers even if others are installed, and whose utab ends with the test; $HELPER is the
-# helper of umount(8) under its second name.
+# Run the test again in its own mount namespace, in which mount(8) and umount(8) find our helpers
+# even if others are installed, and whose utab ends with the test; $HELPER is the helper of
+# umount(8) under its second name.
 with_umount_helper() {
 	local sbin name
 	need_root
@@ -430,7 +431,7 @@ with_umount_helper() {
 		unshare -m true 2>/dev/null || skip 'no namespaces of mounts here'
 		ORGANFS_TEST_NAMESPACE=1 exec unshare -m "$0"
 	fi
-	# Other tests' mounts would not end as long as this namespace has them too.
+	# Other tests' mounts would last as long as this namespace has them too.
 	awk '/ - fuse\.organfs / { print $5 }' /proc/self/mountinfo | while read -r mount; do
 		umount -i -l "$(printf %b "${mount//\\/\\0}")" || true
 	done
@@ -446,22 +447,22 @@ with_umount_helper() {
 	HELPER=$TMP/sbin/organfs-umount
 }
 
-# The same, and the helper of mount(8) finds $ORGANFS.
+# with_umount_helper, and the helper of mount(8) finds $ORGANFS.
 with_mount_helper() {
 	local bin=/usr/local/bin
 	with_umount_helper
-	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # before the other one
+	[ ! -e /usr/bin/organfs ] || bin=/usr/bin # it comes first
 	mkdir "$TMP/bin"
 	cp "$ORGANFS" "$TMP/bin/organfs"
 	cp "$HELPER" "$TMP/bin/organfs-umount"
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 	mount -t overlay -o "lowerdir=$TMP/bin:$bin" overlay "$bin" || fail "no overlay over $bin"
-	PATH=$PATH:$bin # sudo does not look there in every release
+	PATH=$PATH:$bin # in some releases sudo does not look there
 }
 
-# For tests with_mount_helper: sets up an ordinary user, number $ORDINARY, home $TMP/home, with the
-# right to open /dev/fuse. as_user COMMAND... runs a command as that user. Root gets a home there
-# too, for programs started by mount(8): root's true home may hold grafts of the same model.
+# For tests with_mount_helper: set up an ordinary user, number $ORDINARY, home $TMP/home, who may
+# open /dev/fuse. as_user COMMAND... runs a command as that user. Root gets a home there too, for
+# programs started by mount(8), because root's true home may hold grafts of the same model.
 with_ordinary_user() {
 	ORDINARY=65534
 	need setpriv
@@ -487,8 +488,8 @@ as_user() {
 	HOME=$TMP/home setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups "$@"
 }
 
-# is_waiting PID: that process, or one below it, is a helper of umount(8) that waits for a daemon:
-# it takes signals when it has time for them. (A job of a shell in the background ignores SIGINT.)
+# is_waiting PID: that process, or one below it, is a helper of umount(8) that waits for a daemon
+# and handles signals. (A background job of a shell ignores SIGINT.)
 is_waiting() {
 	local child
 	! grep -qs '^SigBlk:[[:space:]]*0*400[13]$' "/proc/$1/status" || return 0
@@ -498,8 +499,8 @@ is_waiting() {
 	return 1
 }
 
-# umount_says STATUS PATTERN COMMAND...: the command's exit status, and the pattern of its output,
-# '' for none.
+# umount_says STATUS PATTERN COMMAND...: check the command's exit status and output; '' for no
+# output.
 umount_says() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
@@ -512,7 +513,7 @@ umount_says() {
 	fi
 }
 
-# (A process that is traced cannot look for leaks.)
+# (LeakSanitizer does not work in a traced process.)
 is_traced() {
 	! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/task/"*/status
 }
@@ -523,8 +524,8 @@ full_speed() {
 	wait "$TRACER" 2>/dev/null || true
 }
 
-# ahead_of MOUNT: the file by which root sets the read-ahead of a filesystem that is mounted. A
-# container has a read-only sysfs, where neither the daemon nor a test can write to it.
+# ahead_of MOUNT: the file by which root sets a mounted filesystem's read-ahead. A container has a
+# read-only sysfs, where neither the daemon nor a test can write the file.
 ahead_of() {
 	echo "/sys/class/bdi/$(mountpoint -d "$1")/read_ahead_kb"
 }
@@ -533,8 +534,8 @@ need_ahead() {
 	(: >>"$(ahead_of "$1")") 2>/dev/null || skip 'read_ahead_kb cannot be set here'
 }
 
-# A daemon can be traced here, so that a tracer that is not there in time is late. Yama lets users
-# other than root trace nothing but descendants of the tracer.
+# Skip the test unless daemons can be traced; a tracer that does not attach in time is late. Yama
+# lets users other than root trace only the tracer's descendants.
 need_strace() {
 	local scope=0 yama=/proc/sys/kernel/yama/ptrace_scope
 	strace -qq -o /dev/null true 2>/dev/null || skip 'no strace here'
@@ -543,8 +544,8 @@ need_strace() {
 }
 
 # trace MOUNTPOINT [CALLS [INJECTED]], then done_tracing: $TMP/calls has a line for each call of
-# the daemon, of all but those that depend on how its threads meet, and n is their number. (Each
-# thread waits in a read(), and asks at its beginning who it is.)
+# the daemon, except calls that depend on how its threads meet, and n is their number. (Each thread
+# waits in a read(), and gets its identity at its start.)
 ANY_CALL='!futex,mmap,mprotect,munmap,mremap,madvise,brk,clone,clone3,exit,rt_sigprocmask'
 ANY_CALL=$ANY_CALL,rt_sigtimedwait,set_robust_list,rseq,sched_yield,restart_syscall
 ANY_CALL=$ANY_CALL,clock_nanosleep,gettid,getpid,getegid,geteuid,read
@@ -556,8 +557,7 @@ trace() {
 	until_true 60 is_traced "$TRACED" || late "strace: $(tail -n 1 "$LOGS/strace")"
 }
 
-# All threads of a process sleep. One that the kernel has a request for, as of the last close, does
-# not.
+# All threads of a process sleep. A thread with a pending request, as for the last close, does not.
 sleeps() {
 	! cat "/proc/$1/task/"*/status 2>/dev/null | grep '^State:' | grep -qv sleeping
 }
@@ -568,7 +568,7 @@ done_tracing() {
 	n=$(count_calls)
 }
 
-# The C library's look at the processors comes with a thread that allocates.
+# Count without the C library's read of the processors, which comes with a thread that allocates.
 count_calls() {
 	awk '/resumed|setfs[ug]id\(-1/ { next }
 		/cpu\/online/ { opened[$1]; next }
@@ -577,13 +577,13 @@ count_calls() {
 		END { print n + 0 }' "$TMP/calls"
 }
 
-# calls NAME...: how many of those of the last trace were of these.
+# calls NAME...: number of these calls in the last trace.
 calls() {
 	local names=$*
 	grep -Ec "^[0-9]+ +(${names// /|})\(" "$TMP/calls" || true
 }
 
-# Sum of the return values of these calls in the last trace: bytes.
+# Sum of these calls' return values in the last trace: bytes.
 returned() {
 	local names=$*
 	awk -v names="^[0-9]+ +(<[.][.][.] )?(${names// /|})([(]| resumed>)" '
@@ -591,7 +591,7 @@ returned() {
 		END { printf "%.0f\n", sum }' "$TMP/calls"
 }
 
-# at_most KEY COUNT: counts/bounds.tsv has the bound.
+# at_most KEY COUNT: check COUNT against the bound in counts/bounds.tsv.
 at_most() {
 	local most
 	most=$(awk -F '\t' -v what="$1" '$1 == what { print $2 }' "$here/counts/bounds.tsv")
@@ -604,8 +604,8 @@ at_most() {
 }
 
 # cached COUNTED KEY COMMAND...: run COUNTED, which calls at_most, for a COMMAND whose answers are
-# in the kernel's caches. A kernel that is short of memory drops some of them, so the smallest of
-# five counts is compared; a real regression raises all five.
+# in the kernel's caches. A kernel short of memory drops some of them, so the smallest of five
+# counts is compared; a real regression raises all five.
 cached() {
 	local try
 	for try in 1 2 3 4; do
@@ -615,8 +615,8 @@ cached() {
 	"$@"
 }
 
-# mount_image TYPE MIB DIRECTORY: a filesystem of its own in a file, or the test is skipped. It
-# goes with the test.
+# mount_image TYPE MIB DIRECTORY: mount a new filesystem in a file, or skip the test. It ends with
+# the test.
 mount_image() {
 	need_root
 	need "mkfs.$1" losetup
@@ -630,7 +630,7 @@ mount_image() {
 	mount -o loop "$TMP/$1.img" "$3" 2>/dev/null || skip "no loop device, or no $1"
 }
 
-# The kernel can read a file of a mount by itself, and root's daemon is allowed to have it.
+# Skip the test unless the kernel supports passthrough and root's daemon may use it.
 need_passthrough() {
 	local major minor
 	need_root
@@ -642,20 +642,20 @@ need_passthrough() {
 		skip 'no CAP_SYS_ADMIN'
 }
 
-# How a file is read, or would be.
+# Read mode of a file.
 way() {
 	getfattr --absolute-names --only-values -n user.organfs.read "$1"
 }
 
-# read_by WAY FILE
+# read_by WAY FILE: check the read mode.
 read_by() {
 	equal "$(way "$2")" "$1" "$2"
 }
 
-# cut_power DIRECTORY: the disk of mount_image accepts no more writes, and its log ends at this
-# point (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN with NOLOGFLUSH). restore_power TYPE DIRECTORY: once
-# nothing uses the disk, mount it again in the state that the next boot would find. A copy is
-# mounted, because the namespaces of other tests may still have the old disk mounted.
+# cut_power DIRECTORY: the disk of mount_image takes no more writes, and its log ends here
+# (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN with NOLOGFLUSH). restore_power TYPE DIRECTORY: once the
+# disk is unused, mount it again in the state of the next boot; a copy of it, because other tests'
+# namespaces may still have the old disk mounted.
 cut_power() {
 	need python3
 	python3 -c 'import fcntl, os, struct, sys
@@ -673,24 +673,24 @@ restore_power() {
 	fi
 }
 
-# rounds MANY FEW: how often a test repeats itself, for make check-release or for make check.
+# rounds MANY FEW: repetitions in make check-release, or in make check.
 rounds() {
 	[ -n "${RELEASE-}" ] && echo "$1" || echo "$2"
 }
 
-# some N: all lines of stdin for make check-release, N of them by chance for make check.
+# some N: all lines of stdin in make check-release, N random ones in make check.
 some() {
 	shuf -n "$(rounds 100000 "$1")"
 }
 
-# every N: the step of a sweep through the calls that may fail, from another start each time: 1 with
-# FAULTS=all, N for make check-release, 24 times as much in make check.
+# every N: step of a sweep through the calls that may fail, each time from another start: 1 with
+# FAULTS=all, N in make check-release, 24 N in make check.
 every() {
 	[ "${FAULTS-}" = all ] && echo 1 || rounds "$1" $(($1 * 24))
 }
 
-# A port at which nothing listens, below those that the kernel gives to outgoing connections: one of
-# these could have it before the server does.
+# A free port below those that the kernel gives to outgoing connections, one of which could take
+# the port before the server does.
 free_port() {
 	local above
 	read -r above _ </proc/sys/net/ipv4/ip_local_port_range
@@ -700,9 +700,9 @@ free_port() {
 	echo "$port"
 }
 
-# serve OPTIONS... MOUNTPOINT: with organ-serve, at a port that is free; $URL is the address and
-# $SERVER the process, $HTTPD the session of its lighttpd. Every user may come in unless an option,
-# or an empty $ALL_USERS, says else.
+# serve OPTIONS... MOUNTPOINT: start organ-serve at a free port; $URL is the address, $SERVER the
+# process, $HTTPD the session of its lighttpd. Every user may connect unless an option, or an empty
+# $ALL_USERS, forbids it.
 serve() {
 	local try all=${ALL_USERS---no-token}
 	[[ " $* " != *' --password '* && " $* " != *' --token '* ]] || all=
@@ -720,7 +720,7 @@ serve() {
 			[[ $HTTPD != *[!0-9]* && -n $HTTPD ]] || fail "lighttpd is \"$HTTPD\""
 			return
 		fi
-		# Another process has taken the port since it was free.
+		# Another process has taken the port meanwhile.
 		until_true 20 grep -Eqi 'in use' "$LOGS/serve.$try" || break
 	done
 	fail "organ-serve $*: $(tail -n 3 "$LOGS/serve.$try")"
@@ -730,8 +730,8 @@ is_served() {
 	[ -s "$LOGS/served" ] || ! kill -0 "$SERVER" 2>/dev/null
 }
 
-# status EXPECTED CURL-ARGUMENTS...: the status of an HTTP request. $TMP/answer is the body of the
-# answer.
+# status EXPECTED CURL-ARGUMENTS...: check the status of an HTTP request. $TMP/answer has the
+# answer's body.
 status() {
 	local expected=$1 code
 	shift
@@ -741,12 +741,12 @@ status() {
 		fail "$code instead of $expected for $*: $(cat "$TMP/answer" 2>/dev/null)"
 }
 
-# The body of the last answer matches the pattern $1.
+# The body of the last answer matches $1.
 answer_says() {
 	grep -Eq -- "$1" "$TMP/answer" || fail "the answer is: $(cat "$TMP/answer")"
 }
 
-# The unmount ends the server of this mount, which keeps files open for at most 3 seconds.
+# Unmount, which ends this mount's server; it keeps files open for at most 3 seconds.
 unmount_served() {
 	until_true 60 fusermount3 -q -u "$MNT" ||
 		fail "$MNT cannot be unmounted: $(fuser -vm "$MNT" 2>&1)"
@@ -755,7 +755,7 @@ unmount_served() {
 	wait_daemon
 }
 
-# Nothing of organ-serve is left, neither process nor file.
+# organ-serve has left neither process nor file.
 no_server() {
 	until_true 60 no_lighttpd || fail "lighttpd is still there"
 	absent "$(echo "$TMPDIR"/organ-serve.*)"
@@ -765,8 +765,8 @@ no_lighttpd() {
 	! pgrep -s "$HTTPD" -x lighttpd >/dev/null
 }
 
-# serve_ranges [PORT]: the files in $TMP/www by tools/ranges.py, whose requests are in $REQUESTS.
-# $URL is the address without the manner, $SERVER the process.
+# serve_ranges [PORT]: serve the files in $TMP/www by tools/ranges.py, with its requests in
+# $REQUESTS. $URL is the address without the manner, $SERVER the process.
 serve_ranges() {
 	REQUESTS=$TMP/requests
 	mkdir -p "$TMP/www"
@@ -783,13 +783,13 @@ end_server() {
 	wait "$SERVER" 2>/dev/null || true
 }
 
-# It ends, and every connection with it; another one is there in its place.
+# End the server with every connection, and start another one in its place.
 serve_ranges_again() {
 	end_server
 	serve_ranges "${URL##*:}"
 }
 
-# in_ollama NAME FILE: ollama has FILE as HOST/OWNER/MODEL/TAG.
+# in_ollama NAME FILE: put FILE into ollama's store as HOST/OWNER/MODEL/TAG.
 in_ollama() {
 	local dir=$HOME/.ollama/models digest layer=application/vnd.ollama.image
 	digest=$(checksum "$2")
@@ -802,7 +802,8 @@ in_ollama() {
 		$layer "$digest" "$(stat -c %s "$2")" >"$dir/manifests/$1"
 }
 
-# in_hub OWNER/REPO/FILE FILE: the cache of huggingface_hub has it, as main of that repository.
+# in_hub OWNER/REPO/FILE FILE: put it into the cache of huggingface_hub, as main of that
+# repository.
 in_hub() {
 	local repo=${1%/*} hash commit=0123456789abcdef0123456789abcdef01234567
 	repo=$HOME/.cache/huggingface/hub/models--${repo/\//--}
@@ -813,18 +814,18 @@ in_hub() {
 	ln -s "../../blobs/${hash%% *}" "$repo/snapshots/$commit/${1##*/}"
 }
 
-# in_lm_studio OWNER/REPO/FILE FILE
+# in_lm_studio OWNER/REPO/FILE FILE: put it into LM Studio's folder.
 in_lm_studio() {
 	mkdir -p "$HOME/.lmstudio/models/${1%/*}"
 	cp "$2" "$HOME/.lmstudio/models/$1"
 }
 
-# Bytes of files that it has sent.
+# Bytes of files that the server has sent.
 bytes_sent() {
 	awk '{ sum += $5 } END { print sum + 0 }' "$REQUESTS"
 }
 
-# serve_www: the same files by lighttpd, with a line "METHOD BYTES" a request in $REQUESTS.
+# serve_www: serve the same files by lighttpd, with a line "METHOD BYTES" a request in $REQUESTS.
 serve_www() {
 	local try port
 	need lighttpd
@@ -853,8 +854,8 @@ is_answering() {
 	is_gone "$SERVER" || (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# failing_disk BACK DIRECTORY: the directory BACK as a disk of its own that fails when it is told to
-# by fault. It goes with the test.
+# failing_disk BACK DIRECTORY: show the directory BACK as a disk that fails as fault says. It ends
+# with the test.
 failing_disk() {
 	local program=${ORGANFS%/*}/tests/tools/organfs-disk
 	[ -x "$program" ] || skip "$program is not built"
@@ -864,8 +865,8 @@ failing_disk() {
 	until_true 60 mountpoint -q "$2" || late "no disk: $(cat "$LOGS/disk")"
 }
 
-# fault [LINE...]: faults of the disk from now on, in the syntax of tools/disk.c; without a line
-# there are none.
+# fault [LINE...]: set the disk's faults, in the syntax of tools/disk.c; without a line there are
+# none.
 fault() {
 	printf '%s\n' "$@" >"$TMP/control.new"
 	mv "$TMP/control.new" "$TMP/control"
