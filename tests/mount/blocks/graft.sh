@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# blocks/N: the organs of a block under names without its number. They are the files of the classes,
-# so that cp -r, rsync, rm -r, mv, ln, diff and sed of whole blocks graft, add and remove them.
+# blocks/N has the organs of a block under names without its number, the same files as in the
+# classes, so that cp -r, rsync, rm -r, mv, ln, diff and sed of blocks graft, add and remove them.
 . "${0%/*}/../lib.sh"
 
 need rsync python3
@@ -21,7 +21,7 @@ equal "$(stat -c %h "$MNT"/.base/organs/blk_2_ffn_up.* | xargs)" '1 1'
 same "$MNT/blocks/2/attn_q.theta" "$MNT/skeleton/blk_2_attn_q.theta"
 equal "$(ls "$MNT/blocks/2" | wc -l)" "$(ls -d "$MNT"/*/blk_2_* | wc -l)"
 
-# same_block N M: block N is block M of the donor, but for the headers.
+# same_block N M: block N is block M of the donor, except for the headers.
 same_block() {
 	local organ
 	for organ in donor/blocks/$2/*.bin; do
@@ -30,7 +30,7 @@ same_block() {
 	done
 }
 
-# cp -r opens files with O_EXCL in a directory that it makes.
+# cp -r makes a directory and opens files in it with O_EXCL.
 cp -r donor/blocks/2 "$MNT/blocks/2"
 same_block 2 2
 diff -rq donor/blocks/2 "$MNT/blocks/2"
@@ -53,7 +53,7 @@ expect_fail 'invalid argument' cp "$base" "$MNT/blocks/3/ffn_up.bin"
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 
-# One more block, at the end and nowhere else.
+# A new block can only be the next one.
 expect_fail 'not permitted' mkdir "$MNT/blocks/8"
 log_says 'blocks/8: refused: .*the next one is 6'
 expect_fail 'not permitted' mkdir "$MNT/blocks/2/x"
@@ -77,7 +77,7 @@ same_block 6 1
 rm -r "$MNT/blocks/6"
 same "$MNT/model.gguf" "$base"
 
-# A block that is removed and comes again.
+# A block is removed and copied again.
 rm -r "$MNT/blocks/2"
 equal "$(ls "$MNT/blocks" | xargs)" '0 1 3 4 5 order'
 cp -r donor/blocks/2 "$MNT/blocks/2"
@@ -86,7 +86,7 @@ rm -r "$MNT/blocks/2"
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 
-# A model is there once to whoever copies all of it.
+# A copy of the whole mount has each organ once.
 cp -a "$MNT" copied
 absent copied/blocks
 tar -cf - -C "$MNT" . | tar -t | grep blocks && fail 'tar has it'

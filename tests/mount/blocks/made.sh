@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Directories that are made in blocks: as often as their blocks come and go, by programs that open
-# with O_EXCL, and by others.
+# mkdir in blocks, repeatedly as blocks come and go, by programs that open with O_EXCL and by
+# others.
 . "${0%/*}/../lib.sh"
 
 need rsync python3
@@ -24,7 +24,7 @@ cp -r donor/blocks/1 "$blocks/2"
 rmdir "$blocks/2/1"
 echo all >"$MNT/.undo"
 
-# The files of a copy on a disk come in any order.
+# The files of a copy from a disk come in any order.
 python3 - "$blocks" <<'EOF' || fail 'a θ file before its organ'
 import os, sys
 for block in ("2", "6"):
@@ -45,7 +45,7 @@ rm -r "$blocks/2" "$blocks/6"
 absent "$blocks/2"
 echo all >"$MNT/.undo"
 
-# A directory stays when all that was in it has moved on.
+# A directory stays when all its files have moved away.
 mkdir "$blocks/6"
 mv "$blocks/1"/*.bin "$blocks/6/"
 exists "$blocks/1"
@@ -63,7 +63,7 @@ diff -rq new/7 "$blocks/7"
 rm -r "$blocks/7" "$blocks/6"
 expect_fail 'not permitted' mkdir "$blocks/7"
 
-# A shell in a block's directory stays in it when one is removed in there, or that of another block.
+# A shell stays in a block's directory when one is removed there, or another block's.
 (
 	cd "$blocks/2"
 	mkdir "$blocks/2/1"
@@ -72,7 +72,7 @@ expect_fail 'not permitted' mkdir "$blocks/7"
 	ls >"$TMP/listed" || fail 'the directory is gone'
 )
 
-# A process that makes a directory and does not open with O_EXCL finds all that is in it.
+# A process that made a directory finds all its files if it opens without O_EXCL.
 python3 - "$blocks/6" <<'EOF' || fail 'a program does not find the files in its directory'
 import os, subprocess, sys
 directory = sys.argv[1]
@@ -95,7 +95,7 @@ ln -sf "$PWD/donor/blocks/0/ffn_up.bin" source/ffn_up.bin
 cp -a source "$blocks/6"
 equal "$(readlink "$blocks/6/ffn_up.bin")" "$PWD/donor/blocks/0/ffn_up.bin"
 rm -r "$blocks/6"
-# A name that is a number is one of a private file, as any other is.
+# A number is a private file's name like any other.
 (
 	exec 5>"$blocks/2/7"
 	exists "$blocks/2/7"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# blocks/order: blocks repeated, pruned and moved by one line of numbers, all or nothing. The model
-# is byte for byte that of the merge which does the same; .undo, a kill and a recipe know it.
+# blocks/order: one line of numbers repeats, prunes and moves blocks, all or nothing. The model
+# equals that of the corresponding merge byte for byte; .undo, a kill and a recipe keep it.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -10,7 +10,7 @@ cd "$TMP"
 mount_model -o noassemble "$base"
 order=$MNT/blocks/order
 
-# matches: block number K of the result is the one of the base that the order names there.
+# matches: block K of the result is the base's block that the order has in place K.
 matches() {
 	local k=0 block organ
 	for block; do
@@ -44,7 +44,7 @@ mount_model -o noassemble "$base"
 equal "$(cat "$order")" '0-3 2-5'
 same "$MNT/model.gguf" repeated.gguf
 sed -i '' "$order" 2>/dev/null || log_says 'in place'
-# The numbers written are those of the base's blocks, not of the current order.
+# The written numbers are the base's, not those of the current order.
 echo 1 0 3-5 >"$order"
 matches 1 0 3 4 5
 grep -q '^# blocks/order.order' "$MNT/.undo" || fail "$(cat "$MNT/.undo")"
@@ -63,7 +63,7 @@ equal "$(cat "$order")" '0-3 2-5'
 echo 0-5 >"$order"
 absent "$MNT/.merge"
 
-# refused WHY LINE: nothing is changed.
+# refused WHY LINE: the line changes nothing.
 refused() {
 	local before
 	before=$(cat "$order")
@@ -80,7 +80,7 @@ refused '"0,1" is neither' 0,1
 refused '"99999999999999999999" is neither' 99999999999999999999
 refused 'at most 1024 ranges' "$(yes 0 | head -n 1025 | xargs)"
 
-# A graft stays at its number, with the block beneath it that it was made for.
+# A graft keeps its number, and the block beneath that it was made for.
 echo 0-3 2-5 >"$order"
 cp "$donor" d.gguf
 mkdir donor
@@ -102,7 +102,7 @@ same "$MNT/model.gguf" "$base"
 unmount_and_wait "$TMP/donor"
 unmount_and_wait
 
-# A mount of several models: the order applies to the model itself, with any name.
+# In a mount of several models an order applies to its own model, whose name may be any.
 cp "$base" "it's 1+1.gguf"
 mount_model -o noassemble "$PWD"
 echo 5 0-4 >"$MNT/it's 1+1/blocks/order"

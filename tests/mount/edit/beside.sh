@@ -18,7 +18,7 @@ mount_model -o "layer=$TMP/layer" "$TMP/base.gguf"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
 
-# A refused name does not exist, and its previous content is unchanged.
+# A refused name does not exist, and its earlier content is unchanged.
 failing_disk "$TMP/back" "$TMP/disk"
 mount_model -o "layer=$TMP/disk/layer" "$TMP/base.gguf"
 echo mine >"$MNT/organs/mine~"

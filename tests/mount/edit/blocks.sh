@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# block_count, and arrays with an entry a block, follow the blocks that are there: doubled ones,
-# a pruned one, swapped ones. Blocks with a gap are not assembled.
+# block_count, and arrays with an entry for each block, follow the existing blocks: doubled,
+# pruned, swapped. Blocks with a gap are not assembled.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -27,7 +27,7 @@ header += bytes(-len(header) % m.alignment)
 with open(sys.argv[2], "wb") as f:
     f.write(header + data[m.data_start:])
 END
-# told: block_count and the four arrays of a model.
+# told: print block_count and the four arrays of a model.
 told() {
 	python3 - "$1" "${GGUF%/*}" <<'END'
 import struct, sys
@@ -49,7 +49,7 @@ mount_model "$TMP/arrays.gguf"
 same "$MNT/model.gguf" "$TMP/arrays.gguf"
 equal "$(told "$MNT/model.gguf")" "6  10,11,12,13,14,15  20,21,22,23,24,25  $plain"
 
-# The last two blocks once more, by shell alone.
+# The shell repeats the last two blocks.
 for class in organs skeleton norm; do
 	for n in 4 5; do
 		for file in "$MNT/$class/blk_${n}_"*.bin; do
@@ -65,7 +65,7 @@ cmp <(tail -c 1000 "$TMP/doubled/organs/blk_7_ffn_up.bin") \
 	<(tail -c 1000 "$MNT/organs/blk_5_ffn_up.bin")
 unmount_and_wait "$TMP/doubled"
 
-# Block 1 is pruned: the others move up, and until they do nothing is assembled.
+# Block 1 is pruned: the others move up, and until then nothing is assembled.
 rm "$MNT"/*/blk_6_*.bin "$MNT"/*/blk_7_*.bin
 equal "$(cat "$MNT/.grafts")" ''
 rm "$MNT"/*/blk_1_*.bin
@@ -84,7 +84,7 @@ cp "$MNT/model.gguf" "$TMP/pruned.gguf"
 unmount_and_wait
 same "$TMP/arrays.grafted.gguf" "$TMP/pruned.gguf"
 
-# Organs alone that come from another block are no moved block; and all of it can be left alone.
+# Organs alone from another block are no moved block; edited arrays stay as they are.
 mount_model -o noassemble "$TMP/arrays.gguf"
 cp "$MNT/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(told "$MNT/model.gguf")" "6  10,11,12,13,14,15  20,21,22,23,24,25  $plain"

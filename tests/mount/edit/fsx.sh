@@ -12,7 +12,7 @@ base=$(use stories260K)
 seed=${SEED:-1}
 operations=${FSX:-5000}
 mount_model -o noassemble "$base"
-# The first look reads for the times of the organs, by a descriptor that stays.
+# The first listing reads the organs' times, by a descriptor that stays.
 ls -l "$MNT/norm" >/dev/null
 before=$(descriptors)
 
@@ -21,7 +21,7 @@ rm "$MNT/organs/.scratch~"
 equal "$(wc -l <"$MNT/.grafts")" 0 'lines in .grafts'
 no_leak $((before + 4)) # the layer's
 
-# An organ in a row of the layer, and one in a file of it. The header is the length of the name, the
+# One organ is in a row of the layer, one in a file. The header is the length of the name, the
 # name, and 24 more bytes.
 fills() {
 	local name=$2 slot=$MNT/$1.bin header=$((4 + ${#2} + 4 + 16 + 4))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file that close() or rename() has put in force takes no more writes through a descriptor that is
-# still open: they fail with ESTALE and a line in .log. Reading and closing it go on.
+# A file that close() or rename() has put in force takes no more writes through an open descriptor:
+# they fail with ESTALE and a line in .log. Reads and close() still work.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
@@ -63,7 +63,7 @@ for path, content, flags in (
     os.close(os.dup(fd))
     is_in_force(fd, path, content)
 
-# rename() with and without a close before it, like GIO and QSaveFile.
+# rename() comes with and without a close before it, as by GIO and QSaveFile.
 for closes in True, False:
     for path, content in (
         (organs + "blk_8_ffn_up.bin", donor),
@@ -79,7 +79,7 @@ for closes in True, False:
         if "8" in path or "another" in path:
             os.unlink(path)
 
-# A refused file is not in force: it can be completed.
+# A refused file is not in force, and can be completed.
 fd = make(organs + "blk_8_ffn_up.bin", donor[:100])
 try:
     os.close(os.dup(fd))
@@ -90,7 +90,7 @@ os.write(fd, donor[100:])
 os.close(fd)
 assert read(organs + "blk_8_ffn_up.bin") == donor
 
-# A private file is not in force either, under any name.
+# A private file is never in force, under any name.
 fd = make(organs + ".temporary", b"one")
 os.close(os.dup(fd))
 os.rename(organs + ".temporary", organs + ".other")
@@ -102,7 +102,7 @@ os.write(fd, b"three")
 assert os.pread(fd, 20, 0) == b"onetwothree"
 os.close(fd)
 
-# With a second private name the file stays one and writable.
+# With a second private name the file stays private and writable.
 fd = make(organs + ".temporary", donor)
 os.link(organs + ".temporary", organs + ".second")
 os.rename(organs + ".temporary", organs + "blk_9_ffn_up.bin")
@@ -111,9 +111,8 @@ os.close(fd)
 assert read(organs + "blk_9_ffn_up.bin") == donor and read(organs + ".second") == other
 os.unlink(organs + ".second")
 
-# Pages of a map are no write through a descriptor: the end of the map puts them in force, but not
-# in a slot that was removed, moved or set aside meanwhile. rename() to the same name changes
-# nothing.
+# Pages of a map are no write through a descriptor: the unmap puts them in force, but not in a slot
+# that was removed, moved or set aside meanwhile. rename() to the same name changes nothing.
 path, away = organs + "blk_10_ffn_up.bin", organs + "blk_11_ffn_up.bin"
 for to in None, path, away, organs + ".aside":
     fd = make(path, donor)

@@ -47,7 +47,7 @@ echo other >"$MNT/metadata/general.name"
 equal "$(cat "$MNT/metadata/general.name")" "$name"
 equal "$(cat "$epsilon")" 1e-05 'the second word'
 echo 0.00105 >"$epsilon"
-# One that is open twice is closed one by one.
+# Two open files are closed one by one.
 exec 3>"$epsilon" 4>"$epsilon"
 /usr/bin/printf 2 >&3
 equal "$(cat "$epsilon")" 2 'before the shell has closed it'
@@ -59,7 +59,7 @@ echo 0.00105 >"$epsilon"
 cat "$MNT/.recipe" >"$TMP/recipe"
 echo all >"$MNT/.undo"
 {
-	head -n 3 "$TMP/recipe" 2>/dev/null || true # which is no recipe yet
+	head -n 3 "$TMP/recipe" 2>/dev/null || true # this is no recipe yet
 	tail -n +4 "$TMP/recipe"
 } >"$MNT/.recipe"
 equal "$(cat "$epsilon")" 0.00105 'after the recipe'
@@ -68,7 +68,7 @@ equal "$(cat "$epsilon")" 0.00105 'after the recipe'
 	! /usr/bin/printf '# more\n' 2>/dev/null || fail 'a recipe that is in force is written on'
 } >"$MNT/.recipe"
 log_says '\.recipe: refused: a write after the text was put in force'
-# A line of .undo is obeyed with its newline, and each line once.
+# A line of .undo is obeyed with its newline, each line once.
 python3 - "$MNT/.undo" "$epsilon" <<'END'
 import os, sys
 undo, key = sys.argv[1:]
@@ -125,7 +125,7 @@ def expect(content, what):
     assert read(slot) == content, what
 
 
-# Each writes a part, and one ends before the other has begun.
+# Each process writes a part, and one ends before the other begins.
 fd = os.open(slot, os.O_WRONLY | os.O_TRUNC)
 os.pwrite(fd, meant[:header], 0)
 child()
@@ -136,8 +136,8 @@ expect(meant, "not in force when the process has closed it that wrote last")
 os.close(fd)
 expect(meant, "the close of another process has changed it")
 
-# A complete file is in force with the close of the process that wrote last, even if others would go
-# on; a process that goes on is told so.
+# A complete file is in force with the close of the last writer's process, even if others could
+# still write; a process that writes later gets an error.
 fd = os.open(slot, os.O_RDWR)
 os.pwrite(fd, b"\x33" * 4000, header)
 child()
@@ -163,7 +163,7 @@ for _ in range(10):
     assert process.returncode == 0
     expect(meant, "not in force when the process has ended that wrote it")
 
-# The thread that opened it, or copied to it, is no more.
+# The thread that opened the file, or copied to it, has ended.
 for flags, act in (
     (os.O_WRONLY | os.O_TRUNC, lambda fd: os.copy_file_range(os.open(source, 0), fd, 1 << 30)),
     (os.O_RDWR, lambda fd: os.pwrite(fd, b"\x22" * 4000, half)),
@@ -183,7 +183,7 @@ for flags, act in (
     os.close(opened[0])
     assert read(slot) != before, "not in force"
 
-# Writes through a map are not complete because a child has ended.
+# The end of a child does not complete writes through a map.
 before = read(slot)
 fd = os.open(slot, os.O_RDWR)
 pages = mmap.mmap(fd, n)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A new file becomes a slot or key, or nothing, with the last close of its maker. A process that
-# looked up the name before and opens it for writing does not write into an orphan.
+# A new file becomes a slot or key, or nothing, with its maker's last close. A process that looked
+# up the name before and opens it for writing does not write to an orphan.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
@@ -47,9 +47,9 @@ late(key, b"one", b"two\n")
 late(slot, donor, donor[:-4] + b"\0\0\x80?")
 late(mnt + "/organs/blk_8_ffn_up.bin", b"", donor)
 
-# The kernel looks up the name again after ESTALE, but only once: if that meets another change,
-# open() fails and nothing is lost. A thread that opened the file before its maker put it in force
-# gets the error at its first write.
+# After ESTALE the kernel looks up the name once more: if that meets another change, open() fails
+# and nothing is lost. A thread that opened the file before its maker put it in force gets the
+# error at its first write.
 path = mnt + "/metadata/general.raced"
 for number in range(300):
     def make():
@@ -71,7 +71,7 @@ for number in range(300):
         os.pwrite(fd, texts[0], 0)
     except OSError as error:
         assert error.errno == errno.ESTALE, error
-        texts = (b"first\n", b"\n")  # before O_TRUNC, or after it
+        texts = (b"first\n", b"\n")  # before O_TRUNC or after it
     os.close(fd)
     assert read(path) in texts, (number, read(path))
     os.unlink(path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file that a program makes, gives its size and writes through a shared map, as numpy.memmap does
-# with mode w+: a new slot, one that was emptied, one that is there, a file with another name.
+# A program makes a file, sets its size and writes through a shared map, like numpy.memmap with
+# mode w+: a new slot, an emptied one, an existing one, a file with another name.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -10,7 +10,7 @@ donor=$MODELS/stories260K-donor.gguf
 "$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/other"
 mount_model "$base"
 
-# map HOW FROM TO: python keeps a descriptor with its map, C programs do not, numpy is both.
+# map HOW FROM TO: python keeps a descriptor with its map, C does not, numpy does either.
 map() {
 	python3 - "$@" <<'END'
 import ctypes, mmap, os, sys
@@ -40,7 +40,7 @@ elif how == "closed":
         sys.exit(os.strerror(ctypes.get_errno()))
     half = n // 2
     ctypes.memmove(at, content[:half], half)
-    # Only size and header are right so far: the rest comes through the map alone.
+    # Only size and header are right so far: the other bytes come through the map.
     os.close(f)
     ctypes.memmove(at + half, content[half:], n - half)
     if libc.munmap(at, n):
@@ -49,7 +49,7 @@ END
 }
 
 hows='python closed'
-# numpy closes its descriptor before anything is in the map.
+# numpy closes its descriptor before it writes to the map.
 ! python3 -c 'import numpy' 2>/dev/null || hows+=' numpy'
 organs=$MNT/organs
 rounds=0
@@ -99,7 +99,7 @@ assert os.pread(r, 20000, 0) == b"a" * 5000 + b"b" + b"a" * 4999
 os.close(g)
 END
 
-# A file that is no organ is refused all the same.
+# A file that is no organ is still refused.
 head -c 1000 "$TMP/donor" >"$TMP/short"
 map python "$TMP/short" "$organs/blk_6_ffn_up.bin" 2>"$TMP/said" || true
 log_comes_to_say 'blk_6_ffn_up'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file that is opened for writing without its name: a descriptor opened with O_PATH, and once more
-# through /proc/self/fd, or a file handle. It is a graft like any other, and a process that has the
-# old content open, or mapped, keeps it.
+# A file opened for writing without its name: through /proc/self/fd of an O_PATH descriptor, or by
+# a file handle. The result is an ordinary graft, and a process that has the old content open or
+# mapped keeps it.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -30,7 +30,7 @@ def by_descriptor(path, flags):
 
 def by_handle(path, flags):
     handle, mount = Handle(128), ctypes.c_int()
-    # An O_PATH descriptor keeps the inode known, like a file server's.
+    # An O_PATH descriptor keeps the inode in use, as a file server does.
     f = os.open(path, os.O_PATH)
     at = os.open(mnt, os.O_RDONLY)
     try:
@@ -66,7 +66,7 @@ def write(f, text):
 old = content(organ)
 assert old not in (donor, other) and len(old) == len(donor) == len(other)
 
-# Readers from before: one with pages in the cache, one that asks for them later.
+# One earlier reader has cached pages, another one reads later.
 reader, late = os.open(organ, os.O_RDONLY), os.open(organ, os.O_RDONLY)
 shared = mmap.mmap(reader, len(old), mmap.MAP_SHARED, mmap.PROT_READ)
 assert os.pread(reader, len(old) + 1, 0) == old == shared[:]
@@ -102,7 +102,7 @@ for flags in os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_
     assert os.stat(organ).st_mtime == 1700000000, "the time is lost"
     readers_see_old()
 
-# A part of it, in place.
+# A part is written in place.
 f = nameless(organ, os.O_RDWR)
 assert os.pread(f, len(new), 0) == new
 os.pwrite(f, b"\x55", len(new) - 1)
@@ -124,7 +124,7 @@ for f in reader, late:
     os.close(f)
 shared.close()
 
-# Two at once: the last close counts, and neither meets the other's bytes.
+# Of two concurrent writers the last close counts, and neither sees the other's bytes.
 f, g = nameless(organ, os.O_RDWR), nameless(organ, os.O_RDWR)
 os.ftruncate(f, 0)
 assert os.pread(g, len(now), 0) == now
@@ -135,7 +135,7 @@ assert content(organ) == donor
 os.close(g)
 assert content(organ) == other
 
-# The kernel tells of a reader's last close later.
+# The kernel sends a reader's RELEASE later.
 def write_once_released(text, flags=0):
     end = time.monotonic() + 60
     while True:
@@ -152,7 +152,7 @@ def write_once_released(text, flags=0):
             pass
 
 
-# A larger one: not while a reader has it open, which would see zeros behind its end.
+# The file cannot grow while a reader has it open, who would see zeros behind the end.
 key = mnt + "/metadata/general.name"
 before = content(key)
 reader = os.open(key, os.O_RDONLY)
@@ -172,7 +172,7 @@ assert os.pread(reader, 1000, 0) == before == content(key)
 os.close(reader)
 f = write_once_released(b"a name ")
 os.write(f, b"that is longer than the one before")
-# A reader that opens it now sees it as it is.
+# A reader that opens the file now sees the new content.
 reader = os.open(key, os.O_RDONLY)
 for n in len(before) + 10, 1000, 10:
     assert os.pread(reader, n, 0) == before[:n], "zeros behind the end"
@@ -183,13 +183,13 @@ assert content(key) == b"a name that is longer than the one before, by far\n"
 assert os.pread(reader, len(before) + 50, 0) == before
 os.close(reader)
 
-# Appended, which the kernel does where readers see the end.
+# The kernel appends at the readers' end.
 f = write_once_released(b"one ", os.O_APPEND)
 os.write(f, b"two\n")
 os.close(f)
 assert content(key) == b"one two\n", content(key)
 
-# A file that is read-only by name is read-only without a name, too.
+# A file that is read-only by name is read-only without its name too.
 for path in mnt + "/.views/gguf-hash.xxh64", mnt + "/.base/organs/blk_0_ffn_up.bin":
     try:
         nameless(path, os.O_WRONLY)
@@ -202,7 +202,7 @@ python3 "$TMP/nameless.py" "$MNT" "$TMP/donor" "$TMP/other" descriptor
 grep -q 'metadata/general.name: refused: .*without its name' "$MNT/.log" ||
 	fail "no message about the file that cannot grow: $(cat "$MNT/.log")"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/other"
-# The inode of the base is back in force, with the base's bytes in its pages.
+# The base's inode is in force again, with the base's bytes in its pages.
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 "$GGUF" organ "$base" blk.0.ffn_up.weight "$TMP/own"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/own"
@@ -215,7 +215,7 @@ cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/own"
 no_leak "$before"
 
-# In a mount that cannot be changed.
+# The mount is read-only.
 unmount_and_wait
 mount_model -o ro "$base"
 expect_fail 'read-only' python3 -c 'import os, sys

@@ -17,7 +17,8 @@ remount() {
 
 organs=$MNT/organs
 mount_model -o "$OPTIONS" "$base"
-# By copy, compressed and plain, by link, by symbolic link, and by reference to the base.
+# Grafts are made by copy, compressed and plain, by link, by symbolic link, and by reference to the
+# base.
 for block in 5 6 7 8 9; do
 	cp "$organs/blk_4_ffn_up.bin" "$organs/blk_${block}_ffn_up.bin"
 done
@@ -45,12 +46,12 @@ for round in 1 2; do
 	done
 done
 
-# Without the tensor's name in the row, the place says it; the next graft writes it anew.
+# If the row lacks the tensor's name, the slot's name gives it; the next graft writes it anew.
 unmount_and_wait
 layer_change "$layer" 'UPDATE slot SET tensor = NULL'
 mount_model -o "$OPTIONS" "$base"
 (cd "$MNT" && sha256sum --quiet -c "$TMP/sums") || fail 'other organs without the names of tensors'
-# A name that no slot of that place can have is not believed.
+# An impossible name for that slot is ignored.
 unmount_and_wait
 tensor() {
 	layer_change "$layer" "UPDATE slot SET tensor = $2 WHERE name = 'blk_$1_ffn_up'"

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 200
-# Random edits of a model whose donor is in the same mount agree with a simple model of them, and so
-# they do after the daemon was killed. EDITS, SEED, MODEL and OTHER
-# may be set.
+# Random edits of a model whose donor is in the same mount agree with a simple model, also after a
+# kill of the daemon. EDITS, SEED, MODEL and OTHER may be set.
 . "${0%/*}/../lib.sh"
 
 need rsync
@@ -20,7 +19,7 @@ mount_model -o noassemble "$TMP/models"
 one=$MNT/$model two=$MNT/$other
 python3 "$edits" "$one" "$two" "$TMP/state" "$seed" "${EDITS:-150}"
 ! grep -q '	copy	' "$two/.grafts" || fail "$(cat "$two/.grafts")"
-# With other seeds every reference may have been replaced again.
+# With other seeds every reference may be replaced by now.
 [ "$seed" != 1 ] || grep -q '	reference	' "$one/.grafts" ||
 	fail "no reference in $(cat "$one/.grafts")"
 kill_daemon

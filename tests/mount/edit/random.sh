@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 200
-# Hundreds of random edits agree with a simple model of them, and after each kill of the daemon the
-# next mount shows exactly the confirmed edits. EDITS, KILLS, SEED, MODEL and OTHER may be set.
+# Hundreds of random edits agree with a simple model, and after each kill of the daemon the next
+# mount shows exactly the confirmed edits. EDITS, KILLS, SEED, MODEL and OTHER may be set.
 . "${0%/*}/../lib.sh"
 
 need rsync
@@ -14,11 +14,11 @@ seed=${SEED:-1}
 echo "seed $seed"
 mount_model -o ro "$donor" "$TMP/donor"
 mount_model "$base"
-# The first look reads for the times of the organs, by a descriptor that stays.
+# The first listing reads the organs' times, by a descriptor that stays.
 ls -l "$MNT/norm" >/dev/null
 before=$(descriptors)
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$seed" "${EDITS:-300}"
-# One descriptor for the layer, and one for each copy that is in force.
+# The layer has one descriptor, and each copy in force has one.
 ls -lRa "$MNT" >/dev/null
 no_leak $((before + 1 + $(grep -cE '	(copy|link)	' "$MNT/.grafts")))
 
@@ -30,7 +30,7 @@ for round in $(seq "${KILLS:-$(rounds 12 3)}"); do
 	kill_daemon
 	status=0
 	wait $editor || status=$?
-	# 135: it was reading a map of model.gguf.
+	# 135: SIGBUS during the read of a map of model.gguf.
 	[[ $status =~ ^(1|3|135)$ ]] || fail "the editor: $status, $(cat "$TMP/said")"
 	! grep -q AssertionError "$TMP/said" || grep -qi 'not connected\|exit' "$TMP/said" ||
 		fail "$(cat "$TMP/said")"
@@ -39,12 +39,12 @@ for round in $(seq "${KILLS:-$(rounds 12 3)}"); do
 		fail "round $round: $(cat "$TMP/said"); $(cat "$MNT/.log")"
 	! grep -q 'left alone' "$MNT/.log" || fail "$(cat "$MNT/.log")"
 done
-# Undone, and done once more.
+# Undo everything, and edit again.
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" --restore
 same "$MNT/model.gguf" "$base"
 rm "$TMP/state"
 python3 "$edits" "$MNT" "$TMP/donor" "$TMP/state" "$((seed + 1))" 50
-# Added blocks, and those that were removed whole, may have left gaps, which are not assembled.
+# Added blocks, and blocks removed whole, may leave gaps, which are not assembled.
 for file in "$MNT"/organs/blk_*.bin; do
 	[ -e "$MNT/.base/organs/${file##*/}" ] || rm "$file"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every file operation behaves as the table in organfs.5 says, and each successful one survives a
-# kill of the daemon.
+# Every file operation behaves as in the table of organfs.5, and each success survives a kill of
+# the daemon.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -13,7 +13,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 	fail 'otherwise than organfs.5 says'
 cut -f 1-6 "$MNT/.grafts" | sort >"$TMP/before"
 echo x >"$MNT/organs/scratch.tmp"
-# Written with fsync() but not closed.
+# The slot is written with fsync(), but not closed.
 slot=organs/blk_4_ffn_up.bin
 python3 - "$MNT/$slot" "$TMP/donor/$slot" "${DAEMON[$MNT]}" <<'END'
 import os, sys

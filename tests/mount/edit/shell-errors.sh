@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A shell's echo looks at write(2) and not at close(2): a line that cannot be obeyed, or is no value
-# of the key, is refused by the write, once, and changes nothing.
+# A shell's echo checks write(2) and not close(2): a line that cannot be obeyed, or is no value of
+# the key, fails in write(), once, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -12,7 +12,7 @@ blocks=$(cat "$MNT/metadata/llama.block_count")
 rm "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/.grafts" "$TMP/grafts"
 
-# refused FILE LINE PATTERN: by dash and bash alike, with one line in the log.
+# refused FILE LINE PATTERN: dash and bash both fail, with one line in the log.
 refused() {
 	local shell before
 	for shell in bash dash; do
@@ -32,7 +32,7 @@ refused .undo nonsense '\.undo: refused: "nonsense"'
 refused .undo $'organs\nnonsense' '\.undo: refused: "nonsense"'
 refused adapters/style.scale nothing 'adapters/style.scale: refused'
 
-# A line that comes in two parts is judged by close(2), as are those before a wrong one.
+# close(2) judges a line in two parts, and lines before a wrong one.
 expect_fail 'invalid argument' python3 -c '
 import os, sys
 fd = os.open(sys.argv[1], os.O_WRONLY)
@@ -42,7 +42,7 @@ os.close(fd)' "$MNT/.undo"
 { echo organs && ! echo nonsense; } >"$MNT/.undo" 2>/dev/null || fail 'the second line is obeyed'
 same "$MNT/.grafts" "$TMP/grafts"
 
-# A number of another type is judged by close(2), as cp -a brings the type along before that.
+# close(2) judges a number of another type, because cp -a brings the type along before that.
 printf -- '-1\n' >"$TMP/minus"
 expect_fail 'invalid argument' cp "$TMP/minus" "$MNT/metadata/llama.block_count"
 echo '[1, 2]' >"$MNT/metadata/general.list"
@@ -52,7 +52,7 @@ equal "$(cat "$MNT/metadata/llama.block_count")" '[1, 2]'
 echo metadata >"$MNT/.undo"
 same "$MNT/.grafts" "$TMP/grafts"
 
-# Valid values and words again, with lines of .undo itself between.
+# Valid values and words follow, with lines of .undo itself between.
 echo 7 >"$MNT/metadata/llama.block_count"
 equal "$(cat "$MNT/metadata/llama.block_count")" 7
 echo 0.25 >"$MNT/adapters/style.scale"
@@ -61,7 +61,7 @@ cat "$MNT/.undo" >"$TMP/said"
 { cat "$TMP/said"; echo all; } >"$MNT/.undo"
 equal "$(cat "$MNT/.grafts")" ''
 
-# cp onto model.gguf, as a copy of a whole tree does, keeps nothing, and the log says so.
+# cp onto model.gguf, as in a copy of a whole tree, keeps nothing, with a line in the log.
 cp "$MODELS/stories260K.gguf" "$MNT/model.gguf"
 log_says 'model.gguf: writes to this file are discarded'
 same "$MNT/model.gguf" "$base"

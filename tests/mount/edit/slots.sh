@@ -12,11 +12,11 @@ mount_model -o ro "$donor" "$TMP/donor"
 theirs=$TMP/donor
 "$GGUF" organs "$base" | cut -f 1 | sort >"$TMP/names"
 
-# tensors: those of model.gguf, by name.
+# tensors: print the names of model.gguf's tensors.
 tensors() {
 	"$GGUF" organs "$MNT/model.gguf" | cut -f 1 | sort
 }
-# holds NAME FILE: the tensor's data in model.gguf is that of an organ file.
+# holds NAME FILE: the tensor's data in model.gguf equal those of an organ file.
 holds() {
 	"$GGUF" organ "$MNT/model.gguf" "$1" "$TMP/tensor"
 	cmp <(tail -c "$3" "$TMP/tensor") <(tail -c "$3" "$2") || fail "$1 is not $2"
@@ -25,7 +25,7 @@ holds() {
 size=$(getfattr --only-values -n user.organfs.extent "$MNT/organs/blk_2_ffn_up.bin" | sed 's/.*://')
 tensors | diff - "$TMP/names" || fail 'names at first'
 
-# rm, and the slot can be filled again by everything that makes a file anew.
+# rm empties a slot, and every program that makes a file anew can fill it again.
 rm "$MNT/organs/blk_2_ffn_up.bin"
 absent "$MNT/organs/blk_2_ffn_up.bin"
 ! ls -A "$MNT/organs" | grep blk_2_ffn_up || fail 'still listed'
@@ -46,7 +46,7 @@ same "$MNT/organs/blk_5_ffn_up.bin" "$theirs/organs/blk_5_ffn_up.bin"
 equal "$(cut -f 2 "$MNT/.grafts" | sort -u)" copy
 tensors | diff - "$TMP/names" || fail 'names after filling'
 
-# A slot that is filled with junk after its removal stays removed.
+# A removed slot that is filled with junk stays removed.
 rm "$MNT/organs/blk_1_ffn_up.bin"
 expect_fail 'Invalid argument' cp /etc/hostname "$MNT/organs/blk_1_ffn_up.bin"
 absent "$MNT/organs/blk_1_ffn_up.bin"
@@ -54,7 +54,7 @@ tensors | diff - <(grep -v '^blk\.1\.ffn_up\.weight$' "$TMP/names") || fail 'nam
 rm "$MNT/organs/blk_0_ffn_gate.bin"
 expect_fail 'No such file' cat "$MNT/organs/blk_0_ffn_gate.bin"
 
-# New slots: the file says the block, the organ the rest.
+# In a new slot's name the block counts, the organ's header gives the rest.
 cp "$theirs/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
 ln "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_7_ffn_up.bin"
 ln "$MNT/organs/blk_2_ffn_down.bin" "$MNT/organs/blk_7_ffn_down.bin"
@@ -78,7 +78,7 @@ for name in x.bin blk_06_ffn_up.bin blk_7_attn_q.bin; do
 done
 expect_fail 'Invalid argument' cp "$theirs/organs/blk_5_ffn_up.bin" "$MNT/norm/blk_6_ffn_up.bin"
 
-# θ, the report and the manifest know of them.
+# θ, the report and the manifest include the added slots.
 equal "$(cat "$MNT/organs/blk_7_ffn_up.theta")" "$(cat "$theirs/organs/blk_2_ffn_up.theta")"
 equal "$(awk '$1 == "model" && $2 == "tensors" { print $3 }' "$MNT/.theta")" \
 	"$(wc -l <"$TMP/edited")"
@@ -93,7 +93,7 @@ mount_model "$base"
 cut -f 1-3 "$MNT/.grafts" | sort | diff - "$TMP/grafts" || fail 'grafts after a crash'
 same "$MNT/model.gguf" "$TMP/before"
 
-# An added slot is removed without a trace; a moved one returns by its first name.
+# The removal of an added slot leaves no trace; a moved slot returns under its first name.
 rm "$MNT/organs/blk_6_ffn_up.bin" "$MNT/organs/blk_7_ffn_up.bin" "$MNT/organs/blk_7_ffn_down.bin"
 ! grep -qE 'blk_[67]_' "$MNT/.grafts" || fail 'traces of an added slot'
 mv "$MNT/organs/blk_10_ffn_gate.bin" "$MNT/organs/blk_3_ffn_gate.bin"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An open model.gguf keeps the content of its open, with any graft meanwhile.
+# An open model.gguf keeps the content of its open, despite later grafts.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -34,5 +34,5 @@ cmp - "$base" <&8
 cmp - "$TMP/second" <&7
 same "$MNT/model.gguf" "$TMP/third"
 exec 8<&- 7<&-
-no_leak $((before + 5)) # the layer, and the graft that is no row
+no_leak $((before + 5)) # the layer, and the one graft outside of a row
 unmount_and_wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Readers, a map and an old descriptor while 200 grafts of two sizes replace a slot in place:
-# each sees one whole version, and nothing is leaked.
+# Readers, a map and an old descriptor, while 200 grafts of two sizes replace a slot in place: each
+# sees one whole version, and nothing leaks.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -11,11 +11,11 @@ slot=$MNT/organs/blk_1_ffn_up.bin
 "$GGUF" organ "$MODELS/stories260K-q8_0.gguf" blk.1.ffn_up.weight "$TMP/small.bin"
 mount_model "$base"
 cp "$slot" "$TMP/first.bin"
-cp "$TMP/small.bin" "$slot" # also opens the layer
+cp "$TMP/small.bin" "$slot" # this also opens the layer
 cp "$TMP/first.bin" "$slot" # the base's own organ is no graft
-before=$(($(descriptors) + 1)) # at the end there is one
+before=$(($(descriptors) + 1)) # the last graft has one
 
-# Whole copies by name, compared with every version there can be.
+# Compare whole copies by name with every possible version.
 copier() {
 	local copy=$TMP/copy.$1 rounds=0
 	while [ ! -e "$TMP/stop" ]; do
@@ -27,7 +27,7 @@ copier() {
 	[ $rounds -gt 5 ] || exit 1
 }
 
-# The size that fstat tells and the bytes that read and a map give have to be of one version.
+# fstat's size and the bytes of read and a map must belong to one version.
 cat >"$TMP/reader.py" <<'END'
 import mmap, os, sys
 slot, stop, *files = sys.argv[1:]
@@ -47,7 +47,8 @@ while not os.path.exists(stop):
 sys.exit(rounds < 5)
 END
 
-# One map and one descriptor from before the first graft, read over and over without the cache.
+# One map and one descriptor from before the first graft are read again and again, without the
+# cache.
 cat >"$TMP/holder.py" <<'END'
 import mmap, os, sys
 slot, stop, first = sys.argv[1:]

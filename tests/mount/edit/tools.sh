@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # Tools that write beside a file and rename, or take whole directories: rsync, tar, sponge-like
-# scripts, editors that keep a backup. And files that are no organs at all.
+# scripts, editors with backups; and files that are no organs.
 . "${0%/*}/../lib.sh"
 
 need rsync tar xxd
@@ -14,7 +14,7 @@ touch -d '2023-03-03 03:03:03' "$donor"
 "$GGUF" organs "$base" | cut -f 1 | grep -c '^blk\..*\.ffn_[a-z]*\.weight$' >"$TMP/n" || true
 mount_model -o ro "$donor" "$TMP/donor"
 
-# with TOOL...: a fresh mount, the tool, the expected model, and nothing left of it.
+# with TOOL...: mount afresh, run the tool, and check the model and that nothing is left.
 with() {
 	mount_model -o noassemble "$base"
 	before=$(descriptors)
@@ -42,7 +42,7 @@ by_xxd() {
 		xxd "$file" | xxd -r - "$MNT/organs/${file##*/}" || return
 	done
 }
-# A writable map of the organ: numpy's where there is one, else Python's own.
+# Write a map of the organ: numpy's if installed, else Python's.
 by_map() {
 	local python=python3
 	! /usr/bin/python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
@@ -92,7 +92,7 @@ by_rename() {
 }
 with_backup() {
 	local file
-	for file in "$theirs"/*.bin; do # to a directory, cp of coreutils 9.1 renames wrongly
+	for file in "$theirs"/*.bin; do # to a directory cp of coreutils 9.1 renames wrongly
 		cp --backup=simple "$file" "$MNT/organs/${file##*/}"
 	done
 	ls "$MNT/organs" | grep -c '~$' | grep -qx "$(ls "$theirs/"*.bin | wc -l)" || return 1
@@ -134,7 +134,7 @@ with with_backup
 with through_python
 with linked_into_place
 
-# Files beside the organs are private to the mount. Under a temporary name they hold anything.
+# Files beside the organs are private to the mount. Under a temporary name they may hold anything.
 mount_model "$base"
 echo some words >"$MNT/organs/notes~"
 echo more >>"$MNT/organs/notes~"
@@ -149,7 +149,7 @@ ls "$MNT/norm" | grep -qx 4913 || fail 'not listed'
 expect_fail 'not permitted' mv "$MNT/norm/4913" "$MNT/norm/blk_0_attn_norm.bin"
 equal "$(cat "$MNT/norm/4913")" some
 
-# Files under other names have to be organs: a tool whose move is refused keeps the source.
+# Files under other names must be organs: a tool whose move is refused keeps the source.
 touch "$MNT/organs/precious.gguf"
 cp "$base" "$TMP/precious.gguf"
 refused() {
@@ -176,7 +176,7 @@ absent "$MNT/norm/blk_0_attn_norm.theta"
 same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''
 
-# The unmount names the private files that are lost with it.
+# The unmount names the private files that end with it.
 "$UMOUNT" "$MNT" 2>"$TMP/said" || fail "exit $?: $(cat "$TMP/said")"
 equal "$(cat "$TMP/said")" "organfs-umount: stories260K: 2 private files gone with the mount, \
 the first organs/kept; copy such files out before an unmount"

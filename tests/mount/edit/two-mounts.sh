@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The same model mounted twice: grafts of one do not show in the other, nor get lost.
+# Two mounts of one model: grafts of one neither show in the other nor get lost.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A writer killed half way leaves the slot as it was and nothing behind.
+# A writer killed half-way leaves the slot as it was and nothing else.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -19,7 +19,7 @@ time.sleep(100)
 END
 	writer=$!
 	until_true 60 test -e ready || late 'the writer does not write'
-	same "$slot" "$TMP/before.bin" # while it is at work
+	same "$slot" "$TMP/before.bin" # while the writer works
 	equal "$(stat -c %s "$slot")" "$(stat -c %s "$TMP/before.bin")" 'size while it is written'
 	kill -9 $writer
 	wait $writer 2>/dev/null || true

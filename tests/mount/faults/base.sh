@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# The disk of the base fails: with EIO, with short reads, slowly. A reader gets the tensor's bytes
-# or EIO, never zeros and never fewer; operations without the disk go on; the mount recovers when
-# the disk does.
+# The disk of the base fails with EIO, reads short, or is slow. A reader gets the tensor's bytes or
+# EIO, never zeros and never fewer; operations without the disk go on; the mount recovers with the
+# disk.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -18,14 +18,14 @@ up() {
 	echo "$MNT/organs/blk_$1_ffn_up.bin"
 }
 
-# Results of the sound disk.
+# These are the results with a sound disk.
 mount_model -o ro "$TMP/disk/model.gguf"
 cp "$MNT/.theta" "$MNT/organs/"*.theta "$TMP"
 cp "$MNT/.theta" "$TMP/report"
 cp "$MNT/checksums.xxh128" "$TMP/checksums"
 unmount_and_wait
 
-# One that answers nothing: no mount, and a sentence.
+# A disk that answers nothing gives no mount, and one sentence.
 fault 'read EIO'
 expect_refusal "$TMP/disk/model.gguf" ro
 grep -q 'Input/output error' "$TMP/.said" || fail "says: $(cat "$TMP/.said")"
@@ -44,7 +44,7 @@ goes_on() {
 lost() {
 	expect_fail 'input/output error' "$@"
 }
-# is_lost BLOCK, whose organ was not read before: nothing is answered with other bytes than its own.
+# is_lost BLOCK: nothing returns other bytes than those of its organ, which was not read before.
 is_lost() {
 	lost cat "$(up "$1")"
 	lost dd if="$(up "$1")" of="$TMP/is" bs=64k iflag=direct
@@ -64,12 +64,12 @@ is_whole() {
 }
 block=1
 for what in EIO end; do
-	# A file that ends early was changed, as far as can be told.
+	# A file that ends early looks changed.
 	said='.log says which, and why'
 	[ $what = EIO ] || said='it was changed on disk'
 	fault "read $what"
 	is_lost $block
-	# When the disk is sound again, threads that had begun to measure and hash may finish.
+	# When the disk is sound again, threads that were measuring or hashing may finish.
 	if [ $block = 1 ]; then
 		lost cat "$MNT/.theta"
 		lost cat "$MNT/.report.json"
@@ -79,7 +79,7 @@ for what in EIO end; do
 	fault
 	is_whole $block
 
-	# The bytes of one organ alone.
+	# Only the bytes of one organ fail.
 	block=$((block == 1 ? 2 : 5))
 	IFS=: read -r _ at length < <(getfattr --absolute-names --only-values \
 		-n user.organfs.extent "$(up $block)") || true

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A thread of the daemon that gets no buffer for requests (RLIMIT_AS) leaves its work to the others:
-# readers get their bytes or an error, and the mount goes on.
+# A thread of the daemon that gets no buffer for requests (RLIMIT_AS) leaves its work to the
+# others: readers get their bytes or an error, and the mount goes on.
 # plain: a sanitizer takes the address space that it needs, or ends the process
 . "${0%/*}/../lib.sh"
 
 need prlimit
 base=$(use scribe-Q4_K_M)
-# The bytes are right, or there is an error: cmp tells it by 2, other bytes by 1.
+# The bytes are right, or the read fails: cmp exits with 2 for an error, with 1 for other bytes.
 read_all() {
 	local i status readers=()
 	for i in 1 2 3 4 5 6 7 8; do

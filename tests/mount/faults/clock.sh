@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The clock jumps while a model is mounted and between two mounts, years ahead and back before 1970:
-# grafts, reads, θ and assemblies are unaffected, and the next mount takes up the same layer.
+# The clock jumps during a mount and between mounts, years ahead and back before 1970: grafts,
+# reads, θ and assemblies still work, and the next mount takes up the same layer.
 . "${0%/*}/../lib.sh"
 
 with_clock

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# The disk of the layer fails: writes fail (EROFS, EIO, ENOSPC), reads fail with EIO or give other
+# The layer's disk fails: writes fail (EROFS, EIO, ENOSPC), reads fail with EIO or return other
 # bytes. Edits are refused and change nothing, confirmed changes stay, operations without the disk
-# go on; the mount and the next one recover when the disk does.
+# go on; this mount and the next one recover with the disk.
 . "${0%/*}/../lib.sh"
 
-# Its organs are files of the layer, and no rows.
+# The organs are files of the layer, not rows.
 base=$(use scribe-Q4_K_M)
 for block in 0 1 2 3 4; do
 	"$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" blk.$block.ffn_up.weight \
@@ -15,7 +15,7 @@ for block in 0 1 2 3 4; do
 done
 failing_disk "$TMP/back" "$TMP/disk"
 layer=$TMP/disk/layer
-# Nothing is compressed, so that a byte on the disk is a byte of an organ.
+# Without compression a byte on the disk is a byte of an organ.
 options=noassemble,compress=off,layer=$layer
 mount_model -o "$options" "$base"
 slot() {
@@ -34,7 +34,7 @@ stands() {
 # The shell ignores errors of close().
 echo 7 >"$TMP/7"
 echo all >"$TMP/all"
-# refuses_edits WORDS: of every kind.
+# refuses_edits WORDS: edits of every kind fail.
 refuses_edits() {
 	expect_fail "$1" cp "$TMP/blk_2_ffn_up.bin" "$(slot 2)"
 	expect_fail "$1" cp "$TMP/blk_2_ffn_up.bin" "$(slot 0)"
@@ -64,7 +64,7 @@ kill_daemon
 mount_model -o "$options" "$base"
 stands 'the next mount'
 
-# Reads that fail: those organs are lost as long as they do, and no other.
+# Failing reads break exactly those organs, as long as they fail.
 fault 'read EIO'
 expect_fail 'input/output' cat "$(slot 1)"
 same "$(slot 3)" "$TMP/old_3.bin"
@@ -77,7 +77,7 @@ same "$(slot 1)" "$TMP/blk_1_ffn_up.bin"
 stands 'after reads that failed'
 unmount_and_wait
 
-# Bytes that are others: never shown, and said.
+# Wrong bytes are never shown, and are reported.
 mount_model -o "$options" "$base"
 fault 'read flip'
 if cat "$(slot 1)" >"$TMP/is" 2>"$TMP/said"; then
@@ -92,7 +92,7 @@ mount_model -o "$options" "$base"
 stands 'after other bytes'
 unmount_and_wait
 
-# A disk that is full after so many of the requests that take space.
+# The disk is full after that many requests that take space.
 for after in ${FULL:-0 1 2 3 5 8 13 21}; do
 	rm -rf "${TMP:?}/back/layer"
 	mount_model -o "$options" "$base"

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
 # timeout: 300
-# A daemon in a control group with little memory works within the limit. A request that needs more
-# gets an error, or the kernel kills the daemon: confirmed changes are there at the next mount, and
-# no half of one.
+# A daemon in a control group with little memory keeps the limit. A request that needs more fails,
+# or the kernel kills the daemon: the next mount has the confirmed changes, and no half change.
 . "${0%/*}/../lib.sh"
 
 need_root
 
-# make_group: $GROUP is a new one, below that of the test or at the top, and $MOST its limit.
+# make_group: make $GROUP, below the test's group or at the top, with the limit $MOST.
 make_group() {
 	local top own name
 	top=$(findmnt -nt cgroup -O memory -o TARGET | head -n 1)
@@ -30,7 +29,7 @@ make_group() {
 	done
 	skip 'no control group with a limit of memory can be made here'
 }
-# mount_with BYTES: its daemon has so much.
+# mount_with BYTES: mount with that memory for the daemon.
 mount_with() {
 	echo "$1" >"$MOST" || skip "the limit of $MOST cannot be set"
 	ORGANFS=$TMP/organfs mount_model -o "noassemble,layer=$TMP/layer" "$base"
@@ -42,7 +41,7 @@ base=$(use stories260K)
 slot() {
 	echo "$MNT/organs/blk_$1_ffn_up.bin"
 }
-# save_organs MODEL NAME
+# save_organs MODEL NAME: unpack it.
 save_organs() {
 	mount_model -o ro "$1"
 	for block in 0 1 2 3 4; do
@@ -61,8 +60,8 @@ echo \$\$ >"$GROUP/cgroup.procs" && exec "$ORGANFS" "\$@"
 END
 chmod +x "$TMP/organfs"
 
-# In 48 MiB, and 2 for the threads of each processor, the daemon does all of its work, also with
-# more than that of files that are being written.
+# With 48 MiB, and 2 for each processor's threads, the daemon does all its work, also with more
+# bytes than that in files being written.
 mount_with $((48 + 2 * $(nproc)))M
 cp "$TMP/new_0" "$(slot 0)"
 python3 - "$MNT/organs" <<'END' >"$TMP/held" 2>&1 || fail "$(cat "$TMP/held")"
@@ -82,7 +81,7 @@ same "$(slot 0)" "$TMP/new_0"
 rm "$MNT/organs/".held*
 unmount_and_wait
 
-# 12 MiB are not enough for all of it at the same time.
+# 12 MiB do not suffice for all of it at once.
 mount_with 12M
 while [ ! -e "$TMP/stop" ] && find "$MNT" -type f ! -name .assemble -exec cat {} + >/dev/null; do
 	:

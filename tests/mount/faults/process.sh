@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Faults of the daemon's process: it is stopped and continued, has no descriptor or memory left, its
-# connection is aborted. Confirmed changes stay, requests that it cannot serve are refused, and it
-# goes on when there is room again; after the abort the next mount has all changes.
+# Faults of the daemon's process: it is stopped and continued, has no descriptor or memory left, or
+# its connection is aborted. Confirmed changes stay, requests that it cannot serve fail, and it
+# recovers with its resources; after the abort the next mount has all changes.
 . "${0%/*}/../lib.sh"
 
 need prlimit
@@ -21,7 +21,7 @@ slot() {
 cp "$TMP/0.bin" "$(slot 0)"
 cat "$MNT/model.gguf" "$MNT/.theta" >/dev/null
 
-# Stopped: who asks waits, and is answered when it goes on.
+# Requests to a stopped daemon wait, and are answered when it continues.
 stop "$pid"
 cp "$TMP/1.bin" "$(slot 1)" &
 writer=$!
@@ -39,9 +39,8 @@ same "$TMP/is" "$TMP/old_2.bin"
 same "$(slot 1)" "$TMP/1.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$(slot 1)"
 
-# The same for long, while many processes open organs for writing: an open() has two steps, and the
-# daemon forgets after 10 s who has made the first. Each byte of the output of opens.py is an
-# open().
+# A long stop while many processes open organs for writing: an open() has two steps, and after 10 s
+# the daemon forgets the thread that has made the first. opens.py prints a byte for each open().
 cat >"$TMP/opens.py" <<'END'
 import os, sys, threading
 
@@ -88,7 +87,7 @@ kill -CONT "$pid"
 exec 9>&-
 wait $writers || fail 'an open() failed'
 
-# tries NAME: edits and reads that are done or refused, each of them whole.
+# tries NAME: edits and reads succeed or fail, each as a whole.
 tries() {
 	local block refused=0
 	for block in 1 2 3 4; do
@@ -110,7 +109,7 @@ tries() {
 	[ $refused -ge "${2-0}" ] || fail "$1: nothing is refused"
 	kill -0 "$pid" || fail "$1: the daemon died"
 }
-# And with room again all of it is done.
+# With free resources everything succeeds.
 heals() {
 	local block
 	for block in 1 2 3 4; do
@@ -127,7 +126,7 @@ heals() {
 heals 'as it is'
 before=$(descriptors)
 soft=$(prlimit --pid "$pid" --nofile --noheadings -o SOFT)
-# The lowest number that no descriptor has: none above it is given.
+# The lowest free descriptor becomes the limit, so no new one is given.
 free=0
 while [ -e "/proc/$pid/fd/$free" ]; do
 	free=$((free + 1))
@@ -150,8 +149,8 @@ if ! grep -q '__[at]san_init' "$ORGANFS"; then
 		heals "$more KiB"
 	done
 
-	# A request that needs a new thread is refused, and not with EAGAIN, which means a pipe to
-	# the reader.
+	# A request that needs a new thread fails, but not with EAGAIN, which would tell the reader
+	# of a pipe.
 	mkdir "$TMP/fresh"
 	mount_model -o ro "$base" "$TMP/fresh"
 	fresh=${DAEMON[$TMP/fresh]}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 3000
-# The power is cut after each change that a session of edits makes to the disk, which then has of
-# each file and directory the last flushed state, or any state since. The next mount has all
-# confirmed changes, no half of one, and is never refused.
+# The power is cut after each change of the disk by a session of edits. The disk then has the last
+# flushed state of each file and directory, or any state since. The next mount has all confirmed
+# changes, no half change, and is never refused.
 #
-# REPLAY=all looks at every state, else at a sample.
+# REPLAY=all checks every state, else a sample.
 . "${0%/*}/../lib.sh"
 
 disk=${ORGANFS%/*}/tests/tools/organfs-disk
@@ -16,7 +16,7 @@ mkdir "$TMP/donor"
 for name in blk.0.ffn_up blk.1.ffn_up blk.2.ffn_up blk.2.attn_norm; do
 	"$GGUF" organ "$MODELS/stories260K-donor.gguf" $name.weight "$TMP/donor/${name//./_}.bin"
 done
-# Two that are files of the layer, of which one is kept compressed.
+# Two organs are files of the layer, one of them compressed.
 "$GGUF" organ "$base" token_embd.weight "$TMP/donor/token_embd.bin"
 printf 'other' | dd of="$TMP/donor/token_embd.bin" bs=1 seek=100 conv=notrunc status=none
 head -c 20000 "$TMP/donor/token_embd.bin" >"$TMP/donor/shrinks.bin"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp -r of whole class directories; a model with every slot grafted is the donor.
+# cp -r of whole class directories: a model with every slot grafted is the donor.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# In a chroot whose root is no mount point, the mount that it lies in is not to be seen. Grafts are
-# taken there all the same, and .grafts tells where they came from.
+# In a chroot whose root is no mount point, the mount around it is invisible. Grafts work there,
+# and .grafts names their donors.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -25,14 +25,14 @@ mknod -m 666 "$root/dev/fuse" c 10 229 && mknod -m 666 "$root/dev/null" c 1 3 ||
 cp -L "$ORGANFS" "$root/home/organfs"
 cp "$MODELS"/{scribe,clerk}-Q4_K_M.gguf "$root/home/"
 
-# inside COMMAND...
+# inside COMMAND...: run it in the chroot.
 inside() {
 	HOME=/home chroot "$root" "$@"
 }
 inside sh -c '! grep -q " / / " /proc/self/mountinfo' || skip 'the root is a mount point'
 inside /home/organfs -o noassemble /home/scribe-Q4_K_M.gguf /mnt
 inside /home/organfs -o ro /home/clerk-Q4_K_M.gguf /other
-# donor_of NAME: donor of organs/NAME.bin in .grafts: file and tensor.
+# donor_of NAME: file and tensor of the donor of organs/NAME.bin, from .grafts.
 donor_of() {
 	awk -F '\t' -v file="organs/$1.bin" '$1 == file { print $8, $9 }' "$root/mnt/.grafts"
 }
@@ -45,7 +45,7 @@ equal "$(donor_of blk_2_ffn_up)" '/home/clerk-Q4_K_M.gguf blk.2.ffn_up.weight' '
 inside cp /mnt/.base/organs/blk_3_ffn_up.bin /mnt/organs/blk_2_ffn_up.bin
 equal "$(donor_of blk_2_ffn_up)" '/home/scribe-Q4_K_M.gguf blk.3.ffn_up.weight' 'the mount itself'
 
-# A process outside has a file open whose name is another file's in the chroot.
+# A process outside has a file open whose name belongs to another file in the chroot.
 cp "$root/home/saved.bin" "$TMP/saved.bin"
 mkdir -p "$root$TMP"
 cp "$root/home/saved.bin" "$root$TMP/saved.bin"

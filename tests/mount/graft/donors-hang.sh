@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A donor whose filesystem does not answer: the graft waits for some seconds, no other process does,
-# and its donor is not known. The unmount does not wait for it.
+# A donor whose filesystem does not answer: the graft waits for some seconds, no other process
+# does, and the donor stays unknown. The unmount does not wait for it.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -44,10 +44,10 @@ done
 equal "$(cut -f 8,9 "$MNT/.grafts" | sort -u)" "-	-"
 in_time 60 cat "$MNT/.check" >/dev/null || fail '.check does not answer'
 unmount
-# The search for leaks at the end would wait for the threads that hang.
+# LeakSanitizer would wait for the hung threads at exit.
 grep -q __asan_init "$ORGANFS" || wait_daemon
 kill -CONT "${DAEMON[$other]}"
-# Threads of the first daemon have files of it open until they are answered.
+# The first daemon's threads keep files of the mount open until they are answered.
 is_unmounted() {
 	fusermount3 -u "$other" 2>/dev/null
 }

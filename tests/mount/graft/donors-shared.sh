@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A copy that another model of the mount shares keeps its donor there, the first model's base too,
+# A copy that another model of the mount shares keeps its donor there, even the first model's base,
 # at once and after a remount.
 . "${0%/*}/../lib.sh"
 

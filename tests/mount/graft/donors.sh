@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .grafts names the donor of a graft: for tools that have the source open while they copy, for
-# references and links; and no donor if it cannot be known.
+# .grafts names a graft's donor: for tools that have the source open while they copy, for
+# references and links; and none if the donor cannot be known.
 . "${0%/*}/../lib.sh"
 
 need rsync dd python3
@@ -12,7 +12,7 @@ other=$MNT.donor
 mount_model "$base"
 mount_model -o noassemble "$donor" "$other"
 
-# donor_of NAME: donor of organs/NAME.bin in .grafts: file and tensor.
+# donor_of NAME: file and tensor of the donor of organs/NAME.bin, from .grafts.
 donor_of() {
 	awk -F '\t' -v file="organs/$1.bin" '$1 == file { print $8, $9 }' "$MNT/.grafts"
 }
@@ -37,7 +37,7 @@ restore() {
 }
 slot=blk_2_ffn_up
 
-# From another mount, with any tool that keeps the source open.
+# The copy comes from another mount, by any tool that keeps the source open.
 for tool in cp 'cp -a' 'cp --reflink=auto' 'cp --sparse=always' 'install -m 644'; do
 	$tool "$other/organs/$slot.bin" "$MNT/organs/"
 	from_donor $slot '' "$tool"
@@ -70,7 +70,7 @@ for name in blk_0_ffn_up blk_5_ffn_down; do
 done
 restore
 
-# Graft of a graft.
+# The donor is itself a graft.
 cp "$other/organs/$slot.bin" "$MNT/organs/"
 for tool in cp 'cp -a' ln; do
 	$tool -f "$MNT/organs/$slot.bin" "$MNT/organs/blk_4_ffn_up.bin"
@@ -91,21 +91,21 @@ ln -sf "$other/organs/$slot.bin" "$MNT/organs/blk_4_ffn_up.bin"
 from_donor blk_4_ffn_up blk.2.ffn_up.weight 'a link'
 restore
 
-# An organ file, of which no more is known.
+# An organ file tells nothing more.
 mkdir "$TMP/a b"
 cp "$other/organs/$slot.bin" "$TMP/a b/organ"
 cp "$TMP/a b/organ" "$MNT/organs/$slot.bin"
 equal "$(donor_of $slot)" "$TMP/a%20b/organ -" 'an organ file'
 undo $slot
 
-# It cannot be known.
+# The donor cannot be known.
 cat "$TMP/a b/organ" | cat >"$MNT/organs/$slot.bin"
 unknown $slot 'from a pipe'
 undo $slot
 rsync -a "$TMP/a b/organ" "$MNT/organs/$slot.bin"
 unknown $slot 'rsync reads in another process'
 undo $slot
-# Two open files of the written size: either may be the donor.
+# Two open files have the written size, and either may be the donor.
 cp "$TMP/a b/organ" "$TMP/twin"
 cat "$TMP/a b/organ" >"$MNT/organs/$slot.bin" 9<"$TMP/twin"
 unknown $slot 'one of two'
@@ -116,7 +116,7 @@ equal "$(donor_of $slot)" "$TMP/a%20b/organ -" 'only one is as long'
 printf 'x' | dd of="$MNT/organs/$slot.bin" bs=1 seek=1000 conv=notrunc status=none
 unknown $slot 'edited in place'
 undo $slot
-# Very many descriptors are no trouble.
+# A great many descriptors do not matter.
 python3 - "$TMP/a b/organ" "$MNT/organs/$slot.bin" <<'PYTHON'
 import os, resource, sys
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -127,7 +127,7 @@ open(sys.argv[2], "wb").write(source.read())
 PYTHON
 unknown $slot 'among many'
 undo $slot
-# Nothing of the donors is held.
+# The donors are not held open.
 lets_go() {
 	! ls -l "/proc/${DAEMON[$MNT]}/fd" | grep -qE "clerk|$other|a b"
 }

@@ -22,7 +22,7 @@ unmount_and_wait "$TMP/donor"
 equal "$(checksum "$base")$(checksum "$donor")" "$sums" 'a base changed'
 absent "$TMP/clerk-Q4_K_M.grafted.gguf"
 
-# The same with the F16 models and their chimera, if these are at hand.
+# Repeat this with the F16 models and their chimera, if available.
 models=${ORGANFS_MODELS-}
 [ -f "$models/chimera-ffn-f16.gguf" ] || exit 0
 cp "$models/scribe-f16.gguf" "$TMP/"

@@ -2,5 +2,5 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 300
-# The same on XFS.
+# Run group.sh on XFS.
 TYPE=xfs . "${0%/*}/group.sh"

@@ -3,8 +3,8 @@
 # plain: killed processes report nothing
 # timeout: 300
 # Four processes graft and one removes at once: content that close() confirmed survives a kill of
-# the daemon, and a silent loss of the disk under the layer, like a power cut. A removal survives as
-# well if a later graft does.
+# the daemon, and a silent loss of the layer's disk, as in a power cut. A removal survives as well
+# if a later graft does.
 . "${0%/*}/../lib.sh"
 
 type=${TYPE:-ext4}
@@ -34,7 +34,7 @@ grafter() {
 	done
 }
 
-# Removes a slot and then grafts another.
+# Remove a slot and then graft another one.
 remover() {
 	local block
 	for block in {100..249}; do
@@ -48,16 +48,16 @@ has_done() {
 	[ "$(cat "$TMP"/done.* | wc -l)" -gt 60 ] && [ "$(wc -l <"$TMP/removed")" -gt 10 ]
 }
 
-# Grafts that cp has called done until now are confirmed. An fdatasync() that is under way while the
-# filesystem is shut down succeeds now and then without its bytes: the grafts of that moment are not
-# confirmed, although cp calls them done.
+# Grafts that cp has completed until now are confirmed. An fdatasync() during the shutdown of the
+# filesystem may succeed without its bytes, so the grafts of that moment are not confirmed even if
+# cp completed them.
 confirm() {
 	rm -rf "$TMP/confirmed"
 	mkdir "$TMP/confirmed"
 	cp "$TMP"/done.* "$TMP/removed" "$TMP/confirmed/"
 }
 
-# is_begun K BLOCK: the last graft of this block is not confirmed.
+# is_begun K BLOCK: the last graft of this block is unconfirmed.
 is_begun() {
 	local confirmed
 	confirmed=$(wc -l <"$TMP/confirmed/done.$1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# The donor of a graft is known after a kill of the daemon too, for each kind of writer: cp, rsync,
-# tar, pipes, links, and PUT and COPY over HTTP.
+# A graft's donor is known after a kill of the daemon too, for each kind of writer: cp, rsync, tar,
+# pipes, links, and PUT and COPY over HTTP.
 . "${0%/*}/../lib.sh"
 
 need rsync jq
@@ -17,7 +17,7 @@ mount_again() {
 }
 mount_again
 
-# All that is said of grafts and their donors, in $TMP/NAME.*
+# Save all texts on grafts and their donors in $TMP/NAME.*.
 tell() {
 	cp "$MNT/.grafts" "$TMP/$1.grafts"
 	cp "$MNT/.recipe" "$TMP/$1.recipe"
@@ -38,8 +38,8 @@ survives() {
 	equal "$(checksum "$slot")" "$bytes" "$1: bytes"
 	echo all >"$MNT/.undo"
 }
-# from HOW FILE [TENSOR [VIEW]]: the slot's donor in .grafts, .report.json and .recipe; - stands for
-# unknown.
+# from HOW FILE [TENSOR [VIEW]]: check the slot's donor in .grafts, .report.json and .recipe; -
+# stands for unknown.
 from() {
 	local file=organs/blk_2_ffn_up.bin tensor=${3:--} view=${4:--}
 	equal "$(awk -F '\t' -v file="$file" '$1 == file { print $2, $8, $9 }' "$MNT/.grafts")" \
@@ -51,7 +51,7 @@ from() {
 	grep -A 7 "slot: ${file%.bin}" "$MNT/.recipe" >"$TMP/graft"
 	equal "$(sed -n 's/^  from: //p' "$TMP/graft")" "${tensor#-}"
 }
-# organ-serve ends with the mount, unless the next one is there before it looks.
+# organ-serve ends with the mount, unless the next one exists when it checks.
 end_serving() {
 	kill "$SERVER" 2>/dev/null || true
 	wait "$SERVER" || true
@@ -76,7 +76,7 @@ cp "$MNT/.views/spectral/organs/blk_2_ffn_up.bin" "$slot"
 from copy "$base" $tensor spectral
 survives 'cp of a view'
 
-# One that has it from another process, or over the network, tells nothing.
+# Bytes from another process, or over the network, tell no donor.
 cat "$organ" | cat >"$slot"
 from copy -
 survives 'a pipe'

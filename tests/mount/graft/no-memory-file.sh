@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# If the system gives no memfd, small grafts are staged on disk.
+# Without memfd small grafts are staged on disk.
 . "${0%/*}/../lib.sh"
 need strace
 strace -qq -o /dev/null -e trace=memfd_create true 2>/dev/null || skip "no strace here"

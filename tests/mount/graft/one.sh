@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp fills a slot: at once, in model.gguf, in .grafts, and in the model written by the unmount.
+# cp fills a slot: the graft is at once in model.gguf and .grafts, and in the model of the unmount.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

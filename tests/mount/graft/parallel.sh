@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Grafts of all organs at the same time, several rounds, and the last one counts.
+# All organs are grafted at the same time, in several rounds, and the last one counts.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Only the last close of a writer puts the content in force. The close of a reader, or of one of
-# several writers, changes nothing.
+# Only a writer's last close puts the content in force. The close of a reader, or of one of several
+# writers, changes nothing.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -11,8 +11,8 @@ mkdir "$TMP/organs"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organs/whole.bin"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organs/other.bin"
 
-# The file being written is read by other processes: half of it, and when its bytes are a whole
-# organ which is not yet the one that is meant.
+# Other processes read the file during the write: half of it, and when its bytes are a whole organ,
+# though not the intended one yet.
 cat >"$TMP/write.py" <<'END_OF_PROGRAM'
 import os, subprocess, sys
 
@@ -44,7 +44,7 @@ os.close(reader)
 END_OF_PROGRAM
 
 before=$(wc -l <"$MNT/.log")
-# A new slot, and one that was emptied.
+# One slot is new, one was emptied.
 slots=(organs/blk_5_ffn_up.bin organs/blk_3_ffn_up.bin)
 rm "$MNT/${slots[1]}"
 for slot in "${slots[@]}"; do
@@ -55,8 +55,8 @@ for slot in "${slots[@]}"; do
 done
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
 
-# Two writers, each of a half: the first one to end leaves the file to the other, and so does a
-# child that ends before that has written.
+# Two writers write a half each: the first to end leaves the file to the other, and so does a child
+# that ends before the other has written.
 rm "$MNT/organs/blk_3_ffn_up.bin"
 cat >"$TMP/two.py" <<'END_OF_PROGRAM'
 import os, sys
@@ -82,7 +82,7 @@ python3 "$TMP/two.py" "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin" "$M
 same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organs/whole.bin"
 equal "$(tail -n +$((before + 1)) "$MNT/.log")" '' 'lines in .log'
 
-# A descriptor that a shell opens, a child writes to and other children inherit.
+# A shell opens a descriptor, a child writes to it, and other children inherit it.
 rm "$MNT/organs/blk_2_ffn_up.bin"
 (
 	exec 3>"$MNT/organs/blk_2_ffn_up.bin"
@@ -110,7 +110,7 @@ os.close(fd)
 END
 equal "$(cat "$key")" 'one and another that is longer'
 
-# The same for a whole organ copied within the mount, without a write, and for refused content that
+# Likewise for a whole organ copied within the mount, without a write, and for refused content that
 # was truncated to an organ.
 python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin "$TMP/organs/other.bin" <<'END' || fail "see above"
 import os, sys
@@ -145,7 +145,7 @@ os.close(fd)
 assert open(target, "rb").read() == other, "content truncated to an organ is not in force"
 END
 
-# A write to a copy within the mount during its commit is in force too, or it is refused.
+# A write to a copy within the mount during its commit is in force, or fails.
 python3 - "$MNT/organs/blk_"{1,4}_ffn_up.bin <<'END' || fail 'a write to a copy is lost'
 import errno, os, sys, threading, time
 target, source = sys.argv[1:]
@@ -173,7 +173,7 @@ for i in range(60):
         assert file.read() == copy[:20000] + mark + copy[20064:], i
 END
 
-# An empty slot that is being filled exists before the close, also in listings.
+# An empty slot exists while it is filled, before the close, also in listings.
 rm "$MNT/organs/blk_4_ffn_up.bin"
 (
 	exec 3>"$MNT/organs/blk_4_ffn_up.bin"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # mv from another filesystem, install and cp --remove-destination unlink a slot before they write
-# its file anew. If that file is refused, the slot has its former content again, also after a
+# its file anew. If that file is refused, the slot gets its former content back, also after a
 # remount. A removal by another process stays, and so does content that fills the slot meanwhile.
 . "${0%/*}/../lib.sh"
 
@@ -10,10 +10,10 @@ cp "$(use stories260K)" "$TMP/models/base.gguf"
 cp "$(use stories260K-donor)" "$TMP/models/donor.gguf"
 "$GGUF" organ "$TMP/models/donor.gguf" blk.1.ffn_up.weight "$TMP/small.bin"
 "$GGUF" organ "$TMP/models/donor.gguf" token_embd.weight "$TMP/large.bin"
-printf 'unlike' | dd of="$TMP/large.bin" bs=1 seek=100000 conv=notrunc status=none # the base's
+printf 'unlike' | dd of="$TMP/large.bin" bs=1 seek=100000 conv=notrunc status=none # unlike the base
 "$GGUF" organ "$TMP/models/base.gguf" blk.1.ffn_down.weight "$TMP/bad.bin"
 organ=organs/blk_1_ffn_up.bin
-large=embed/token_embd.bin # a file of blobs/ holds its copy
+large=embed/token_embd.bin # its copy is a file of blobs/
 
 base() {
 	true
@@ -31,13 +31,13 @@ link() {
 	ln -sf "$MNT/donor/$organ" "$MNT/base/$organ"
 }
 
-# A link that is made again has another time.
+# A restored link has another time.
 state() {
 	sha256sum <"$slot"
 	awk -F '\t' -v OFS='\t' '$2 == "link" { $7 = "" } 1' "$MNT/base/.grafts"
 }
 
-# said PATTERN: of the last line of the model's log.
+# said PATTERN: check the last line of the model's log.
 said() {
 	tail -n 1 "$MNT/base/.log" | grep -Eq -- "$1" || fail ".log says: $(tail "$MNT/base/.log")"
 }
@@ -47,7 +47,7 @@ moves() {
 	mv "$TMP/moving.bin" "$1"
 }
 
-# refused COMMAND...: with the slot as its last word.
+# refused COMMAND...: it fails; the slot is its last word.
 refused() {
 	local before
 	before=$(state)
@@ -72,13 +72,13 @@ for filled in base copy large_copy reference link; do
 	equal "$(wc -c <"$MNT/base/.grafts")" 0 "bytes in .grafts after $filled"
 done
 
-# Organs that fit are grafted as before, and nothing comes back.
+# Fitting organs are grafted, and nothing comes back.
 slot=$MNT/base/$organ
 cp "$TMP/small.bin" "$TMP/moving.bin"
 mv "$TMP/moving.bin" "$slot"
 same "$slot" "$TMP/small.bin"
 
-# The copy that it replaced is not held.
+# The replaced copy is not held.
 cp "$TMP/large.bin" "$MNT/base/$large"
 cp "$TMP/large.bin" "$TMP/moving.bin"
 mv "$TMP/moving.bin" "$MNT/base/$large"

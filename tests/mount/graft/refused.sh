@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file that is no organ for the slot is refused at close with an explanation, and changes nothing.
+# A file that is no organ for the slot is refused at close with a reason, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -69,9 +69,9 @@ same "$slot" "$TMP/good.bin"
 head -c 100 "$TMP/good.bin" >"$TMP/bad.bin"
 expect_fail 'Invalid argument' cp "$TMP/bad.bin" "$slot"
 same "$slot" "$TMP/good.bin"
-no_leak "$before" # a row has the graft
+no_leak "$before" # the graft is in a row
 
-# A slot that another process removed stays removed, and the line says so.
+# A slot that another process removed stays removed, and the message says so.
 rm "$slot"
 expect_fail 'Invalid argument' cp "$TMP/bad.bin" "$slot"
 log_says 'blk_1_ffn_up.bin: graft refused: .*; the slot stays removed, .*\.undo brings back'

@@ -15,7 +15,7 @@ same "$MNT/model.gguf" "$TMP/expected"
 "$GGUF" check-mount --grafted "$TMP/expected" "$MNT"
 equal "$(stat -c %s "$MNT/model.gguf")" "$(stat -c %s "$TMP/expected")" 'size of model.gguf'
 
-# The base's own organs undo it.
+# The base's own organs end the grafts.
 for slot in "$MNT"/organs/*_ffn_up.bin "$MNT"/organs/*_ffn_gate.bin; do
 	tensor=$(basename "$slot" .bin)
 	tensor=${tensor/blk_/blk.}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Grafts into every container version and alignment, same size and other size.
+# Grafts into every container version and alignment, of the same size and of another.
 . "${0%/*}/../lib.sh"
 
 try() {

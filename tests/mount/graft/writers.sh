@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every way a program writes a whole file into a slot is a graft.
+# Every way of writing a whole file to a slot is a graft.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -22,8 +22,8 @@ by_redirection() {
 	cat "$TMP/new" >"$slot"
 }
 
-# Children close a duplicate of the descriptor, before and after bytes are written. A child that
-# checks its close gets the error that this is no organ yet; the last close counts.
+# Children close a duplicate of the descriptor, before and after the writes. A child that checks
+# its close gets the error that this is no organ yet; the last close counts.
 by_inherited() {
 	exec 3>"$slot"
 	true

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Grafts of more than 64 KiB are kept compressed if that is worth it; they read back equal at every
-# level, also after a kill -9 and in the next mount, and the files are zstd's.
+# Grafts over 64 KiB are compressed if that pays; they read back equal at every level, also after a
+# kill -9 and at the next mount, and the files are zstd's.
 . "${0%/*}/../lib.sh"
 need zstd xxhsum
 
-# Data that compresses: an F32 model whose values have few bits, with some organs of more than one
-# frame. The first is the base, the second the donor.
+# An F32 model of compressible values, with some organs of more than one frame. The first is the
+# base, the second the donor.
 base=$TMP/base.gguf
 donor=$TMP/donor.gguf
 python3 - "$GGUF" "$base" "$donor" <<'END'
@@ -20,7 +20,7 @@ def write(path, seed):
     infos, data, at = b'', b'', 0
     for name, (a, b) in tensors:
         infos += string(name) + struct.pack('<IQQIQ', 2, a, b, 0, at)
-        # Every third organ has random bytes: it is stored uncompressed.
+        # Every third organ is random, and stays uncompressed.
         bits = 0xffffffff if 'gate' in name else 0xfff00000
         body = struct.pack(f'<{a * b}I', *((rng.getrandbits(32) & bits & 0xbfffffff)
                                            for _ in range(a * b)))
@@ -59,13 +59,13 @@ for level in 1 19 off; do
 			fail "no theta of $file"
 	done
 	same "$MNT/model.gguf" "$TMP/expected"
-	# Any range, across frames.
+	# Ranges cross frames.
 	same <(tail -c +1000000 "$MNT/organs/blk_0_ffn_up.bin" | head -c 100000) \
 		<(tail -c +1000000 "$TMP/donor/organs/blk_0_ffn_up.bin" | head -c 100000)
 	equal "$(wc -l <"$MNT/.grafts")" 6 'lines in .grafts'
 	unmount_and_wait
 	absent "$TMP/base.grafted.gguf"
-	# Tools that know nothing of organfs can read it all.
+	# Tools that do not know organfs can read all of it.
 	for file in "$TMP/donor"/{organs,norm}/*.bin; do
 		organ=${file#"$TMP/donor/"}
 		where="class || '/' || name || '.bin' = '$organ'"
@@ -88,7 +88,7 @@ done
 	"$(stat -c %s "$(layer_file "$TMP/layer-off" organs/blk_0_ffn_up)")" ] ||
 	fail 'nothing was saved'
 
-# One that is compressed, or in a row, lies nowhere in one piece; one that is a file as it is does.
+# A compressed organ or one in a row has no extent; one in a plain file has.
 mount_model -o "layer=$TMP/layer-1" "$base"
 extent=$(getfattr --only-values -n user.organfs.extent "$MNT/organs/blk_0_ffn_gate.bin")
 IFS=: read -r file offset length <<<"$extent"
@@ -100,7 +100,7 @@ expect_fail 'no such attribute' getfattr -n user.organfs.extent "$MNT/organs/blk
 getfattr -d "$MNT/organs/blk_0_ffn_up.bin" 2>&1 | grep -q 'organfs.shape' || fail 'no attributes'
 ! getfattr -d "$MNT/organs/blk_0_ffn_up.bin" 2>&1 | grep -q extent || fail 'listed'
 
-# Both forms can be shared, edited in place, and undone.
+# Organs of both forms can be shared, edited in place, and undone.
 ln -f "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_gate.bin"
 same "$MNT/organs/blk_1_ffn_gate.bin" "$TMP/donor/organs/blk_0_ffn_up.bin"
 equal "$(layer_file "$TMP/layer-1" organs/blk_1_ffn_gate)" \

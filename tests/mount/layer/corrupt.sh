@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Organs of a layer that are damaged between two mounts: an organ reads as it was put in
-# force, or it cannot be read, .log says which one is wrong, and no model is assembled from it.
+# Organs of a layer are damaged between two mounts: an organ reads as it was put in force, or is
+# unreadable, .log names it, and no model is assembled from it.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 donor=$MODELS/stories260K-donor.gguf
-# Five organs in rows, and one in a file.
+# Five organs are in rows, one is in a file.
 SLOTS='organs/blk_0_ffn_up organs/blk_1_ffn_up organs/blk_2_ffn_up organs/blk_3_ffn_up
 	organs/blk_4_ffn_up embed/token_embd'
 mount_model -o "layer=$TMP/plain,compress=off" "$base"
@@ -22,7 +22,7 @@ done
 echo "$TMP/expected" >"$MNT/.assemble"
 unmount_and_wait
 
-# damage LAYER SLOT: a byte of an organ that is kept as it is.
+# damage LAYER SLOT: change a byte of an uncompressed organ.
 damage() {
 	local file
 	file=$(layer_file "$1" "$2")
@@ -51,14 +51,14 @@ for wrong in organs/blk_2_ffn_up embed/token_embd; do
 	expect_fail 'input/output' bash -c "echo '$TMP/chimera.gguf' >'$MNT/.assemble'"
 	assembly_says "$wrong.bin"
 	absent "$TMP/chimera.gguf"
-	# A new one heals it.
+	# A new graft heals it.
 	cp "$TMP/${wrong##*/}.bin" "$MNT/${wrong%/*}/"
 	same "$MNT/model.gguf" "$TMP/expected"
 	unmount_and_wait
 	same "$TMP/out.gguf" "$TMP/expected"
 done
 
-# An unmount does not write a model from it either, and keeps the grafts.
+# An unmount does not assemble it either, and keeps the grafts.
 rm -r "$TMP/layer" "$TMP/out.gguf"
 cp -r "$TMP/plain" "$TMP/layer"
 damage "$TMP/layer" organs/blk_2_ffn_up
@@ -72,12 +72,12 @@ unset "DAEMON[$MNT]"
 equal $status 1 'exit status of the daemon'
 absent "$TMP/out.gguf"
 
-# Random damage: bytes changed, cut off, emptied, in organs in rows and in files of both kinds, or
-# in their checksums.
+# Random damage: bytes changed, cut off or emptied, in organs in rows and in files of both kinds,
+# or in their checksums.
 mount_model -o "layer=$TMP/packed,compress=1" "$base"
 mkdir "$TMP/shrinks"
 for slot in $SLOTS; do
-	# So that it shrinks, if it is large enough for that.
+	# The organ compresses, if it is large enough.
 	python3 - "$TMP/${slot##*/}.bin" "$TMP/shrinks/${slot##*/}.bin" <<'END'
 import sys
 data = bytearray(open(sys.argv[1], 'rb').read())
@@ -109,7 +109,7 @@ def changed(data):
             del data[rng.choice((0, at)):]
     return bytes(data)
 rows = sqlite3.connect(sys.argv[1] + '/layer.db', isolation_level=None)
-# The organs, or their checksums.
+# Damage the organs, or their checksums.
 sums = rng.randrange(4) == 0
 for number, data, xxh128 in rows.execute('SELECT number, bytes, xxh128 FROM blob').fetchall():
     if sums:
@@ -117,7 +117,7 @@ for number, data, xxh128 in rows.execute('SELECT number, bytes, xxh128 FROM blob
         xxh128 = (''.join(c for c in xxh128 if c in '0123456789abcdef') + 32 * '0')[:32]
         rows.execute('UPDATE blob SET xxh128 = ? WHERE number = ?', (xxh128, number))
     elif data is not None:
-        data = changed(data) # of another size than the row says it is a damaged database
+        data = changed(data) # another size than in the row would be a damaged database
         rows.execute('UPDATE blob SET bytes = ?, size = ? WHERE number = ?',
                      (data, len(data), number))
     else:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# Killed at any moment of a stream of grafts: each slot is old or new, the confirmed ones new.
+# The daemon is killed at any moment of a stream of grafts: each slot is old or new, confirmed ones
+# new.
 # timeout: 200
 . "${0%/*}/../lib.sh"
 
@@ -12,7 +13,7 @@ for block in 0 1 2 3 4; do
 	"$GGUF" organ "$base" blk.$block.ffn_up.weight "$TMP/old.$block"
 done
 
-# Grafts one after the other and notes each that cp called done.
+# Graft one after another, and note each completed cp.
 grafter() {
 	local block
 	for block in 0 1 2 3 4; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# After kill -9 the next mount has every graft that close had confirmed, and none half done.
+# After kill -9 the next mount has every graft that close() confirmed, and no half graft.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # timeout: 3600
 # The disk fails at each of its calls in turn: the daemon survives, a refused edit has changed
-# nothing, and the next mount shows exactly the confirmed edits. The same if the daemon dies at that
-# call; then the interrupted edit is absent or complete.
+# nothing, and the next mount shows exactly the confirmed edits. Then the daemon dies at that call:
+# the interrupted edit is absent or complete.
 #
-# FAULTS=all tries every call, else a sample; FAULTS='EIO 17' that one.
+# FAULTS=all tries every call, else a sample; FAULTS='EIO 17' tries that one.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -18,7 +18,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 mkdir "$TMP/files"
 cp "$TMP/donor/organs/"blk_[12]_ffn_up.bin "$TMP/files"
 
-# with_fault K FAULT OPTIONS: mount on the disk that fails. Fails if the mount does.
+# with_fault K FAULT OPTIONS: mount on the failing disk. Fails if the mount does.
 with_fault() {
 	rm -f "$TMP/fault"
 	ORGANFS_FAULT=any:$1:$2 ORGANFS_FAULT_LOG=$TMP/fault \
@@ -28,7 +28,7 @@ with_fault() {
 	mountpoint -q "$MNT"
 }
 
-# The fault came before there was a mount: then there is none, and nothing is lost.
+# The fault came before the mount: no mount exists, and nothing is lost.
 no_mount() {
 	[ -s "$TMP/fault" ] || fail "not mounted: $(tail -n 3 "$LOGS/mnt")"
 	fusermount3 -uz "$MNT" 2>/dev/null || true
@@ -44,7 +44,7 @@ check_next() {
 	unmount_and_wait
 }
 
-# try K FAULT: false if there are fewer than K calls.
+# try K FAULT: run the edits; false if they make fewer than K calls.
 try() {
 	local status=0 what="call $1, $2" call
 	rm -rf "${XDG_STATE_HOME:?}"/* "$TMP/state"
@@ -58,20 +58,20 @@ try() {
 	[ $status = 0 ] || [ $status-$2 = 3-kill ] || fail "$what: $(tail -n 1 "$TMP/said")"
 	case $2-$(($1 % 2)) in
 	kill-* | *-0) kill_daemon ;;
-	*) unmount_and_wait ;; # and leaks are looked for
+	*) unmount_and_wait ;; # LeakSanitizer checks here
 	esac
 	check_next "$what"
 	[ -n "$call" ]
 }
 
-# try_assembly K FAULT: the same for the assembly at the unmount, and the calls before and after it.
+# try_assembly K FAULT: like try, for the assembly at the unmount and the calls around it.
 try_assembly() {
 	local what="call $1, $2, of an assembly" call
 	rm -rf "${XDG_STATE_HOME:?}"/* "$TMP"/*.grafted*.gguf
 	cp -r "$TMP/layer/." "$XDG_STATE_HOME/"
 	cp "$TMP/layer-state" "$TMP/state"
 	if with_fault "$1" "$2" blocks=keep; then
-		# A process of another test that looks at all mounts may be in it.
+		# Another test's process that lists all mounts may be in it.
 		until_true 20 fusermount3 -q -u "$MNT" || fail "$what: it is busy"
 		until_true 60 is_gone "${DAEMON[$MNT]}" || fail "$what: the daemon stays"
 	fi
@@ -93,7 +93,7 @@ no_mount_or_end() {
 	unset "DAEMON[$MNT]"
 }
 
-# each FUNCTION FAULT STEP: from the first call to the last one reached.
+# each FUNCTION FAULT STEP: call FUNCTION for calls from the first to the last one reached.
 each() {
 	local k=$((1 + RANDOM % $3))
 	while "$1" $k "$2"; do
@@ -117,7 +117,7 @@ for what in EIO ENOSPC kill; do
 	each try $what $step
 done
 
-# Two edits, and the model assembled from them.
+# Make two edits, and assemble the model from them.
 rm -rf "${XDG_STATE_HOME:?}"/* "$TMP/state"
 mount_model -o noassemble,blocks=keep "$base"
 python3 "$faults" "$MNT" "$TMP/donor" "$TMP/state"

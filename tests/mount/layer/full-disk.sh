@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A full disk under the layer: the edit that meets it fails with the reason and changes nothing,
-# confirmed edits stay, and when space is made the mount works again, and so does the next one. Undo
-# works without space and without inodes, also in a mount that found the disk full.
+# confirmed edits stay, and once there is space this mount and the next one work. Undo works
+# without space and inodes, also in a mount that found the disk full.
 . "${0%/*}/../lib.sh"
 
 need setfattr
@@ -18,7 +18,7 @@ mount_model -o noassemble "$base"
 confirmed=()
 refused=()
 
-# Before and after the disk is full every slot is either new and whole, or unchanged.
+# Before and after the disk is full each slot is new and whole, or unchanged.
 for file in "$TMP"/donor/organs/*.bin; do
 	slot=$MNT/organs/${file##*/}
 	cp "$slot" "$TMP/before"
@@ -45,7 +45,7 @@ all_stands() {
 	done
 }
 
-# Fill the disk to the last byte: then no slot can be changed, by any way.
+# Fill the disk to the last byte, so that no slot can be changed in any way.
 fill() {
 	dd if=/dev/zero bs=4k status=none 2>/dev/null >>"$TMP/small/ballast" || true
 }
@@ -114,7 +114,7 @@ mount_model -o noassemble "$base"
 equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
 
-# The log has more that is new to the database than the reserve has room for.
+# The log has more new pages for the database than the reserve has room for.
 rm "$TMP/small/ballast"
 mount -o remount,size=8m,nr_inodes=0 "$TMP/small"
 mount_model -o noassemble "$base"

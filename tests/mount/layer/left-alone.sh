@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A layer with a row that cannot be taken up is neither assembled without that row nor dropped; rows
-# of another program do not keep a layer.
+# A layer with a row that cannot be taken up is neither assembled without that row nor dropped;
+# rows of another program do not keep a layer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -11,7 +11,7 @@ cp "$TMP/organ" "$MNT/organs/blk_0_ffn_up.bin"
 cp "$TMP/organ" "$MNT/organs/blk_2_ffn_up.bin"
 kill_daemon
 layer=$(echo "$XDG_STATE_HOME"/organfs/*)
-# is_kept BLOCK FILE: those bytes are in the layer; puts FILE: they are, of block 0.
+# is_kept BLOCK FILE: the layer has those bytes; puts FILE: graft them to block 0.
 is_kept() {
 	layer_sql "$layer" "SELECT writefile('$TMP/kept', bytes) FROM slot
 		JOIN blob ON blob = number WHERE name = 'blk_$1_ffn_up'" >/dev/null
@@ -62,7 +62,7 @@ wait "${DAEMON[$MNT]}" || status=$?
 unset "DAEMON[$MNT]"
 is_kept 0 "$TMP/organ"
 
-# Once it is whole again, so is the model.
+# Once the layer is whole again, the model is whole too.
 layer_change "$layer" "DELETE FROM slot WHERE name = 'blk_99_ffn_up'"
 echo 'mine' >"$layer/NOTES"
 mount_model "$base"

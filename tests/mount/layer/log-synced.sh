@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# A mount that was killed leaves a log whose last transaction may not be on the disk: the next mount
-# syncs the log before SQLite opens it, and so before it shows the transaction.
+# The last transaction in a killed mount's log may not be on the disk: the next mount syncs the log
+# before SQLite opens it, and thus before it shows the transaction.
 . "${0%/*}/../lib.sh"
 
 need_strace
@@ -20,7 +20,7 @@ chmod +x "$TMP/traced"
 ORGANFS=$TMP/traced
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/1.bin"
-# The first opening of the log is ours, and its sync comes before SQLite's opening to write.
+# organfs opens the log first, and its sync comes before SQLite opens it for writing.
 grep -E 'layer\.db-wal"|fdatasync' "$TMP/calls" | head -n 3 >"$TMP/first"
 equal "$(grep -oE 'O_RDONLY|O_RDWR|fdatasync' "$TMP/first" | tr '\n' ' ')" \
 	'O_RDONLY fdatasync O_RDWR '

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
 # timeout: 600
-# A layer from elsewhere or damaged: a FIFO, a socket, a link, a directory or a device in place of a
-# file, no database or another one, rows that no mount writes, overwritten pages. The mount is
-# refused in one line, or shows the confirmed content and EIO for unreadable organs; it does not
-# block, and writes nothing outside of the layer.
+# A foreign or damaged layer: a FIFO, socket, link, directory or device in place of a file, no
+# database or another one, rows that no mount writes, overwritten pages. The mount is refused in
+# one line, or shows the confirmed content and EIO for unreadable organs; it does not block, and
+# writes nothing outside of the layer.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -13,13 +13,13 @@ donor=$MODELS/stories260K-donor.gguf
 "$GGUF" organ "$donor" blk.0.ffn_up.weight "$TMP/blk_0_ffn_up.bin"
 "$GGUF" organ "$donor" blk.1.attn_norm.weight "$TMP/blk_1_attn_norm.bin"
 "$GGUF" organ "$donor" token_embd.weight "$TMP/token_embd.bin"
-for organ in blk_1_attn_norm token_embd; do # the donor's are the base's
+for organ in blk_1_attn_norm token_embd; do # they equal the base's
 	printf 'other' | dd of="$TMP/$organ.bin" bs=1 seek=100 conv=notrunc status=none
 done
 cp "$TMP/blk_0_ffn_up.bin" "$TMP/blk_5_ffn_up.bin"
 "$LORA" make "$base" "$TMP/style.gguf" 'blk.0.attn_q.weight'
 
-# A layer with a row of each kind, a blob in a file, and some in rows. The organs that it shows
+# The layer has a row of each kind, one blob in a file, and some in rows. The organs that it shows
 # are confirmed.
 CONFIRMED='organs/blk_0_ffn_up norm/blk_1_attn_norm embed/token_embd organs/blk_3_ffn_up
 	organs/blk_5_ffn_up'
@@ -48,7 +48,7 @@ again() {
 	cp -a "$TMP/plain" "$TMP/layer"
 }
 
-# odd KIND PATH: replace the file by one that is not regular.
+# odd KIND PATH: replace the file by an irregular one.
 odd() {
 	rm -rf "$2"
 	case $1 in
@@ -62,7 +62,7 @@ socket.socket(socket.AF_UNIX).bind(os.path.basename(sys.argv[1]))' "$2" ;;
 	esac
 }
 
-# Everything in the mount is looked at, and changed, within a time that no load needs.
+# Read and change everything in the mount, within a generous time.
 use_it() {
 	in_time 60 bash -c '
 		ls -lR "$1" >/dev/null
@@ -80,7 +80,7 @@ use_it() {
 		exit 0' - "$MNT" "$TMP" >"$TMP/used" 2>&1 </dev/null
 }
 
-# mounts_or_not CASE: true if it is mounted; false if it was refused in one line.
+# mounts_or_not CASE: true after a mount; false after a refusal in one line.
 mounts_or_not() {
 	local status=0
 	in_time 20 "$ORGANFS" -o "layer=$TMP/layer,noassemble" "$base" "$MNT" \
@@ -96,7 +96,7 @@ mounts_or_not() {
 	return 1
 }
 
-# shows_confirmed CASE: every organ has its bytes, or cannot be read and the log names it.
+# shows_confirmed CASE: every organ has its bytes, or is unreadable and named in the log.
 shows_confirmed() {
 	local slot
 	for slot in $CONFIRMED; do
@@ -132,7 +132,7 @@ done
 [ $mounts -ge "$(rounds 8 3)" ] || fail "only $mounts mounts"
 [ $refusals -ge "$(rounds 15 6)" ] || fail "only $refusals refusals"
 
-# refused PATTERN: in a sentence with these words.
+# refused PATTERN: the mount fails, with a sentence of these words.
 refused() {
 	! mounts_or_not "$1" || fail "not refused: $1"
 	grep -Eq -- "^organfs: $TMP/layer: .*$1" "$TMP/said" || fail "says: $(cat "$TMP/said")"
@@ -143,7 +143,7 @@ refused 'not a regular file'
 again
 odd fifo "$TMP/layer/layer.db-wal"
 refused 'not a regular file'
-# SQLite removes a file of that name when it reads such a journal.
+# When SQLite reads such a journal, it removes the file that the journal names.
 again
 echo mine >"$TMP/mine"
 python3 - "$TMP/layer/layer.db-journal" "$TMP/mine" <<'END'
@@ -162,7 +162,7 @@ again
 : >"$TMP/layer/LAYER"
 refused 'organfs 0.2 or older'
 
-# A blob's file that is not there, is short, long, damaged, or another one: its slot cannot be read.
+# A blob's file is missing, short, long, damaged, or another one: the slot is unreadable.
 broken_blob() {
 	mounts_or_not "$1" || fail "$1 is refused: $(cat "$TMP/said")"
 	shows_confirmed "$1"
@@ -194,7 +194,7 @@ again
 layer_change "$TMP/layer" "UPDATE blob SET form = 'zstd' WHERE bytes IS NULL"
 broken_blob 'no frames of zstd'
 
-# Nothing outside of the layer is written to, and files of other programs stay.
+# Nothing is written outside of the layer, and other programs' files stay.
 again
 mkdir "$TMP/outside"
 echo mine >"$TMP/outside/1"
@@ -217,8 +217,8 @@ equal "$(cat "$TMP/mine")" mine
 equal "$(cat "$TMP/layer/blobs/NOTES")" theirs
 absent "$TMP/layer/blobs/77"
 
-# Values that no mount writes, against the schema's constraints. A line has the statements of one
-# case; a backslash continues it.
+# Values that no mount writes, against the schema's constraints. A line has one case's statements;
+# a backslash continues it.
 cat >"$TMP/statements" <<'END'
 UPDATE slot SET kind = 'copied' WHERE name = 'blk_2_ffn_up'
 UPDATE slot SET kind = 'removed' || char(0) || 'x' WHERE name = 'blk_2_ffn_up'
@@ -364,7 +364,7 @@ for k in $(seq 0 $((pages - 1)) | some 12); do
 	done
 done
 
-# The write-ahead log of a killed mount ends at its damage; changes before that are there.
+# The write-ahead log of a killed mount ends at its damage; earlier changes are there.
 again
 "$GGUF" organ "$base" blk.4.ffn_up.weight "$TMP/blk_4_ffn_up.bin"
 mount_model -o "layer=$TMP/layer,noassemble" "$base"
@@ -387,7 +387,7 @@ for k in $(seq 0 $((size / 4000)) | some 4); do
 	done
 done
 
-# A directory in which an interrupted mount has left nothing but the beginning of a database.
+# An interrupted mount has left only the beginning of a database.
 for size in 0 100 4096; do
 	rm -rf "$TMP/layer"
 	mkdir "$TMP/layer"
@@ -399,7 +399,7 @@ for size in 0 100 4096; do
 	equal "$(layer_sql "$TMP/layer" 'SELECT count(*) FROM slot')" 1
 done
 
-# A private layer that cannot be read is left alone, and the mount says so.
+# An unreadable private layer is left alone, with a message.
 mount_model -o noassemble "$base"
 cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/"
 unmount_and_wait

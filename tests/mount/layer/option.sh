@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# layer=DIR: made if it is not there, found again, kept at unmount, packed and unpacked elsewhere;
-# refused in one sentence where it does not suit, and then as it was.
+# layer=DIR is made if missing, found again, kept at unmount, and can be moved in an archive; an
+# unsuitable one is refused in one sentence and stays as it was.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -9,7 +9,8 @@ donor=$MODELS/stories260K-donor.gguf
 "$GGUF" organ "$donor" blk.0.ffn_up.weight "$TMP/up.bin"
 "$GGUF" splice "$base" "$donor" blk.0.ffn_up.weight "$TMP/expected"
 
-# Relative to the working directory, with its parents; the unmount writes no model.
+# The path is relative to the working directory, and its parents are made; the unmount writes no
+# model.
 "$ORGANFS" -o layer=some/where/layer "$base" "$MNT"
 cp "$TMP/up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 rm "$MNT/norm/blk_1_attn_norm.bin"
@@ -23,7 +24,7 @@ equal "$(layer_sql "$layer" 'PRAGMA integrity_check')" ok
 equal "$(ls "$TMP"/*.gguf)" "$base" models
 no_litter "$XDG_STATE_HOME"
 
-# With output= it is assembled, and the layer stays too.
+# With output= the unmount writes a model, and the layer stays too.
 mount_model -o "layer=$layer" "$base"
 equal "$(wc -l <"$MNT/.grafts")" 2 'lines in .grafts'
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
@@ -35,7 +36,7 @@ unmount_and_wait
 same "$TMP/out.gguf" "$TMP/expected"
 exists "$layer/layer.db"
 
-# It is used by one mount at a time, but for those that only read.
+# One mount at a time uses the layer, except read-only ones.
 mount_model -o "layer=$layer" "$base"
 status=0
 "$ORGANFS" -o "layer=$layer" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
@@ -60,7 +61,7 @@ same "$MNT/model.gguf" "$base"
 unmount_and_wait
 absent "$TMP/none"
 
-# Nor does a second mount that would write change it, as long as one reads.
+# While one mount reads, a second one cannot write.
 mount_model -o "layer=$layer,ro" "$base"
 status=0
 "$ORGANFS" -o "layer=$layer" "$base" "$TMP/other" >"$TMP/said" 2>&1 || status=$?
@@ -68,8 +69,8 @@ equal "$status $(cat "$TMP/said")" \
 	"1 organfs: $layer: another mount uses this layer; see organfs --list"
 unmount_and_wait
 
-# The changes that a killed mount confirmed are in the log, which the next mount writes back, also a
-# mount that only reads; a disk that is read-only refuses that.
+# A killed mount's confirmed changes are in the log. The next mount writes the log back, even a
+# read-only mount; a read-only disk refuses that.
 mount_model -o "layer=$layer" "$base"
 cp "$TMP/up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 rm "$MNT/organs/blk_0_ffn_up.bin"
@@ -105,7 +106,7 @@ mount_model -o "layer=$layer" "$base"
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/"
 unmount_and_wait
 
-# Packed with plain tar, unpacked elsewhere, with the base at another path.
+# The layer is packed with plain tar and unpacked elsewhere, with the base at another path.
 tar -C "$TMP/some/where" -cf "$TMP/layer.tar" layer
 mkdir "$TMP/there"
 tar -C "$TMP/there" -xf "$TMP/layer.tar"
@@ -114,8 +115,8 @@ mount_model -o "layer=$TMP/there/layer" "$TMP/there/of another name.gguf"
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 
-# Not this base's, not a layer, not a version that is known: refused, and left as it is.
-# (SQLite makes a log and removes it, which gives the directory another time.)
+# A layer of another base or unknown version, and a directory that is none, are refused and stay as
+# they are. (SQLite makes and removes a log, which changes the directory's time.)
 files() {
 	find "$1" -type d -printf '%p\n' -o -printf '%p %s %T@\n' | sort
 }
@@ -143,7 +144,7 @@ layer_change "$TMP/later" 'PRAGMA application_id = 1'
 refused "$TMP/later" "$base" 'layer.db is not the database of a layer'
 echo junk >"$TMP/later/layer.db"
 refused "$TMP/later" "$base" 'layer.db: file is not a database'
-# The form of organfs 0.2, with and without a database beside it.
+# The layer has the form of organfs 0.2, with and without a database beside it.
 printf 'organfs layer 1\nbase stories260K.gguf\n' >"$TMP/later/LAYER"
 refused "$TMP/later" "$base" 'organfs 0.2 or older: .* assemble its model'
 rm "$TMP/later/layer.db"

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 200
-# The same on XFS, which writes nothing for a file or directory that was not changed.
+# Run removals.sh on XFS, which writes nothing for an unchanged file or directory.
 DISK=xfs
 . "${0%/*}/removals.sh"

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 200
-# A removal of any kind is durable when rm has returned; one that the disk refuses has not happened.
+# A removal of any kind is durable when rm has returned; a removal that the disk refuses has not
+# happened.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -12,7 +13,7 @@ trap 'umount -l "$disk" 2>/dev/null || true' EXIT
 base=$(use scribe-Q4_K_M)
 "$LORA" make "$base" "$TMP/style.gguf" '*.attn_q.weight'
 
-# One removal of each kind, and no other write to the disk before the power is cut.
+# Each case is one removal, without another write to the disk before the power cut.
 mount_model -o "layer=$disk/layer" "$base"
 cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
 cp "$TMP/organ" "$MNT/organs/blk_1_ffn_up.bin"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With several models, the given directory has a layer for each, under the model's name.
+# With several models the given directory has a layer for each, named after the model.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount that resumes grafts of an earlier mount says so on the terminal; -o fresh resumes none. A
-# private layer belongs to one file: a copy does not get it as long as that file exists; neither
+# A mount that resumes an earlier mount's grafts says so on the terminal; -o fresh resumes none. A
+# private layer belongs to one file: a copy does not get it while that file exists, and neither
 # another name nor a move of the file loses it.
 . "${0%/*}/../lib.sh"
 
@@ -16,7 +16,7 @@ b=$TMP/b/scribe.gguf
 cp "$(use stories260K)" "$a"
 said=$TMP/said
 
-# start OPTIONS MODEL: in the background, which says $said and nothing on standard output.
+# start OPTIONS MODEL: mount in the background; $said has the messages, and stdout is empty.
 start() {
 	"$ORGANFS" ${1:+-o "$1"} "$2" "$MNT" >"$TMP/out" 2>"$said" </dev/null ||
 		fail "organfs $*: $(cat "$said")"
@@ -37,7 +37,7 @@ layers() {
 	equal "$(find "$XDG_STATE_HOME" -name layer.db | wc -l)" "$1" "layers$2"
 }
 
-# Two organs and a metadata value: how many, from when, how to be rid of them.
+# The message tells the number of two organs and a value, their time, and how to drop them.
 start '' "$a"
 silent
 cp "$TMP/0.bin" "$MNT/$slot"
@@ -84,7 +84,7 @@ says 'took up 3 grafts'
 unmount_and_wait
 rm "$TMP"/a/*.grafted*.gguf
 
-# An assembly drops the layer that it wrote, here that of the fresh mount.
+# An assembly drops the layer that it wrote, here the fresh mount's.
 start '' "$a"
 silent
 cp "$TMP/0.bin" "$MNT/$slot"
@@ -97,7 +97,7 @@ same "$(echo "$TMP"/a/*.grafted.gguf)" "$TMP/expected"
 layers 1 ' after the fresh one was assembled'
 rm "$TMP"/a/*.grafted*.gguf
 
-# A copy begins without, and says so; the grafts are still the first one's.
+# A copy begins without grafts, with a message; the grafts still belong to the first file.
 cp "$a" "$b"
 start '' "$b"
 says "begins without the grafts .* in $XDG_STATE_HOME/.* another copy, $a\$"
@@ -113,7 +113,7 @@ says 'took up 1 graft that'
 same "$MNT/$slot" "$TMP/0.bin"
 kill_daemon
 
-# Other names of the file: a symbolic link, as in a download cache, and a hard link.
+# Other names of the file are a symbolic link, as in a download cache, and a hard link.
 ln -s ../a/scribe.gguf "$TMP/hub/link.gguf"
 ln "$a" "$TMP/hub/hard.gguf"
 for name in link hard; do
@@ -150,7 +150,7 @@ start noassemble "$a"
 says 'took up 1 graft that'
 unmount_and_wait
 
-# A layer that tells no path is any copy's, and then that one's.
+# A layer without a path belongs to any copy, and then to that one.
 layer_change "$(layer_of "$a")" 'UPDATE base SET path = NULL'
 cp "$a" "$b"
 start noassemble "$b"
@@ -160,7 +160,7 @@ start '' "$a"
 says "another copy, $b"
 unmount_and_wait
 
-# A name that is no line of text.
+# The name has a newline.
 odd=$TMP/a/'odd
 path % name'.gguf
 mv "$b" "$odd"
@@ -194,7 +194,7 @@ says 'took up 1 graft that'
 unmount_and_wait
 rm -r "$XDG_STATE_HOME/organfs"
 
-# Several models: each message has the model's name. A directory that the user named causes no
+# With several models each message has the model's name. A directory named by the user gives no
 # message.
 start noassemble "$b"
 cp "$TMP/0.bin" "$MNT/$slot"

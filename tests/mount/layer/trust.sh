@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A layer may come from anywhere. Targets of its links and references are opened with the rights of
-# their owners; a layer that other users may have changed is used only with layer=, and with a
-# warning.
+# A layer may come from anywhere. Targets of its links and references are opened with their owners'
+# rights; a layer that other users may have changed is used only with layer=, and with a warning.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -18,7 +17,7 @@ organ=$home/secret.bin
 chown -R "$ORDINARY:$ORDINARY" "$home"
 chmod 755 "$home" "$ORGANFS_TEST_DIR" "$TMP"
 chmod 600 "$organ" "$donor" "$base"
-# A layer with a reference to the donor, as a mount of both makes it, and a link to the organ.
+# The layer has a reference to the donor, as a mount of both makes it, and a link to the organ.
 "$ORGANFS" -o "noassemble,layer=$TMP/made" "$base" "$donor" "$MNT" </dev/null
 cp "$MNT/stories260K-donor/organs/blk_1_ffn_up.bin" "$MNT/stories260K/organs/"
 unmount_and_wait
@@ -26,8 +25,8 @@ equal "$(layer_sql "$TMP/made/stories260K" 'SELECT name, kind FROM slot')" 'blk_
 layer_change "$TMP/made/stories260K" "INSERT INTO slot (class, name, kind, mtime, target, uid, gid)
 	VALUES ('organs', 'blk_2_ffn_up', 'link', 1, '$organ', 0, 0)"
 
-# layer_of NAME USER OWNER FILE-OWNER: a copy in $home, of that user; its rows say that links and
-# references are owner's, its database is a file of the last.
+# layer_of NAME USER OWNER FILE-OWNER: a copy in $home for USER; OWNER owns the links and
+# references by its rows, and FILE-OWNER its database.
 layer_of() {
 	local dir=$home/$1
 	rm -rf "$dir"
@@ -38,8 +37,8 @@ layer_of() {
 	chmod 666 "$dir/layer.db"
 	[ "$2" != "$4" ] || chmod 600 "$dir/layer.db"
 }
-# shows MOUNT COUNT: the bytes of COUNT of the two grafts can be read. The reference is tried; a
-# link is followed by the reader too.
+# shows MOUNT COUNT: the bytes of COUNT of the two grafts are readable. The daemon reads the
+# reference; the reader follows a link too.
 shows() {
 	local n
 	n=$($as grep -vc broken "$1/.grafts") || true
@@ -50,9 +49,9 @@ shows() {
 	equal "$($as cat "$1/.grafts" | wc -l)" 2 "grafts: $($as cat "$1/.grafts")"
 }
 
-# Root's daemon, which can act as each owner.
+# Root's daemon can act as each owner.
 as=
-# A row in another user's file is that user's, also if it names another owner.
+# A row in another user's file belongs to that user, even if it names another owner.
 layer_of roots 0 0 $OTHER
 "$ORGANFS" -o "ro,layer=$home/roots" "$base" "$MNT" </dev/null 2>"$TMP/said"
 shows "$MNT" 0
@@ -69,7 +68,7 @@ equal "$(cat "$TMP/said")" '' "message about root's layer"
 shows "$MNT" 2
 unmount_and_wait
 
-# A user's daemon, which can act as no other.
+# A user's daemon can act as nobody else.
 as=as_user
 unset XDG_STATE_HOME
 mounts() {
@@ -92,7 +91,7 @@ equal "$(cat "$TMP/said")" '' "message about the user's own layer"
 shows "$mnt" 2
 ends
 
-# No option names the layer: it is taken up if no other user could have written to it.
+# Without an option the layer is taken up if no other user could have written to it.
 mounts noassemble
 as_user cp "$mnt/organs/blk_3_ffn_up.bin" "$mnt/organs/blk_1_ffn_up.bin"
 ends
@@ -122,8 +121,8 @@ equal "$(as_user cat "$mnt/.grafts" | wc -l)" 1 'grafts with layer='
 ends
 chmod 700 "${private%/*}" && takes 1 'as it was again'
 
-# umask 002 is usual where each user has a group: the group may write to all files of the user. A
-# home of another group with the setgid bit is fine too.
+# umask 002 is usual if each user has a group: the group may write to all files of the user. A home
+# of another group with the setgid bit is accepted too.
 for group in "$ORDINARY" $OTHER; do
 	rm -rf "$home/.local"
 	chgrp "$group" "$home" && chmod 2775 "$home"

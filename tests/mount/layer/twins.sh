@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A chimera of the base has the base's fingerprint, and not its grafts: neither as a private layer
-# whose base is gone, nor as one that is given. A layer whose contents could not be made works.
+# A chimera of the base has the base's fingerprint, but does not get its grafts: neither from a
+# private layer whose base is gone, nor from a named one. A layer without recorded contents works.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -26,7 +26,7 @@ unmount_and_wait
 	fail 'the layer of another base'
 grep -q 'made for another base' "$TMP/said" || fail "$(cat "$TMP/said")"
 
-# Another file is at the path of the base: the base has been moved.
+# Another file is at the base's path: the base was moved.
 cp "$TMP/twin.gguf" "$base"
 mount_model -o noassemble "$TMP/away/${base##*/}"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
@@ -36,7 +36,7 @@ mount_model -o "layer=$TMP/given" "$TMP/away/${base##*/}"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
 unmount_and_wait
 
-# Times in whole seconds tell nothing, and the contents are compared.
+# Times in whole seconds tell nothing, so the contents are compared.
 touch -d @1700000000 "$TMP/away/${base##*/}" "$TMP/twin.gguf"
 mount_model -o "noassemble,layer=$TMP/coarse" "$TMP/away/${base##*/}"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"

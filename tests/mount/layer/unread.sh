@@ -3,7 +3,7 @@
 # timeout: 600
 # One read of the disk fails while a layer is taken up: the mount is refused with the reason, or
 # shows the confirmed content, and EIO for organs that it cannot read now. The next mount has all
-# grafts. FAULTS=all tries every call, else a sample; FAULTS=17 that one.
+# grafts. FAULTS=all tries every call, else a sample; FAULTS=17 tries that one.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -15,7 +15,7 @@ options=noassemble,layer=$TMP/layer
 "$LORA" make "$base" "$TMP/halves.gguf" 'blk.1.attn_q.weight'
 mount_model -o ro "$TMP/halves.gguf" "$TMP/halves"
 
-# Everything that a layer can hold.
+# The layer has everything that a layer can hold.
 mount_model -o "$options" "$base"
 cp "$TMP/donor/organs/"blk_[01]_ffn_up.bin "$MNT/organs/"
 rm "$MNT/organs/blk_2_ffn_up.bin"
@@ -41,7 +41,7 @@ cut -f 1-6 "$MNT/.grafts" >"$TMP/grafts"
 unmount_and_wait
 cp -a "$TMP/layer" "$TMP/saved"
 
-# try K: false where there are fewer than K calls.
+# try K: false if there are fewer than K calls.
 try() {
 	local call
 	rm -rf "$TMP/layer" "$TMP/fault"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Symbolic links of tensors that the base has nothing like, halves of adapters among them: the next
-# mount finds them, also where they lead nowhere by then, and where the daemon was killed.
+# Symbolic links of tensors that the base lacks, among them halves of adapters: the next mount
+# finds them, even if their targets are gone by then, and after a kill of the daemon.
 . "${0%/*}/../lib.sh"
 
 base=$(use types)
@@ -14,7 +14,7 @@ mount_model -o ro "$TMP/halves.gguf" "$TMP/halves"
 mount_model -o "$options" "$base"
 ln -s "$TMP/donor/skeleton/blk_0_attn_k.bin" "$MNT/skeleton/"
 cp "$TMP/donor/skeleton/blk_0_attn_v.bin" "$MNT/skeleton/"
-# Two links in a row, of which only the second is to an organ.
+# Of two links in a row only the second leads to an organ.
 ln -s blk_0_attn_k.bin "$MNT/skeleton/blk_1_attn_k.bin"
 stands() {
 	same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/donor/skeleton/blk_0_attn_k.bin"
@@ -36,7 +36,7 @@ mount_model -o "$options" "$base"
 stands 'after a crash'
 unmount_and_wait
 
-# The donor is not there: they are broken, and whole again when it is.
+# Without the donor they are broken, and with it whole again.
 unmount_and_wait "$TMP/donor"
 mv "$donor" "$donor.away"
 mount_model -o "$options" "$base"
@@ -51,7 +51,7 @@ equal "$(cat "$MNT/.grafts")" ''
 unmount_and_wait
 empty_layer "$TMP/layer"
 
-# Halves of an adapter.
+# The links are halves of an adapter.
 mount_model -o "assemble,layer=$TMP/other" "$donor"
 ln -s "$TMP/halves/adapters/"*.bin "$MNT/adapters/"
 differ "$MNT/model.gguf" "$donor"
@@ -65,7 +65,7 @@ unmount_and_wait
 same "${donor%.gguf}.grafted.gguf" "$TMP/model.gguf"
 rm "${donor%.gguf}.grafted.gguf"
 
-# One that leads nowhere, or is damaged: as with every broken graft there is no model.
+# A link without target or with a damaged one prevents the model, like every broken graft.
 mount_model -o "noassemble,compress=off,layer=$TMP/third" "$donor"
 ln -s "$TMP/halves/adapters/"*blk_0*.bin "$MNT/adapters/"
 cp "$TMP/halves/adapters/"*blk_1*.bin "$MNT/adapters/"

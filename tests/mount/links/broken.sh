@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Links that lead nowhere, in circles, to a file that is no organ or may not be read, or to a mount
-# that does not answer: kept as broken grafts, refused if they can never be a graft, never a hang.
+# Links that lead nowhere, in a loop, to a file that is no organ or is unreadable, or to a hung
+# mount: they are kept as broken grafts, refused if they can never be a graft, and block nothing.
 . "${0%/*}/../lib.sh"
 
 graft_is() {
@@ -15,7 +15,7 @@ mkdir "$TMP/donor"
 mount_model "$base"
 mount_model -o noassemble "$donor" "$TMP/donor"
 
-# broken TARGET REASON: the link is there, .grafts and the assembly say that it is broken.
+# broken TARGET REASON: the link exists, and .grafts and the assembly call it broken.
 broken() {
 	ln -sfn "$1" "$slot"
 	equal "$(readlink "$slot")" "$1"
@@ -28,7 +28,7 @@ is_broken() {
 	absent "$TMP/x.gguf"
 	expect_fail "Input/output error" cat "$MNT/model.gguf"
 	expect_fail "Input/output error" cat "${slot%.bin}.theta"
-	# All others are as they were.
+	# The others are unchanged.
 	"$GGUF" organ "$base" blk.3.ffn_up.weight "$TMP/3.bin"
 	same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/3.bin"
 	stat "$MNT/model.gguf" "$MNT/.theta" "$MNT/manifest.json" >"$TMP/stat"
@@ -53,7 +53,7 @@ broken ../model.gguf "No such file"
 broken ../.views/fractal/organs/blk_2_ffn_up.bin "No such file or directory among the organs"
 broken .. "No such file"
 broken "$(printf 'x%.0s' {1..300})" "File name too long"
-# A target that exists and can be no graft is refused, and the slot keeps its content.
+# An existing target that can be no graft is refused, and the slot keeps its content.
 refused() {
 	expect_fail "Operation not permitted" ln -sfn "$1" "$slot"
 	log_says "organs/blk_2_ffn_up.bin: graft refused: .*$2.*keeps its content"
@@ -71,13 +71,13 @@ refused "$TMP/empty" "not an organ file"
 rm "$slot"
 expect_fail "Invalid argument" ln -s "$TMP/empty" "$slot"
 absent "$slot"
-# A new slot needs a name that some tensor has in another block.
+# A new slot needs a name that a tensor of another block has.
 expect_fail "No such file" ln -s /nowhere "$MNT/organs/blk_2_what.bin"
 ln -s /nowhere "$MNT/organs/blk_7_ffn_up.bin"
 graft_is "organs/blk_7_ffn_up.bin" "broken link"
 rm "$MNT/organs/blk_7_ffn_up.bin"
 
-# The file is there, goes, and comes back.
+# The target appears, disappears, and comes back.
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/2.bin"
 ln -s "$TMP/2.bin" "$slot"
 "$GGUF" splice "$base" "$donor" blk.2.ffn_up.weight "$TMP/expected"
@@ -89,7 +89,8 @@ is_broken ".*not an organ file"
 mv "$TMP/gone.bin" "$TMP/2.bin"
 comes_to_be_expected
 
-# The donor's mount goes, dies, hangs, and the target exists nowhere else: one clear error, in time.
+# The donor's mount ends, dies, hangs, and the target exists nowhere else: one clear error, in
+# time.
 ln -sfn "$TMP/donor/.views/fractal/organs/blk_2_ffn_up.bin" "$slot"
 cp "$MNT/model.gguf" "$TMP/expected"
 stop "${DAEMON[$TMP/donor]}"

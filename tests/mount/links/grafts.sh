@@ -14,7 +14,7 @@ mount_model -o noassemble "$base"
 mount_model -o ro "$donor" "$TMP/donor"
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/2.bin"
 
-# Each makes the model of a copy, byte for byte.
+# Each link gives the model of a copy, byte for byte.
 is_spliced() {
 	"$GGUF" splice "$base" "$donor" "$1" "$TMP/expected"
 	same "$MNT/model.gguf" "$TMP/expected"
@@ -52,7 +52,7 @@ rm "$MNT/organs/blk_2_ffn_up.bin"
 ln -s "$TMP/second" "$MNT/organs/blk_2_ffn_up.bin"
 check_link 2 "$TMP/second"
 
-# A link to a link in this mount, by its own path and beside it.
+# A link leads to a link in this mount, by an absolute and a relative path.
 ln -sf "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
 ln -sf blk_3_ffn_up.bin "$MNT/organs/blk_4_ffn_up.bin"
 same "$MNT/organs/blk_4_ffn_up.bin" "$TMP/2.bin"
@@ -72,7 +72,7 @@ cmp -s -i 50 "$TMP/is" "$TMP/0.bin" || fail "block 4 does not follow block 3"
 ln -sf ../.base/organs/blk_4_ffn_up.bin "$MNT/organs/blk_4_ffn_up.bin"
 same "$MNT/organs/blk_4_ffn_up.bin" "$MNT/.base/organs/blk_4_ffn_up.bin"
 
-# New slots, moved ones, second names. ls shows them as links; cp -a and tar keep them.
+# Cases: new slots, moved ones, second names. ls shows them as links; cp -a and tar keep them.
 ln -s "$TMP/2.bin" "$MNT/organs/blk_5_ffn_up.bin"
 mv "$MNT/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
 ln "$MNT/organs/blk_6_ffn_up.bin" "$MNT/organs/blk_5_ffn_up.bin"
@@ -87,7 +87,7 @@ equal "$(readlink "$MNT/organs/blk_6_ffn_up.bin")" "$TMP/2.bin"
 same "$MNT/organs/blk_6_ffn_up.bin" "$TMP/2.bin"
 rm "$MNT/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
 
-# Links that are no slot's are scratch files.
+# A link outside of slots is a scratch file.
 ln -s somewhere "$MNT/organs/note"
 equal "$(readlink "$MNT/organs/note")" somewhere
 rm "$MNT/organs/note"
@@ -96,7 +96,7 @@ absent "$MNT/organs/blk_2_ffn_up.bin"
 mv "$MNT/organs/aside~" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(readlink "$MNT/organs/blk_2_ffn_up.bin")" "$TMP/second"
 
-# The next mount has them too, after a crash, and finds that one leads elsewhere now.
+# The next mount has them too, after a crash, and finds the new target of one of them.
 before=$(cut -f 1,2 "$MNT/.grafts")
 kill_daemon
 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$TMP/other"
@@ -104,7 +104,7 @@ mv "$TMP/other" "$TMP/2.bin"
 mount_model -o noassemble "$base"
 equal "$(cut -f 1,2 "$MNT/.grafts")" "$before"
 same "$MNT/organs/blk_2_ffn_up.theta" "$TMP/donor/organs/blk_1_ffn_up.theta"
-# And so it does without a new mount.
+# The same mount finds a new target too.
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/other"
 mv "$TMP/other" "$TMP/2.bin"
 same "$MNT/organs/blk_2_ffn_up.theta" "$TMP/donor/organs/blk_2_ffn_up.theta"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Mounts that link to each other: two that exchange organs, a ring of links, three models whose
-# links lead through all of them. None waits for another.
+# Mounts that link to each other: two that exchange organs, a link loop, three models whose links
+# lead through all of them. None waits for another.
 . "${0%/*}/../lib.sh"
 
 graft_is() {
@@ -15,7 +15,7 @@ mount_model -o noassemble "$one"
 mount_model -o noassemble "$two" "$TMP/two"
 a=$MNT/organs b=$TMP/two/organs
 
-# Exchanged: each slot has the content of the other's base.
+# Exchanged slots have the content of the other's base.
 ln -sf "$TMP/two/.base/organs/blk_0_ffn_up.bin" "$a/blk_0_ffn_up.bin"
 ln -sf "$MNT/.base/organs/blk_0_ffn_up.bin" "$b/blk_0_ffn_up.bin"
 "$GGUF" splice "$one" "$two" blk.0.ffn_up.weight "$TMP/expected.one"
@@ -24,7 +24,7 @@ in_time 30 cat "$MNT/model.gguf" "$TMP/two/model.gguf" >/dev/null
 same "$MNT/model.gguf" "$TMP/expected.one"
 same "$TMP/two/model.gguf" "$TMP/expected.two"
 
-# A ring: both are broken, neither hangs, both at once.
+# In a loop both slots are broken, without a hang, both at once.
 ln -sf "$b/blk_1_ffn_up.bin" "$a/blk_1_ffn_up.bin"
 rm "$b/blk_1_ffn_up.bin"
 ln -s "$a/blk_1_ffn_up.bin" "$b/blk_1_ffn_up.bin"
@@ -44,13 +44,13 @@ for job in $(jobs -p); do
 done
 graft_is "organs/blk_1_ffn_up.bin" "broken link"
 expect_fail "Too many levels" cat "$a/blk_1_ffn_up.bin"
-# Cut, and all is well.
+# Without the loop both are whole.
 ln -sf "$TMP/two/.base/organs/blk_1_ffn_up.bin" "$b/blk_1_ffn_up.bin"
 same "$a/blk_1_ffn_up.theta" "$TMP/two/.base/organs/blk_1_ffn_up.theta"
 "$GGUF" splice "$one" "$two" 'blk.[01].ffn_up.weight' "$TMP/expected.one"
 same "$MNT/model.gguf" "$TMP/expected.one"
 
-# A mount of another mount's model.gguf, to which that one links: its bytes are its own.
+# A mount of another mount's model.gguf, which links back: its bytes are its own.
 mount_model -o noassemble "$MNT/model.gguf" "$TMP/three"
 ln -sf "$TMP/three/organs/blk_2_ffn_up.bin" "$a/blk_2_ffn_up.bin"
 graft_is "organs/blk_2_ffn_up.bin" "broken link"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Looking at links changes nothing: a slot keeps the content of its last good target, also when the
-# donor's mount is gone, for as long as that file is unchanged; the next mount finds it so, after a
-# crash too.
+# Looks at links change nothing: a slot keeps the content of its last good target, also without the
+# donor's mount, while that file is unchanged; so does the next mount, also after a crash.
 . "${0%/*}/../lib.sh"
 
 with_clock
@@ -13,12 +12,12 @@ slot=$MNT/organs/blk_2_ffn_up.bin
 mkdir "$TMP/donor"
 "$GGUF" splice "$base" "$donor" blk.2.ffn_up.weight "$TMP/expected"
 
-# graft_is KIND [TABLE]
+# graft_is KIND [TABLE]: check the kind in .grafts.
 graft_is() {
 	equal "$(cut -f 1,2 "${2-$MNT/.grafts}")" "organs/blk_2_ffn_up.bin	$1"
 }
 
-# Until the donor's time is over.
+# Repeat the look until the donor's time has expired.
 look_in_vain() {
 	cat "$MNT/.grafts" >"$TMP/looked" &
 	until_true 60 has_thread_inside "${DAEMON[$MNT]}" || fail 'the donor is not asked'
@@ -32,7 +31,7 @@ link_and_unmount_donor() {
 	unmount_and_wait "$TMP/donor"
 }
 
-# The unmount writes the same with a look and without one.
+# The unmount writes the same with and without a look.
 for look in no yes; do
 	mount_model "$base"
 	link_and_unmount_donor
@@ -42,7 +41,7 @@ for look in no yes; do
 	rm "$TMP/stories260K.grafted.gguf"
 done
 
-# The donor's mount does not answer, is dead, is gone: its organs lie in a file on disk.
+# The donor's mount hangs, is dead, is gone: its organs lie in a file on disk.
 mount_model -o noassemble "$base"
 mount_model -o noassemble "$donor" "$TMP/donor"
 ln -sf "$TMP/donor/organs/blk_2_ffn_up.bin" "$slot"
@@ -61,7 +60,7 @@ rm "$slot"
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$slot"
 unmount_and_wait
 
-# After a crash, without the donor's mount, moved, in a copy of the layer.
+# Cases: after a crash, without the donor's mount, moved, in a copy of the layer.
 mount_model -o noassemble "$base"
 link_and_unmount_donor
 kill_daemon
@@ -76,7 +75,7 @@ mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 layer=$(echo "$state"/*)
-# The recorded target of the link when it was good.
+# Print the recorded good target of the link.
 seen() {
 	layer_sql "$layer" "SELECT reference FROM slot WHERE kind = 'link'"
 }
@@ -86,7 +85,7 @@ tar -C "$layer" -c . | tar -C "$TMP/layer" -x
 mount_model -o "layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$TMP/expected"
 
-# The file is another one: broken. It is the same one again, by another inode and at another time.
+# Another file breaks the link. The same file again, with another inode and time, is whole.
 cp -p "$donor" "$TMP/kept"
 printf x | dd of="$donor" bs=1 seek=100 conv=notrunc status=none
 graft_is "broken link"
@@ -101,7 +100,7 @@ same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 layer=$TMP/layer
 layer_change "$layer" '.backup good.db'
-# is_nothing REFERENCE: an expression of SQL.
+# is_nothing REFERENCE: check an SQL expression as the record.
 is_nothing() {
 	layer_change "$layer" "UPDATE slot SET reference = $1 WHERE kind = 'link'"
 	mount_model -o "layer=$layer" "$base"
@@ -118,7 +117,7 @@ is_nothing NULL
 mount_model -o "layer=$TMP/layer" "$base"
 graft_is link
 
-# rm takes it along, and so does the undo.
+# rm removes the record too, and so does an undo.
 rm "$slot"
 equal "$(seen)" ''
 graft_is removed
@@ -130,7 +129,7 @@ equal "$(seen)" ''
 equal "$(cat "$MNT/.grafts")" ""
 unmount_and_wait
 
-# An organ file that is deleted is nowhere, with a look and without one.
+# A deleted organ file is gone, with and without a look.
 cp "$TMP/stories260K.gguf" "$TMP/other.gguf"
 for look in no yes; do
 	"$GGUF" organ "$donor" blk.2.ffn_up.weight "$TMP/2.bin"
@@ -146,8 +145,8 @@ for look in no yes; do
 	unset "DAEMON[$MNT]"
 done
 
-# A donor that does not answer keeps one thread, however many links lead there and however often
-# a process looks, and no descriptors.
+# A donor that hangs takes one thread, however many links lead there and however often a process
+# looks, and no descriptors.
 mkdir -p "$TMP/donor"
 mount_model -o noassemble "$donor" "$TMP/donor"
 mount_model -o noassemble "$base"

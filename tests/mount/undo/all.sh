@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A write to .undo undoes in one step everything, a class, a file, the metadata or the adapters;
-# after a crash all of it or nothing. A copy of the text of .undo undoes nothing.
+# after a crash all or nothing. A copy of .undo's text undoes nothing.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -12,7 +12,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 "$LORA" make "$base" "$TMP/style.gguf" 'blk.[01].attn_q.weight'
 mount_model -o noassemble "$base"
 
-# Everything that can be changed is.
+# change: make every kind of change.
 change() {
 	cp "$TMP/donor/organs/"blk_{1,2}_ffn_*.bin "$MNT/organs/"
 	cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/organs/blk_40_ffn_up.bin"
@@ -68,7 +68,7 @@ kill_daemon
 mount_model -o noassemble "$base"
 all_is_undone
 
-# Parts of it.
+# The words name parts.
 change
 cp "$MNT/.undo" "$TMP/before"
 echo organs >"$MNT/.undo"
@@ -85,13 +85,13 @@ equal "$(cat "$MNT/adapters/style.scale")" 1
 equal "$(words | grep -v ^write | tr '\n' ' ')" "$(echo all skeleton norm adapters \
 	norm/blk_1_attn_norm.bin norm/blk_2_attn_norm.bin skeleton/blk_3_attn_q.bin \
 	norm/blk_4_attn_norm.bin adapters/style.gguf '')" "$(cat "$MNT/.undo")"
-# A line without a newline is obeyed at the release, which comes after the close.
+# A line without a newline is obeyed at the release, after the close.
 printf 'blk_3_attn_q\n\nnorm\nadapters' | tee "$MNT/.undo" >/dev/null
 until_true 20 test ! -s "$MNT/.grafts" || fail "the last line is not obeyed: $(cat "$MNT/.grafts")"
 all_is_undone
 printf nonsense >"$MNT/.undo"
 log_comes_to_say '\.undo: refused: "nonsense"'
-# Lines of .grafts will do, too.
+# Lines of .grafts work as well.
 change
 grep clerk "$MNT/.grafts" >"$MNT/.undo"
 ! grep clerk "$MNT/.grafts" || fail 'grafts of the donor are still there'
@@ -99,7 +99,7 @@ sed 's/^# //' "$MNT/.undo" | sed 1d >"$TMP/lines"
 cp "$TMP/lines" "$MNT/.undo"
 all_is_undone
 
-# A wrong word, and nothing of the others is obeyed.
+# With a wrong word none of the others is obeyed.
 change
 cp "$MNT/.grafts" "$TMP/grafts"
 for wrong in nonsense organs/nonsense.bin organs/ffn metadata/no.such adapters/no.gguf \
@@ -128,7 +128,7 @@ mkdir "$TMP/tree"
 (cd "$MNT" && tar cf - .undo .grafts organs) | tar xf - -C "$TMP/tree"
 same "$TMP/tree/.undo" "$MNT/.undo"
 equal "$(wc -c <"$MNT/.undo")" "$(stat -c %s "$MNT/.undo")"
-# The process that wrote has to close it.
+# The process that wrote the text has to close it.
 {
 	echo norm
 	/bin/true
@@ -141,12 +141,12 @@ exists "$MNT/adapters/style.gguf"
 echo all >"$MNT/.undo"
 all_is_undone
 
-# Killed at any moment: all is undone, or nothing.
+# After a kill at any moment everything is undone, or nothing.
 change
 sort "$MNT/.grafts" | cut -f 1,2 >"$TMP/whole"
 undone=0
 for delay in 0 0.001 0.002 0.003 0.004 0.006 0.008 0.01 0.015 0.02 0.03 0.05; do
-	# Through the root of this mount, so that a late writer does not make a file beneath it.
+	# The path starts at this mount's root, so that a late writer makes no file beneath it.
 	exec 3<"$MNT"
 	(echo all >/dev/fd/3/.undo) 2>/dev/null &
 	sleep $delay
@@ -168,7 +168,7 @@ echo all >"$MNT/.undo"
 all_is_undone
 unmount_and_wait
 
-# Several models: each has its own .undo.
+# Each of several models has its own .undo.
 mkdir "$TMP/m"
 cp "$base" "$TMP/m/a.gguf"
 cp "$base" "$TMP/m/b.gguf"

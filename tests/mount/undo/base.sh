@@ -10,7 +10,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 listing() {
 	(cd "$1" && find . -name '*.bin' -o -name 'blk*.theta' | sort)
 }
-# Before anything was grafted that is nothing.
+# Without a graft the copy changes nothing.
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 equal "$(cat "$MNT/.grafts")" ""
 no_litter "$XDG_STATE_HOME"
@@ -45,7 +45,7 @@ rm "$MNT/organs/blk_9_ffn_up.bin"
 equal "$(cat "$MNT/.grafts")" ''
 same "$MNT/model.gguf" "$base"
 empty_layer "$XDG_STATE_HOME"/organfs/*
-# One byte less is a graft again.
+# With one byte less it is a graft again.
 cp "$TMP/organs/blk_0_ffn_up.bin" "$TMP/organ"
 size=$(stat -c %s "$TMP/organ")
 printf 'x' | dd of="$TMP/organ" bs=1 seek=$((size - 1)) conv=notrunc status=none
@@ -61,7 +61,7 @@ unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
 
-# Listed where that is wanted.
+# An option lists .base.
 mount_model -o ro,views=listed "$base"
 ls -A "$MNT" | grep -qx .base || fail '.base is not listed'
 equal "$(find "$MNT/.base/organs" -name '*.bin' | wc -l)" "$(ls "$MNT/organs/"*.bin | wc -l)"

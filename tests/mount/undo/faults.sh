@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 600
-# A failing disk, or a power cut, at each call of an undo of several changes: all of them are
-# undone, or none is, at once and for the next mount; a refused undo changes nothing.
+# A failing disk, or a power cut, at each call of an undo of several changes: all are undone or
+# none, at once and at the next mount; a refused undo changes nothing.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -39,13 +39,13 @@ check_next() {
 	mount_model -o "layer=$TMP/layer" "$base"
 	[ "$code" != 2 ] || [ -s "$MNT/.grafts" ] || code=0
 	shows "$code" "$2, the next mount"
-	# Changes go on.
+	# Later changes work.
 	cp "$TMP/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 	rm -f "$MNT/organs/blk_2_ffn_up.bin"
 	unmount_and_wait
 }
 
-# try K FAULT [CALL]: false if there are fewer than K calls, of that kind.
+# try K FAULT [CALL]: false if there are fewer than K calls of that kind.
 try() {
 	local code=0 what="${3-any} call $1, $2" call
 	rm -rf "$TMP/layer" "$TMP/fault"
@@ -71,7 +71,7 @@ try() {
 		shows $code "$what"
 		# If the disk does not allow the rollback of a refused undo, the log says so.
 		! grep -q 'the next mount may find it done' "$MNT/.log" || code=2
-		# The next change makes a pending one durable, or is refused. (A call that is still
+		# The next change makes a pending one durable, or is refused. (A call that has yet
 		# to fail would fail the second of the two.)
 		if [ -n "$call" ]; then
 			cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null ||
@@ -97,7 +97,7 @@ for what in kill EIO ENOSPC+ EIO+; do
 	done
 	echo "$what: $k calls"
 done
-# At each failure of that call, the whole transaction is in the write-ahead log.
+# At each failure of that call, the write-ahead log has the whole transaction.
 for what in EIO EIO+; do
 	k=1
 	while try $k "$what" fdatasync; do
