@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Exit codes, the mount point that is made and removed, options from fstab.
+# Exit codes, a mount point that organfs makes and removes, options from fstab.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -40,7 +40,7 @@ grep -q 'man organfs' "$TMP/out" || fail '--help names no manual'
 equal "$(exit_of "$ORGANFS" --version)" 0 version
 ! mountpoint -q "$MNT" || fail 'mounted'
 
-# Made, and removed; one that was there stays.
+# organfs makes the mount point and removes it; an existing one stays.
 mount_daemon "$base" "$TMP/made"
 unmount_and_wait "$TMP/made"
 absent "$TMP/made"
@@ -57,7 +57,7 @@ DAEMON[$MNT]=$(daemon_of "$MNT")
 equal "$(grep -c 'the model lacks .*-00002-of-00003.gguf' "$TMP/errors")" 1 "$(cat "$TMP/errors")"
 unmount_and_wait
 
-# Relative paths, and the options that mount(8) and fstab bring along.
+# Relative paths, and options from mount(8) and fstab, are accepted.
 cp "$base" "$TMP/rel.gguf"
 "$ORGANFS" rel.gguf relmnt -o rw,nosuid,nodev,noatime,x-systemd.automount,x-gvfs-show ||
 	fail 'options of fstab'

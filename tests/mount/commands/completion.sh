@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
-# Completions of bash, zsh and fish: options and their values, files, mount points. Each shell
-# offers every option of organfs --help. For any command that takes files they also offer the hidden
-# files of a mount.
+# Completions of bash, zsh and fish: options and values, files, mount points. Each shell offers
+# every option of organfs --help, and for any command that takes files the hidden files of a mount.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -39,7 +38,7 @@ _organfs "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
-# Completion of another command by bash-completion. A file that is sourced twice is registered once.
+# Complete another command by bash-completion. A file sourced twice is registered once.
 cat >"$TMP/ask-any.bash" <<'END'
 . /usr/share/bash-completion/bash_completion
 . "$1"
@@ -56,8 +55,8 @@ completion=${completion#*-F }
 [ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
 END
 
-# zsh shows completions only to a user who types: it runs here at a terminal with very long lines.
-# compinit's cache is kept for the next calls.
+# zsh shows completions only to an interactive user: it runs at a terminal with very long lines.
+# compinit's cache is kept for later calls.
 cat >"$TMP/ask.zsh" <<'END'
 zmodload zsh/zpty
 setup="PS1= PS2=; stty columns 500 rows 500; COLUMNS=500 LINES=500 LISTMAX=0; fpath=($1 \$fpath)"
@@ -66,7 +65,7 @@ setup+="; . $1/unlisted.zsh"
 setup+="; bindkey '^I' list-choices; echo re''ady"
 zpty shell zsh -f -i
 zpty -w shell "$setup"
-# Wait until zsh reads keys, which is when it enables bracketed paste.
+# Wait until zsh enables bracketed paste, which is when it reads keys.
 zpty -r -m shell said '*ready*2004h*'
 zpty -w -n shell "$2"$'\t\x15echo do\'\'ne\r'
 zpty -r -m shell said '*done*'
@@ -82,8 +81,8 @@ ask_fish() {
 	HOME=$TMP fish --no-config -c "source '$scripts/organfs.fish'; complete -C '$1'" | cut -f 1
 }
 
-# offers LINE WORD...: each word is offered, either as it stands, or appended to the end of the
-# line, or with = and a value.
+# offers LINE WORD...: each word is offered, as it stands, appended to the line, or with = and a
+# value.
 offers() {
 	local line=$1 word
 	shift
@@ -133,9 +132,8 @@ try_shell() {
 	offers 'organfs --stop --' --all --keep
 }
 
-# .base, .views, metadata and their entries, by any path; no hidden name where no dot was typed, and
-# none outside of mounts. Listed names are offered as ever, and so are directories that are no
-# mounts.
+# .base, .views, metadata and their entries are offered by any path; no hidden name without a typed
+# dot, and none outside of mounts. Listed names and ordinary directories are offered too.
 try_unlisted() {
 	local mount
 	for mount in "$TMP/plain" ../plain; do
@@ -151,7 +149,7 @@ try_unlisted() {
 		offers "cat $mount/.views/."
 		lacks '\.base'
 	done
-	# bash takes an escaped word apart only in an interactive shell.
+	# Only an interactive bash splits an escaped word.
 	offers 'cat ../m\ n/.' .base/ .views/
 	offers 'cat ' b.gguf text.txt 'dir/'
 	offers 'cat ./.'
@@ -178,7 +176,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
 	lacks model=
 	BREAKS='=' offers 'organfs -o layer=' 'dir/'
 	lacks layer=
-	# A name that the shell would expand is neither expanded here nor in the user's line.
+	# A name with an expansion is expanded neither here nor in the user's line.
 	in_hub 'me/repo/$(touch made).gguf' b.gguf
 	offers 'organfs hf:me'
 	same <(echo 'me/repo/\$\(touch\ made\).gguf') "$TMP/answer"

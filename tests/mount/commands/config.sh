@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Files of defaults: the user's file wins over the system's, the command line over both. A file of
-# another kind causes one line of error and no mount, and blocks no process.
+# another kind gives one line of error and no mount, and blocks no process.
 . "${0%/*}/../lib.sh"
 
 if [ "$(id -u)" = 0 ] && [ -z "${ORGANFS_TEST_NAMESPACE-}" ] && unshare -m true 2>/dev/null; then
@@ -12,13 +12,13 @@ mkdir "$HOME" "$HOME/.config"
 file=$XDG_CONFIG_HOME/organfs.conf
 base=$(use stories260K)
 
-# is_mounted OPTION [COMMAND LINE OPTIONS]: rw or ro, which is unmounted again.
+# is_mounted OPTION [COMMAND LINE OPTIONS]: mount, check rw or ro, and unmount.
 is_mounted() {
 	mount_daemon ${2:+-o "$2"} "$base" "$MNT"
 	equal "$(findmnt -n -o OPTIONS "$MNT" | cut -c 1-2)" "$1" "with ${2:-no options}"
 	unmount_and_wait
 }
-# refuses PATTERN: one line and exit 2, soon, and no mount.
+# refuses PATTERN: organfs prints one line, soon exits with 2, and mounts nothing.
 refuses() {
 	local status=0
 	in_time 10 "$ORGANFS" "$base" "$MNT" >"$TMP/said" 2>&1 </dev/null || status=$?
@@ -37,13 +37,13 @@ expect_fail 'read-only' touch "$MNT/organs/x.bin"
 unmount_and_wait
 is_mounted rw rw
 is_mounted ro samples=all
-# HOME is used if nothing else is set.
+# Without the other variables HOME is used.
 mv "$file" "$HOME/.config/organfs.conf"
 is_mounted rw
 XDG_CONFIG_HOME='' is_mounted ro
 XDG_CONFIG_HOME=relative is_mounted ro
 (unset XDG_CONFIG_HOME && is_mounted ro)
-# Without a mount, too; but the help is there in any case.
+# Commands without a mount read the file too, except the help.
 echo 'samples=256' >"$file"
 "$ORGANFS" --picture "$base" >"$TMP/few.svg"
 "$ORGANFS" --picture -o samples=all "$base" >"$TMP/all.svg"
@@ -80,7 +80,7 @@ is_mounted rw
 rm "$file"
 
 [ -n "${ORGANFS_TEST_NAMESPACE-}" ] || exit 0
-# A file that another user's environment names is reported and ignored.
+# Another user's file in the environment is reported and ignored.
 echo ro >"$file"
 chown 65534 "$file"
 "$ORGANFS" "$base" "$MNT" 2>"$TMP/said" || fail "$(cat "$TMP/said")"
@@ -89,7 +89,7 @@ equal "$(findmnt -n -o OPTIONS "$MNT" | cut -c 1-2)" rw "another user's file"
 unmount_and_wait
 rm "$file"
 
-# The system's file, in a directory that only this test sees.
+# The system's file is in a directory that only this test sees.
 mkdir "$TMP/etc"
 echo ro >"$TMP/etc/organfs.conf"
 mount -t overlay -o "lowerdir=$TMP/etc:/etc" overlay /etc 2>/dev/null || exit 0

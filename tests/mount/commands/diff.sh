@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # organfs --diff: figures of two models agree with NumPy; equal tensors, tensors of one model only,
-# and metadata are told. A file that is no model causes one line with the reason and no output.
+# and metadata are listed. A file that is no model gives one line with the reason and no output.
 . "${0%/*}/../lib.sh"
 
 diff_of() {
 	"$ORGANFS" "$@" >"$TMP/diff" 2>"$TMP/err" || fail "$* says $(cat "$TMP/err")"
 	[ ! -s "$TMP/err" ] || fail "$* says $(cat "$TMP/err")"
 }
-# Exit 1, a line that matches, and no text.
+# refused: exit 1, a matching line, and no output.
 refused() {
 	local pattern=$1 status=0
 	shift
@@ -24,7 +24,7 @@ says() {
 says_not() {
 	! grep -Eq -- "$1" "$TMP/diff" || fail "$1 is in $(cat "$TMP/diff")"
 }
-# The figures of --diff=tsv beside those of the values as the mounts of the two show them.
+# Compare --diff=tsv with figures from the values in mounts of both models.
 beside_numpy() {
 	local python3
 	python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -61,7 +61,7 @@ for line in lines[1:]:
     expected = {
         "cosine": a @ b / lengths[0] / lengths[1],
         "relative": lengths[2] / lengths[0],
-        "average": 75 * np.abs(a - b).mean() / magnitude,  # as gguf-tools compare
+        "average": 75 * np.abs(a - b).mean() / magnitude,  # as in gguf-tools compare
         "largest": np.abs(a - b).max(),
     }
     for key, value in expected.items():
@@ -78,7 +78,7 @@ END
 beside_numpy "$MODELS/stories260K.gguf" "$MODELS/stories260K-q8_0.gguf"
 beside_numpy "$MODELS/scribe-Q4_K_M.gguf" "$MODELS/clerk-Q4_K_M.gguf"
 
-# A model and its copy: all is the same, and nothing is listed.
+# A model and its copy have no difference.
 scribe=$(use scribe-Q4_K_M)
 diff_of --diff "$MODELS/scribe-Q4_K_M.gguf" "$scribe"
 says '^mean  all +57 +0 +57 +1\.00000000 +0 +0$'
@@ -86,7 +86,7 @@ says '^tokenizer the same 260 tokens$'
 says '^# metadata that differ: 0$'
 says_not '^(most|<|>|only|shape)'
 
-# One graft, one value edited, one tensor removed, one added: these show, and nothing else.
+# The output shows exactly a graft, an edited value, a removed and an added tensor.
 mount_model -o output="$TMP/chimera.gguf" "$scribe"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 cp "$MNT/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
@@ -105,7 +105,7 @@ equal "$(awk -F '\t' '$7 == "no" { print $4 }' "$TMP/diff")" blk.2.ffn_up.weight
 equal "$(grep -c 'only-here$\|only-there$' "$TMP/diff")" 2
 equal "$(awk -F '\t' '{ print NF }' "$TMP/diff" | sort -u)" 13
 
-# Shards, and the directory of a mount, are models as others.
+# Shards, and a mount's directory, are valid models.
 diff_of --diff "$MODELS/stories260K-split-00002-of-00003.gguf" "$MODELS/stories260K.gguf"
 says '^mean  all +48 +0 +48 '
 mount_model -o ro "$scribe"
@@ -113,7 +113,7 @@ diff_of --diff "$MNT" "$TMP/chimera.gguf"
 equal "$(grep '^most' "$TMP/diff" | awk '{ print $8 }')" blk.2.ffn_up.weight
 unmount_and_wait
 
-# Other shapes, other tensors, other tokenizers.
+# The models have other shapes, tensors and tokenizers.
 diff_of --diff "$MODELS/stories260K.gguf" "$scribe"
 says '^shape token_embd\.weight: [0-9]+x[0-9]+ here, [0-9]+x[0-9]+ there$'
 says '^# shape: and 38 more$'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every path of a script
 # plain: commands are scripts
-# Each helper runs no tools but coreutils, organfs and those of its table: it works with these
-# alone, and if one is missing it says in one sentence which package to install.
+# Each helper runs only coreutils, organfs and the tools of its table: it works with these alone,
+# and if one is missing it names the package to install in one sentence.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -19,7 +19,7 @@ ln -s "$UMOUNT" "$coreutils/organfs-umount"
 export HOME=$TMP/home
 unset DISPLAY WAYLAND_DISPLAY
 
-# The tools of a helper, and of organfs-umount where that is run too: of several the first.
+# Tools of a helper, and of organfs-umount if it runs that; of alternatives the first.
 tools_of() {
 	"$helpers/needs" --tools | awk -F '\t' -v helper="$1" '
 		$1 == helper && $2 !~ /^mod_/ { sub(/[|].*/, "", $2); print $2 }'
@@ -28,7 +28,7 @@ package_of() {
 	"$helpers/needs" --tools | awk -F '\t' -v helper="$1" -v tool="$2" '
 		$1 == helper && (index("|" $2 "|", "|" tool "|")) { print $3 }'
 }
-# with_tools TOOL...: $PATH has coreutils and these only.
+# with_tools TOOL...: restrict $PATH to coreutils and these.
 with_tools() {
 	local tool path
 	rm -rf "$TMP/path"
@@ -46,7 +46,7 @@ serves_or_ends() {
 inside() {
 	PATH=$TMP/path "$TMP/path/timeout" 60 "$TMP/path/env" -u ORGANFS "$@"
 }
-# says_need STATUS HELPER TOOL COMMAND...: in one line, and nothing else is said.
+# says_need STATUS HELPER TOOL COMMAND...: the only output is one line.
 says_need() {
 	local expected=$1 words status=0
 	words="needs $3 (package $(package_of "$2" "$3"))"
@@ -56,7 +56,7 @@ says_need() {
 	grep -Fq "$words" "$TMP/said" || fail "$words is not said by $*: $(cat "$TMP/said")"
 	equal "$(wc -l <"$TMP/said")" 1 "lines of $(cat "$TMP/said")"
 }
-# each STATUS HELPER COMMAND...: it works with all its tools; without one it does not.
+# each STATUS HELPER COMMAND...: it works with all its tools, and not without any one of them.
 each() {
 	local expected=$1 helper=$2 tool tools
 	shift 2
@@ -86,7 +86,7 @@ for command in "organ-dissect $base $TMP/other" "organ-stream $TMP/none $TMP/tab
 done
 printf 'file://%s\n' "$base" >"$TMP/list"
 each 1 organ-stream "$helpers/organ-stream" "$TMP/list" "$TMP/table.tsv"
-# A path is measured without curl; only a URL needs it.
+# A path needs no curl, unlike a URL.
 rm "$TMP/path/curl"
 printf '%s\n' "$base" >"$TMP/list"
 inside "$helpers/organ-stream" "$TMP/list" "$TMP/files.tsv" >"$TMP/said" 2>&1 ||
@@ -96,7 +96,7 @@ if command -v rsvg-convert >/dev/null; then
 	each 1 organfs-thumbnailer "$helpers/organfs-thumbnailer" "$base" "$TMP/out.png" 64
 fi
 
-# Without something to open it with it is mounted nevertheless.
+# Without a program to open it the mount is made all the same.
 OPTIONAL='xdg-open notify-send'
 each 1 organfs-open "$helpers/organfs-open" "$base"
 rm -f "$TMP/path/xdg-open" "$TMP/path/notify-send"
@@ -110,7 +110,7 @@ equal "$(says DISPLAY=:none "$helpers/organfs-open" "$base")" \
 with_tools $(tools_of organfs-open) $(tools_of organfs-umount)
 inside "$helpers/organfs-open" -u >/dev/null || fail 'it stays mounted'
 
-# organfs-umount runs one tool and no other: for root umount(8), for others fusermount3.
+# organfs-umount runs a single tool: umount(8) for root, fusermount3 for others.
 umounts() {
 	local status=0
 	inside organfs -o ro "$base" "$MNT"
@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ]; then
 		others=("$(command -v setpriv)" --reuid 65534 --regid 65534 --clear-groups)
 	chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 fi
-# says_it_lacks STATUS TOOL COMMAND...
+# says_it_lacks STATUS TOOL COMMAND...: check the message.
 says_it_lacks() {
 	local expected=$1 status=0
 	shift
@@ -140,10 +140,10 @@ with_tools $own
 umounts || fail "with $own: $(cat "$TMP/said")"
 [ ! -s "$TMP/said" ] || fail "with $own: $(cat "$TMP/said")"
 rm "$TMP/path/$own"
-# Root itself takes the mount away, and umount(8) forgets it.
+# Root unmounts by itself, and umount(8) only cleans up.
 says_it_lacks "$([ $own = umount ] && echo 0 || echo 32)" $own
 if [ ${#others[@]} != 0 ]; then
-	# A mount of another user, in a directory that others may enter.
+	# The mount is another user's, in a directory open to others.
 	cp "$ORGANFS" "$UMOUNT" "$TMP/"
 	ln -sf "$TMP/organfs-umount" "$TMP/path/organfs-umount"
 	chown 65534 "$MNT"
@@ -159,7 +159,7 @@ if [ ${#others[@]} != 0 ]; then
 	chown 0 "$MNT"
 fi
 
-# organ-serve, with a server that has not all its modules either.
+# organ-serve needs a server with all its modules.
 modules=/usr/lib/lighttpd
 if PATH=$PATH:/usr/sbin command -v lighttpd >/dev/null && [ -e $modules/mod_webdav.so ]; then
 	mount_model "$base"
@@ -204,7 +204,7 @@ if PATH=$PATH:/usr/sbin command -v lighttpd >/dev/null && [ -e $modules/mod_webd
 	wait $server || fail "$(cat "$TMP/err")"
 fi
 
-# The message of make install if tools are missing.
+# make install names missing tools.
 with_tools sed awk grep find
 inside "$helpers/needs" >"$TMP/said" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 [ ! -s "$TMP/err" ] || fail "$(cat "$TMP/err")"
@@ -215,7 +215,7 @@ for line in 'organ-stream: .*without curl nothing can be fetched from a URL' \
 	equal "$(grep -c "^$line" "$TMP/said")" 1 "$line in $(cat "$TMP/said")"
 done
 
-# README.md says so, where it has such a table.
+# README.md has the same table, if any.
 if grep -q '^| helper | package |' "$here/../../README.md"; then
 	"$helpers/needs" --table | cut -d '|' -f 2,3 | sort >"$TMP/expected"
 	awk '/^\| helper \| package \|/ { on = 1 } !/^\|/ { on = 0 } on' "$here/../../README.md" |

@@ -11,7 +11,7 @@ dissect=$here/../../mount-helpers/organ-dissect
 out=$TMP/out
 report=$out/dissection_report.json
 
-# as_mounted MODEL DIRECTORY: the same files with the same bytes.
+# as_mounted MODEL DIRECTORY: compare names and bytes of the files.
 as_mounted() {
 	mount_model -o ro "$1"
 	(cd "$MNT" && find . -name '*.bin' | sort) >"$TMP/expected"
@@ -52,7 +52,7 @@ equal "$(jq -c 'map(.model)' "$report")" \
 equal "$(jq -c '.[2] | [.organs, .file, (.MB > 2), (.seconds > 0), (.MB_per_s > 0)]' "$report")" \
 	"[57,\"$TMP/models/scribe-Q4_K_M.gguf\",true,true,true]"
 
-# Names that look like options.
+# Names may look like options.
 mkdir -p "$TMP/dash/-name"
 cp "$MODELS/types.gguf" "$TMP/dash/-type.gguf"
 cp "$MODELS/types.gguf" "$TMP/dash/-name/-o.gguf"
@@ -73,14 +73,14 @@ equal "$(jq -c '.[0]' "$report")" "$before"
 cp "$MODELS/types-stress.gguf" "$TMP/models/types.gguf"
 expect_fail 'types is of another file' "$dissect" "$TMP/models/types.gguf" "$out"
 
-# A file that is no model does not stop the others; no half of a model is left after any error.
+# A file that is no model does not stop the others; no error leaves half a model.
 rm -rf "$out"
 head -c 5000 "$MODELS/types.gguf" >"$TMP/junk.gguf"
 expect_fail "failed: $TMP/junk.gguf: at byte" \
 	"$dissect" "$TMP/junk.gguf" "$MODELS/types.gguf" "$out"
 only 'dissection_report.json types'
 equal "$(jq -c 'map(.model)' "$report")" '["types"]'
-# A disk that spoils a file.
+# The disk spoils a file.
 cat >"$TMP/harmful" <<END
 #!/bin/sh
 for dir; do :; done
@@ -92,7 +92,7 @@ ORGANFS=$TMP/harmful HARM='printf x | dd of="$dir/embed/token_embd.bin" conv=not
 	expect_fail 'token_embd.bin: it differs from the model' \
 	"$dissect" --verify "$MODELS/stories260K.gguf" "$out"
 only 'dissection_report.json types'
-# Killed while it unpacks, politely and not.
+# Both signals end it while it unpacks.
 for signal in TERM KILL; do
 	HARM='kill -'$signal' $(cat '$TMP'/pid)'
 	export HARM
@@ -105,7 +105,7 @@ exists "$out/.stories260K.part"
 only 'dissection_report.json stories260K types'
 as_mounted "$MODELS/stories260K.gguf" "$out/stories260K"
 
-# Files of others in OUT stay, also under the name of a model.
+# Foreign files in OUT stay, even under a model's name.
 mkdir -p "$out/clerk-Q4_K_M" "$out/.types-stress.part"
 echo mine | tee "$out/clerk-Q4_K_M/letter" >"$out/.organfs-a1b2c3.part"
 expect_fail "clerk-Q4_K_M.gguf: $out/clerk-Q4_K_M is there, and not from a model" \
@@ -115,7 +115,7 @@ equal "$(cat "$out/.organfs-a1b2c3.part")" mine
 rm "$out/.organfs-a1b2c3.part"
 only 'clerk-Q4_K_M dissection_report.json stories260K types types-stress'
 
-# A dissected model can be mounted, packed and dissected again; the last line is the sum.
+# A dissected model can be mounted, packed and dissected again; the last line has the sum.
 "$dissect" "$out/types" "$TMP/again" >"$TMP/said" || fail "$(cat "$TMP/said")"
 diff -r "$out/types/organs" "$TMP/again/types/organs" || fail 'other organs the second time'
 "$ORGANFS" --pack "$TMP/again/types" "$TMP/types.gguf" 2>/dev/null || fail 'it is no model'
@@ -133,7 +133,7 @@ for usage in '' 'one' '-x a b' '-o'; do
 	"$dissect" $usage >"$TMP/said" 2>&1 || status=$?
 	equal $status 2 "$usage: $(cat "$TMP/said")"
 done
-# says_only STATUS LINE COMMAND...: it fails so, and says nothing else.
+# says_only STATUS LINE COMMAND...: the command fails, with no other output.
 says_only() {
 	local status=0
 	"${@:3}" >"$TMP/said" 2>&1 || status=$?
@@ -145,7 +145,7 @@ says_only 1 "$TMP/dash/.gguf: a model needs a name before .gguf; rename the file
 says_only 2 "$TMP/dash/.gguf is no directory: the last argument is the directory OUT" \
 	"$dissect" "$MODELS/types.gguf" "$TMP/dash/.gguf"
 "$dissect" --help | grep -q '^Usage: organ-dissect' || fail 'no help'
-# A model for which there is no room takes none from the next one.
+# A model without enough room takes none from the next one.
 if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=2100k none "$TMP/small"; then
 	expect_fail 'No space left' "$dissect" "$MODELS/clerk-Q4_K_M.gguf" \
 		"$MODELS/stories260K.gguf" "$TMP/small/out"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: tests the magic file of file(1)
 # plain: commands are scripts
-# file(1) with organfs.magic knows organ files of every type, by tensor, type and shape, and takes
-# nothing else for one.
+# file(1) with organfs.magic recognises organ files of every type, with tensor, type and shape, and
+# no other files.
 . "${0%/*}/../lib.sh"
 
 need file getfattr
@@ -15,7 +15,7 @@ rm -f organfs.magic.mgc
 xattr() {
 	getfattr --absolute-names --only-values -n "user.organfs.$1" "$2"
 }
-# Description of each organ by organfs itself.
+# organfs itself describes each organ.
 for model in types types-stress stories260K; do
 	mount_model -o ro "$MODELS/$model.gguf"
 	for organ in "$MNT"/*/*.bin; do
@@ -23,7 +23,8 @@ for model in types types-stress stories260K; do
 		expected="$expected $(xattr shape "$organ")"
 		equal "$(file -b -m "$magic" "$organ")" "$expected" "$organ"
 	done
-	# Our rules before the system's, some of which take organs for tapes of a home computer.
+	# Our rules come before the system's, some of which take organs for tapes of a home
+	# computer.
 	cp "$organ" organ.bin
 	for known in "$magic:/usr/share/misc/magic" "$magic"; do
 		equal "$(file -b -m "$known" organ.bin)" "$expected"
@@ -31,7 +32,7 @@ for model in types types-stress stories260K; do
 	equal "$(file -b --mime-type -m "$magic" organ.bin)" application/x-organfs-organ
 	unmount_and_wait
 done
-# Every type that there is or was.
+# Every type, current or retired.
 checked=0
 while read -r id name _ size; do
 	[ "$id" != id ] || continue
@@ -46,10 +47,10 @@ done < <(sed 's/TYPE_.*\t0\t0$/x 0 0/' "$here/../unit/types.tsv")
 ln -s "$magic" .magic
 equal "$(HOME=$TMP file -b organ.bin)" "$expected"
 
-# Files that are no organs: models, other files of a mount, files of a layer, programs, halves.
+# Other files: models, files of a mount and of a layer, programs, truncated organs.
 mount_model -o noassemble "$(use stories260K)"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/x.gguf"
-# Compressed: one over 64 KiB lies in a file.
+# An organ over 64 KiB is in a compressed file.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" token_embd.weight embd.bin
 printf x | dd of=embd.bin bs=1 seek=100000 conv=notrunc status=none
 cp embd.bin "$MNT/embed/token_embd.bin"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs GNU parallel
-# Many organ-streams at once, each with a table of its own, make the report that one would make:
-# with GNU parallel, and as the tasks of a Slurm array run them.
+# Many parallel organ-streams, each with its own table, give the report of a single one: with GNU
+# parallel, and as tasks of a Slurm array.
 . "${0%/*}/../lib.sh"
 
 need parallel curl flock
@@ -26,7 +26,7 @@ parallel -j2 --joblog log -a list "$job" >"$TMP/out" 2>&1 || fail "$(cat "$TMP/o
 "$ORGANFS" --report table.*.tsv >"$TMP/report"
 same "$TMP/report" "$TMP/whole"
 equal "$(ls table.* | wc -l)" 7
-# Started again, it has nothing to do.
+# A second start has nothing to do.
 parallel -j2 --resume --joblog log -a list "$job" >"$TMP/out"
 equal "$(cat "$TMP/out")" ''
 

@@ -3,8 +3,8 @@
 # release: every way to interrupt a script
 # plain: tests programs of others
 # timeout: 300
-# organ-stream measures models from URLs and paths, one after the other; resumes after any
-# interruption; leaves a table from which the report equals the mount's.
+# organ-stream measures models from URLs and paths, one after another, resumes after any
+# interruption, and leaves a table whose report equals the mount's.
 . "${0%/*}/../lib.sh"
 
 need curl flock
@@ -20,7 +20,7 @@ nothing_left() {
 	absent "$1.work"
 	! grep "$TMP" /proc/self/mountinfo || fail 'something is mounted'
 }
-# The reports of the mounts themselves.
+# Print the reports of the mounts themselves.
 truth() {
 	local paths=() name
 	for name; do
@@ -30,13 +30,13 @@ truth() {
 	cat "$MNT/.theta"
 	fusermount3 -u "$MNT"
 }
-# done_of TABLE: how many shards are in it.
+# done_of TABLE: number of its shards.
 done_of() {
 	grep -c '^# done	' "$1" 2>/dev/null || true
 }
 
-# Paths and URLs, one with an own name; a model named twice counts once; a missing file and one that
-# is no model do not stop the others, and are reported at the end.
+# The list has paths and URLs, one with its own name; a model named twice counts once; a missing
+# file and a file that is no model do not stop the others, and are reported at the end.
 head -c 100000 "$MODELS/types.gguf" >"$TMP/cut.gguf"
 {
 	echo '# a list'
@@ -62,24 +62,24 @@ nothing_left "$TMP/t.tsv"
 equal "$(awk '$1 == "model" { print $NF }' "$TMP/report" | sort | tr '\n' ' ')" \
 	'stories260K types types '
 grep -q ' my types$' "$TMP/report" || fail "$(cat "$TMP/report")"
-# The half that had come was not asked for again.
+# The received half was not requested again.
 awk '$1 == "GET" && $2 ~ "cut" && $3 > 0' "$TMP/requests" | grep -q . || fail 'nothing continued'
-# Models in the table are skipped; failed ones are tried again.
+# Models in the table are skipped; failed ones are retried.
 : >"$TMP/requests"
 cp "$MODELS/types.gguf" "$TMP/cut.gguf"
 "$stream" "$TMP/list" "$TMP/t.tsv" >"$TMP/out" 2>"$TMP/err" && fail 'a shard is missing'
 equal "$(done_of "$TMP/t.tsv")" 4
 equal "$(cut -d ' ' -f 2 "$TMP/requests")" ''
 
-# requests WORD: how many lines there are that begin so.
+# requests WORD: number of requests that begin so.
 requests() {
 	grep -c "^$1 " "$TMP/requests" || true
 }
-# unlocked TABLE: no child of an ended one has it any more; the next one would wait five seconds.
+# unlocked TABLE: no child of an ended process holds the lock, for which the next would wait 5 s.
 unlocked() {
 	flock -w 60 "$1" true || late "$1 is locked"
 }
-# ended BLOCKS SIGNAL TABLE: it is ended when so many blocks of a file are sent, and some are here.
+# ended BLOCKS SIGNAL TABLE: end it when that many blocks of a file are sent and some have arrived.
 # Sets status.
 ended() {
 	local table=$3 pid before
@@ -99,7 +99,7 @@ ended() {
 	rm "$TMP/blocks"
 }
 
-# Killed again and again, in six of the files, it comes to its end, with the report of the mount.
+# Killed repeatedly, in six of the files, it finishes with the mount's report.
 for name in $all; do
 	echo "$url/held/$name.gguf"
 done >"$TMP/list"
@@ -123,7 +123,7 @@ awk '$1 == "GET" && $2 ~ "held" && $3 > 0' "$TMP/requests" | grep -q . || fail '
 "$stream" "$TMP/list" "$table" >"$TMP/out" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 equal "$(cat "$TMP/requests")" ''
 
-# Killed while it has something mounted: the next one is in no other's way.
+# If it is killed with a mount, the next one is not in its way.
 cat >"$TMP/killer" <<END
 #!/bin/sh
 "$ORGANFS" "\$@" || exit
@@ -140,7 +140,7 @@ mountpoint -q "$TMP/k.tsv.work/mnt" || fail 'it was not mounted'
 equal "$(done_of "$TMP/k.tsv")" 1
 nothing_left "$TMP/k.tsv"
 
-# SIGTERM: it cleans up and keeps the downloaded part, and does not continue another file with it.
+# SIGTERM: it cleans up, and keeps the partial download for the same file only.
 echo "$url/held/clerk-Q4_K_M.gguf" >"$TMP/list"
 ended 3 TERM "$TMP/int.tsv"
 equal $status 143
@@ -158,7 +158,7 @@ mount_model -o ro "$MODELS/clerk-Q4_K_M.gguf"
 same "$TMP/report" "$MNT/.theta"
 unmount_and_wait
 
-# A server that identifies no version of its file: the download is not resumed.
+# If the server gives no version of the file, the download is not resumed.
 for manner in bare signed; do
 	source=$url/$manner/types.gguf
 	own=$TMP/s.tsv.work/$(printf '%s' "$source" | cksum | tr ' ' -)
@@ -169,7 +169,7 @@ for manner in bare signed; do
 	nothing_left "$TMP/s.tsv"
 done
 
-# A table that was torn before others came is found, wherever, and all from there is made again.
+# A torn table in the middle is found, and everything behind it is made again.
 echo "$MODELS/types.gguf" | "$stream" - "$TMP/a.tsv" >"$TMP/out"
 echo "$MODELS/stories260K.gguf" | "$stream" - "$TMP/b.tsv" >"$TMP/out"
 printf '%s\n' "$MODELS/types.gguf" "$MODELS/stories260K.gguf" >"$TMP/list"
@@ -191,7 +191,7 @@ for at in $((begin + 3)) $((begin + 9)) $((size / 2)) \
 done
 equal "$(head -n 1 "$TMP/torn.tsv")" '# organfs, mine'
 
-# Names that tools could take for something else.
+# Names that tools could misread.
 cd "$TMP"
 for name in samples=all.tsv -t.tsv; do
 	for _ in 1 2; do
@@ -205,7 +205,7 @@ for name in samples=all.tsv -t.tsv; do
 	absent "./$name.work"
 done
 
-# Files of others in DIR are left alone.
+# Foreign files in DIR stay.
 mkdir -p dir/mnt dir/empty
 echo kept | tee dir/table dir/said >dir/headers
 mount_model -o ro "$MODELS/types.gguf" "$TMP/dir/mnt"
@@ -214,7 +214,7 @@ cd dir
 mountpoint -q mnt || fail 'it unmounts what it has not mounted'
 equal "$(cat table said headers | tr '\n' ' ')" 'kept kept kept '
 equal "$(ls | tr '\n' ' ')" 'empty headers mnt said t.tsv table '
-# So is a work directory of another process.
+# Another process's work directory stays.
 mkdir organ-stream.t.tsv.work
 exec 8<organ-stream.t.tsv.work
 flock 8
@@ -224,7 +224,7 @@ exec 8<&-
 cd "$TMP"
 unmount_and_wait "$TMP/dir/mnt"
 
-# Options reach organfs; a file that is no table, or has no room, is left unchanged.
+# Options reach organfs; a file that is no table, or has no room, stays as it is.
 echo "$MODELS/scribe-Q4_K_M.gguf" | "$stream" -o samples=2000 - "$TMP/few.tsv" >"$TMP/out"
 equal "$(awk -F '\t' '$1 == "tensor" && $17 + 0 > 2048' "$TMP/few.tsv")" ''
 expect_fail 'is no table' "$stream" "$TMP/list" "$MODELS/types.gguf"
@@ -236,7 +236,7 @@ for usage in '' 'one' '-x a b' '-o' 'a b c'; do
 	equal $status 2 "$usage: $(cat "$TMP/out")"
 done
 "$stream" --help | grep -q '^Usage: organ-stream' || fail 'no help'
-# Two at once do not mix.
+# Two concurrent runs do not mix.
 exec 8>>"$TMP/few.tsv"
 flock 8
 expect_fail 'another organ-stream' "$stream" "$TMP/list" "$TMP/few.tsv"
@@ -259,7 +259,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=1m none "$
 	equal "$(grep -c ^GET "$TMP/requests")" 1 'it is fetched again'
 	equal "$(done_of "$TMP/small/t.tsv")" 1
 	absent "$TMP/fetched/organ-stream.t.tsv.work"
-	# The same where it was made, before it goes to the end.
+	# A full disk where the table is built does the same.
 	mount -t tmpfs -o size=2156k none "$TMP/fetched"
 	expect_fail 'no room for its table' "$stream" -d "$TMP/fetched" "$TMP/list" "$TMP/w.tsv"
 	mount -o remount,size=9m "$TMP/fetched"

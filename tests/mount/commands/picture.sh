@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --picture prints the bytes of theta.svg, without a mount and without a trace. A file that
-# is no model causes one line with the reason and no output.
+# organfs --picture prints theta.svg without a mount or a trace. A file that is no model gives one
+# line with the reason and no output.
 . "${0%/*}/../lib.sh"
 
 picture() {
 	"$ORGANFS" --picture "$@" >"$TMP/picture" 2>"$TMP/err" || fail "$(cat "$TMP/err")"
 	[ ! -s "$TMP/err" ] || fail "it says $(cat "$TMP/err")"
 }
-# Exit 1, a line that matches, and no picture.
+# refused: exit 1, a matching line, and no picture.
 refused() {
 	local status=0
 	"$ORGANFS" --picture "$2" >"$TMP/picture" 2>"$TMP/err" || status=$?
@@ -43,7 +43,7 @@ mount_model -o ro "$base"
 same "$TMP/picture" "$MNT/theta.svg"
 unmount_and_wait
 
-# Any shard stands for the model; a lone shard shows its own tensors.
+# Any shard gives the model; a lone shard gives its own tensors.
 cp "$MODELS"/stories260K-split-*.gguf "$TMP"
 mount_model -o ro "$TMP/stories260K-split-00001-of-00003.gguf"
 picture "$TMP/stories260K-split-00002-of-00003.gguf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Commands that take long say on a terminal how far they are, in one line that goes before anything
-# else is printed, and say nothing of that elsewhere.
+# Long commands show their progress on a terminal, in one line that disappears before other output,
+# and only there.
 . "${0%/*}/../lib.sh"
 
 need script
@@ -12,7 +12,7 @@ has_line() {
 	grep -aqsE "$1" "$TMP/typescript"
 }
 
-# at_line CALL:K PATTERN COMMAND: at a terminal, held at the K-th CALL until the line is there.
+# at_line CALL:K PATTERN COMMAND: run at a terminal, held at the K-th CALL until the line appears.
 at_line() {
 	local call=$1 pattern=$2 shell
 	shift 2
@@ -38,7 +38,7 @@ tr '\r' '\n' <"$TMP/typescript" | grep -aq '^organfs: assembled: ' ||
 equal "$(wc -l <"$TMP/said")" 1
 ! grep -q '%\|	' "$TMP/said" || fail "$(cat "$TMP/said")"
 
-# The picture of a model whose tensors are being measured, and two that are being compared.
+# A picture shows measurements, a difference shows comparisons.
 other=$(use clerk-Q4_K_M)
 tensors='[0-9]+ %, [0-9]+ of [0-9]+ tensors'
 at_line pread64:10 "scribe-Q4_K_M: $tensors" "$FAULTY" --show -o samples=all "$base"
@@ -47,7 +47,7 @@ grep -aq "θ mean" "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
 at_line pread64:200 "comparing: $tensors" "$FAULTY" --diff -o samples=all "$other" "$base"
 grep -aq "mean  all" "$TMP/typescript" || fail "$(cat -v "$TMP/typescript")"
 
-# So does --unpack, also for organ-dissect.
+# --unpack shows progress too, also for organ-dissect.
 export ORGANFS=$FAULTY
 at_line any:60 'scribe-Q4_K_M: [0-9]+ %' \
 	"$here/../../mount-helpers/organ-dissect" "$base" "$TMP/parts"

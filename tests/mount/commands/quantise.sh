@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --quantise: a model written in chosen types without a mount, with the bytes that
-# llama-quantize makes and the file that a mount with the same lines in .types shows; lines and
-# targets that are refused leave nothing, nor does an interrupted command.
+# organfs --quantise writes a model in chosen types without a mount. The bytes equal
+# llama-quantize's, and the file equals model.gguf of a mount with the same lines in .types.
+# Refused lines and targets leave nothing, nor does an interrupted command.
 . "${0%/*}/../lib.sh"
 
 need xxhsum script
@@ -11,7 +11,7 @@ cd "$TMP"
 cp "$here/../models/scribe-f16-tensors.gguf" f16.gguf
 mkdir out layer
 
-# quantise LINES [OPTION...] MODEL FILE
+# quantise LINES [OPTION...] MODEL FILE: run it.
 quantise() {
 	local lines=$1
 	shift
@@ -38,7 +38,7 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 70)
 unmount_and_wait
 
-# With an importance matrix as well, where no type needs another encoder.
+# An importance matrix works too, for types with the same encoder.
 matrix=$TMP/matrix.gguf
 cp "$here/../models/scribe-imatrix.gguf" matrix.gguf
 mkdir weighted
@@ -51,7 +51,7 @@ for type in q4_k iq4_xs q5_0; do
 	same "$MNT/model.gguf" "weighted/$type.gguf"
 	differ "weighted/$type.gguf" "out/$type.gguf"
 done
-# Patterns pass over the embedding, for which the matrix has no weights that these types need.
+# Patterns skip the embedding, for which the matrix lacks weights.
 for type in iq3_xxs iq1_m; do
 	lines="* $type\nembed/* q4_k"
 	quantise "$lines" --imatrix=matrix.gguf f16.gguf "needing-$type.gguf" 2>said ||
@@ -69,7 +69,7 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv")
 unmount_and_wait
 
-# A layer's matrix is in force too, and -o lineage has the recipe as in a mount.
+# A layer's matrix is in force, and -o lineage adds the recipe as in a mount.
 mkdir links
 mount_model -o "layer=$TMP/links,lineage" f16.gguf
 ln -s "$matrix" "$MNT/.imatrix"
@@ -92,7 +92,7 @@ expect_fail '.imatrix: .*No such file' quantise '* q4_k' -o "layer=$TMP/links" f
 absent new.gguf
 mv away.gguf matrix.gguf
 
-# A file for --tensor-type-file as it is, with a comment. Norms stay as they are; general.file_type
+# A file for --tensor-type-file, with a comment, works unchanged. Norms stay; general.file_type
 # follows matrices that agree.
 base=$(use scribe-Q4_K_M)
 printf '%s\n' '# all' 'attn_[qk]\.weight=q5_0 blk\.\d\.ffn_down=q5_0' '.*=q5_0' >types
@@ -109,8 +109,8 @@ equal "$(cat "$MNT/metadata/general.file_type")" 8
 equal "$(grep -v ' Q5_0$' "$MNT/.types" | grep -Ev 'norm.* F32$')" ''
 unmount_and_wait
 
-# The grafts of a layer are in the file, in the types that the layer has where no line names them;
-# the layer stays as it is.
+# The file has the grafts of a layer, in the layer's types where no line names them; the layer
+# stays as it is.
 up=organs/blk_1_ffn_up.bin
 mount_model -o "layer=$TMP/layer" "$base"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/$up"
@@ -124,8 +124,8 @@ echo 'ffn_down=q6_k' >"$MNT/.types"
 same "$MNT/model.gguf" grafted.gguf
 unmount_and_wait
 
-# refused PATTERN LINES [OPTION...] MODEL FILE: with status 1 and one line, beside the one that
-# counts tensors, and FILE is as it was.
+# refused PATTERN LINES [OPTION...] MODEL FILE: it fails with status 1 and one line, beside the one
+# that counts tensors, and FILE stays.
 refused() {
 	local pattern=$1 status=0 target=${*: -1} before=
 	shift
@@ -169,7 +169,7 @@ same old.gguf out/q8_0.gguf
 absent new.gguf
 equal "$(left)" ''
 
-# Shards are read as one model, and can be written; one that is missing makes the model incomplete.
+# Shards are read as one model, and can be written; a missing one makes the model incomplete.
 cp "$here"/../models/stories260K-split-* .
 split=stories260K-split-00002-of-00003.gguf
 quantise '* q8_0' "$split" joined.gguf 2>said || fail "$(cat said)"
@@ -187,7 +187,7 @@ expect_fail 'failed: new.gguf: the model lacks stories260K-split-00003' quantise
 	new.gguf
 absent new.gguf
 
-# At a terminal a line has the progress. Ctrl-C then leaves nothing.
+# A terminal shows the progress in a line. Ctrl-C then leaves nothing.
 export ORGANFS_FAULT=fsync:1:hold+:$TMP/held ORGANFS_FAULT_LOG=$TMP/arrived
 hold
 echo '* q8_0' >types
@@ -203,7 +203,7 @@ rm new.gguf arrived
 is_taken() {
 	grep -q '^ShdPnd:\s*0*$' /proc/$command/status
 }
-# Lets one piece be written.
+# Release one piece of the write.
 has_ended() {
 	hold
 	is_gone $command

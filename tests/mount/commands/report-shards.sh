@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The report of a split model, of tables of its shards, each mounted alone by organ-stream.
+# The report of a split model from tables of its shards, each measured by organ-stream.
 . "${0%/*}/../lib.sh"
 
 need curl flock
@@ -18,7 +18,7 @@ fusermount3 -u "$MNT"
 mount_model -o ro "$MODELS/stories260K.gguf"
 cat "$MNT/.theta" >"$TMP/whole"
 unmount_and_wait
-# All shards give one report under the model's name, in any order and from any number of machines.
+# All shards give one report under the model's name, in any order and from any machines.
 for order in '0 1 2' '2 0 1'; do
 	rm -f "$TMP"/*.tsv
 	for n in $order; do
@@ -32,22 +32,22 @@ for order in '0 1 2' '2 0 1'; do
 done
 cat "$TMP"/table?.tsv "$TMP/table1.tsv" | "$ORGANFS" --report /dev/stdin >"$TMP/report"
 same "$TMP/report" "$TMP/whole"
-# One of them tells how many there are.
+# One shard tells their number.
 "$ORGANFS" --report "$TMP/table1.tsv" >"$TMP/report"
 here_now=$(grep -c '^tensor' "$TMP/table1.tsv")
 grep -q "^model tensors  *$here_now/48$" "$TMP/report" || fail "$(cat "$TMP/report")"
-# Without a given name, they are called as they begin.
+# Without a given name the model is called by the beginning of its files' names.
 printf '%s\n' "${shards[@]}" | "$stream" - "$TMP/t.tsv" >"$TMP/out" || fail "$(cat "$TMP/out")"
 equal "$(awk -F '\t' '$1 == "tensor" { print $2 }' "$TMP/t.tsv" | sort | uniq -c | tr -s ' ')" \
 	' 48 stories260K-split'
 "$ORGANFS" --report "$TMP/t.tsv" | sed 's/stories260K-split$/stories260K/' >"$TMP/report"
 same "$TMP/report" "$TMP/whole"
 
-# Some together and the others elsewhere: each tensor says which shard it is in, so that all come
-# into the order of the model, which decides where θ is the same everywhere.
+# Some shards were measured together, others elsewhere: each tensor tells its shard, so that all
+# come into the model's order, which decides between equal θ.
 "$GGUF" synth --tensors 11 --vocab 10 --size 1M "$TMP/z.gguf"
 "$GGUF" split "$TMP/z.gguf" "$TMP/z" 3
-# table_of TABLE FILE: of the model that FILE belongs to, as it is mounted.
+# table_of TABLE FILE: print the table of FILE's model from a mount.
 table_of() {
 	mount_model -o ro "$2"
 	cat "$MNT/.table" >"$TMP/$1.tsv"

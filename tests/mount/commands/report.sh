@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --report: of the tables of models, however they come, the same bytes as their mounts show;
-# of anything else a line that says where it is wrong, and nothing.
+# organfs --report: from tables of models in any form it prints the same bytes as their mounts;
+# other input gives a line with the place of the error, and no output.
 . "${0%/*}/../lib.sh"
 
-# tables_of MODEL...: NAME.tsv and NAME.theta of each, and ranking of all.
+# tables_of MODEL...: make NAME.tsv and NAME.theta of each, and ranking of all.
 tables_of() {
 	local name paths=()
 	for name; do
@@ -26,8 +26,8 @@ quietly() {
 	report "$@"
 	[ ! -s "$TMP/err" ] || fail "it says $(cat "$TMP/err")"
 }
-# shard N LAST FIRST TABLE: of the tensors FIRST to LAST of a table one as of shard N; the facts are
-# in the first alone.
+# shard N LAST FIRST TABLE: make a table of tensors FIRST to LAST as of shard N; only the first has
+# the facts.
 shard() {
 	awk -F '\t' -v OFS='\t' -v n="$1" -v first="$2" -v last="$3" '
 		$1 == "table" { $4 = last - first + 1 }
@@ -45,7 +45,7 @@ for name in $all; do
 	tables+=("$TMP/$name.tsv")
 	quietly "$TMP/$name.tsv"
 	same "$TMP/report" "$TMP/$name.theta"
-	# Table for other tools.
+	# Other tools can read the table.
 	equal "$(awk -F '\t' '$1 == "tensor" && NF != 25' "$TMP/$name.tsv")" ''
 	equal "$(awk -F '\t' '/^# tensor/ { print NF }' "$TMP/$name.tsv")" 25
 done
@@ -63,11 +63,11 @@ cut -f 1-20 "$TMP/types.tsv" >"$TMP/older.tsv"
 quietly "$TMP/older.tsv"
 same "$TMP/report" "$TMP/types.theta"
 quietly "$TMP/older.tsv" "$TMP/types.tsv"
-# The mean of θ can be had without organfs.
+# The mean of θ can be computed without organfs.
 equal "$(awk -F '\t' '$1 == "tensor" { s += $11; n++ } END { printf "%.2f\n", s / n }' \
 	"$TMP/types.tsv")" "$(awk '/^mean tensors/ { print $3 }' "$TMP/types.theta")"
 
-# A grafted model says so, and a write into the table is dropped as into every θ file.
+# A grafted model is marked, and a write to the table is dropped as in every θ file.
 base=$(use stories260K)
 mount_model -o noassemble "$base"
 rm "$MNT/norm/blk_0_attn_norm.bin"
@@ -81,7 +81,7 @@ unmount_and_wait
 expect_fail 'grafted:3: .*another model .*stories260K.tsv' \
 	"$ORGANFS" --report "$TMP/stories260K.tsv" "$TMP/grafted"
 
-# Shards in any order, and some more than once.
+# Shards may come in any order and repeatedly.
 s=$TMP/scribe-Q4_K_M
 shard 1 1 20 "$s.tsv"
 shard 2 21 39 "$s.tsv"
@@ -96,7 +96,7 @@ for order in '1 2 3' '3 1 2' '2 3 1' '3 2 1 2 3'; do
 done
 quietly "$s-3.tsv" "$s.tsv" "$s-1.tsv"
 same "$TMP/report" "$s.theta"
-# Not all of them.
+# Some shards are missing.
 quietly "$s-3.tsv" "$s-1.tsv"
 equal "$(awk '$2 == "tensors" && $1 == "model" { print $3 }' "$TMP/report")" 38/57
 equal "$(awk '/^mean tensors/ { print $6 }' "$TMP/report")" 38
@@ -105,7 +105,7 @@ grep -q '^# scribe-Q4_K_M: only 19 of 57 tensors; not compared$' "$TMP/report" |
 	fail "$(cat "$TMP/report")"
 equal "$(awk '$NF == "scribe-Q4_K_M" { print $3, $7 }' "$TMP/report")" 'nan 19'
 
-# Measured twice: the later one counts, and is said.
+# If a model was measured twice, the later table counts, with a message.
 mount_model -o ro,samples=1000 "$MODELS/scribe-Q4_K_M.gguf"
 cat "$MNT/.table" >"$TMP/few"
 cat "$MNT/.theta" >"$TMP/few.theta"
@@ -118,8 +118,8 @@ equal "$(wc -l <"$TMP/err")" 1
 report "$TMP/few" "$s.tsv"
 same "$TMP/report" "$s.theta"
 
-# A file that is no table: the error has the line number, and standard output is empty.
-# refused LINE WORDS [FILE...]
+# A file that is no table gives an error with the line number, and no output.
+# refused LINE WORDS [FILE...]: check that.
 refused() {
 	local line=$1 words=$2 status=0
 	shift 2
@@ -132,7 +132,7 @@ refused() {
 t=$TMP/stories260K.tsv
 end=$(wc -l <"$t")
 bad=$TMP/bad.tsv
-# spoil SCRIPT: the table with an edit.
+# spoil SCRIPT: edit the table.
 spoil() {
 	sed "$1" "$t" >"$bad"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --show: the picture in a terminal, of a model, a mount, one of several, a class; with the
-# grafts and the verdict, in as many columns as there are, coloured where that is wanted.
+# organfs --show prints the picture in a terminal, of a model, a mount, one of several, or a class,
+# with grafts and verdict, in the terminal's width, in colour if wanted.
 . "${0%/*}/../lib.sh"
 
 need python3
@@ -19,7 +19,7 @@ says() {
 says_not() {
 	! grep -qF -- "$1" "$TMP/shown" || fail "\"$1\" in $(cat "$TMP/shown")"
 }
-# No line is wider than so many columns.
+# No line exceeds that many columns.
 fits() {
 	local widest
 	widest=$(sed "s/$ESC\[[0-9;]*m//g" "$TMP/shown" | wc -L)
@@ -32,7 +32,7 @@ mkdir "$TMP/donor" "$TMP/several" "$TMP/parts"
 mount_model -o noassemble,merged=q8_0 "$base"
 mount_model -o ro "$clerk" "$TMP/donor"
 
-# Of a model and of a mount without a graft the same.
+# A model and its mount without a graft give the same.
 show "$base"
 says 'llama, blocks 0-5, 57 tensors'
 says 'θ mean 36.33° over 57 tensors'
@@ -69,7 +69,7 @@ says '  impossible complete: '
 grep -Eq '^ffn_down .* [0-9.]+A ' "$TMP/shown" || fail "no capital: $(cat "$TMP/shown")"
 grep -Eq '^attn_v .* //// ' "$TMP/shown" || fail "not removed: $(cat "$TMP/shown")"
 grep -Eq '^attn_norm .*a\+' "$TMP/shown" || fail "not added: $(cat "$TMP/shown")"
-# The same are in theta.svg; in that of .base none is.
+# theta.svg has the same changes, and that of .base has none.
 for text in '13 cells from clerk-Q4_K_M' '1 cell from parts/' '1 removed' '1 added' \
 	'2 of another type than the base' '1 merged with adapters'; do
 	grep -qF ">$text</text>" "$MNT/theta.svg" || fail "no $text in theta.svg"
@@ -81,12 +81,12 @@ same "$MNT/.base/theta.svg" "$TMP/plain/theta.svg"
 unmount_and_wait "$TMP/plain"
 equal "$(stat -c %s "$MNT/.base/theta.svg")" "$(wc -c <"$MNT/.base/theta.svg")" 'size in .base'
 
-# A class alone.
+# A class can be shown alone.
 show "$MNT/organs/"
 says ffn_down
 says_not "attn_q  "
 
-# Colours: in a terminal, or forced; not where NO_COLOR is set.
+# Colours appear in a terminal or if forced; not with NO_COLOR.
 CLICOLOR_FORCE=1 show "$MNT"
 says "$ESC[38;5;"
 says_not "$ESC[38;2;"
@@ -94,7 +94,7 @@ CLICOLOR_FORCE=1 COLORTERM=truecolor show "$MNT"
 says "$ESC[38;2;"
 CLICOLOR_FORCE=1 NO_COLOR=1 show "$MNT"
 says_not "$ESC"
-# pty COLUMNS: in a terminal of that width.
+# pty COLUMNS: run in a terminal of that width.
 pty() {
 	python3 - "$ORGANFS" "$MNT" "$1" >"$TMP/shown" <<-'END'
 		import fcntl, os, pty, struct, sys, termios
@@ -124,7 +124,7 @@ done
 COLUMNS=50 show "$MNT"
 fits 50
 
-# Without UTF-8 all of it is ASCII.
+# Without UTF-8 the output is ASCII.
 LC_ALL=C show "$MNT"
 says 'theta mean'
 ! LC_ALL=C grep -q '[^ -~]' "$TMP/shown" || fail "not ASCII: $(cat "$TMP/shown")"
@@ -133,7 +133,7 @@ says 'theta mean'
 ln -sf "$TMP/nowhere.bin" "$MNT/organs/blk_2_ffn_up.bin"
 expect_fail 'organs/blk_2_ffn_up\.bin: broken link, \.log says why' "$ORGANFS" --show "$MNT"
 
-# Several models, all of them or one.
+# Several models can be shown, all or one.
 cp "$base" "$TMP/several/one.gguf"
 cp "$clerk" "$TMP/several/two.gguf"
 unmount_and_wait
@@ -150,7 +150,7 @@ odd=$TMP/several/$(printf 'o\033[2Jdd\302\233')
 mkdir -p "$odd/.base/metadata"
 touch "$odd/.table" "$odd/.grafts" "$odd/.check"
 expect_fail 'dd.*/.table:.*there is no table' "$ORGANFS" --show "$odd"
-# Nor is a FIFO waited for, or memory filled.
+# A FIFO blocks nothing, and a large file fills no memory.
 rm "$odd/.table"
 mkfifo "$odd/.table"
 expect_fail '.table: Invalid argument' in_time 20 "$ORGANFS" --show "$odd"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp says no more of a refusal than "Invalid argument": user.organfs.error of the slot, and of its
-# directory, has the message, and --why prints all messages on a path.
+# For a refusal cp says only "Invalid argument". user.organfs.error of the slot and its directory
+# has the message, and --why prints all messages on a path.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use scribe-Q4_K_M)"
 slot=organs/blk_2_ffn_up.bin
 
-# error_is FILE PATTERN: the attribute; NONE: there is none.
+# error_is FILE PATTERN: check the attribute; NONE: it does not exist.
 error_is() {
 	if [ "$2" = NONE ]; then
 		expect_fail 'No such attribute' getfattr -n user.organfs.error "$MNT/$1"
@@ -38,7 +38,7 @@ for words in '.undo nonsense' 'blocks/order 99' 'metadata/llama.block_count abc'
 	error_is . "^${words% *}: .*refused"
 done
 
-# A name that is not there, a directory, the mount point, a path through a link, another name.
+# Paths: a missing name, a directory, the mount point, a path through a link, another name.
 why() {
 	"$ORGANFS" --why "$1" | cut -d ' ' -f 3
 }

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 # release: runs other tests
 # plain: it runs other tests
-# Where root cannot mount, as in a container, the run of the mount tests runs those that mount
-# nothing, and its last line counts the others. It fails where every skip has to be expected.
+# If root cannot mount, as in a container, the runner runs the tests that mount nothing, and its
+# last line counts the others. It fails if every skip has to be expected.
 . "${0%/*}/../lib.sh"
 
 need_root
 need setpriv
-# A run writes durations into the tree that it lies in.
+# The runner writes durations into its own tree.
 mkdir -p tree/build
 ln -s "$here/.." tree/tests
 run_without_mounts() {

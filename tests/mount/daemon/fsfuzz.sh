@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Random system calls of several processes agree with a model (tests/tools/fsfuzz), also after the
-# daemon was killed amid them: every change that close() confirmed is there, and no half of one.
-# LONG sets the seconds, as `make check-long` does, and SEED the first seed.
+# Random system calls of several processes agree with a model (tests/tools/fsfuzz), also after a
+# kill of the daemon: every change that close() confirmed is there, and no half change. LONG sets
+# the seconds, as `make check-long` does, and SEED the first seed.
 . "${0%/*}/../lib.sh"
 
 fsfuzz=${ORGANFS%/*}/tests/tools/fsfuzz/fsfuzz
@@ -17,7 +17,7 @@ seed=${SEED:-1}
 state=$TMP/state.fsfuzz
 layer=layer=$TMP/layer
 
-# The content of the model, as another program reads it.
+# Read the model's content with another program.
 mount_model -o ro "$base"
 "$GGUF" check-mount "$base" "$MNT"
 for class in skeleton organs embed norm; do
@@ -26,8 +26,8 @@ for class in skeleton organs embed norm; do
 done
 unmount_and_wait
 
-# The output of a find is longer than the tail that is shown of a failed test: print the operations
-# on the file of the last one only.
+# A find prints more than the shown tail of a failed test: print only the operations on the last
+# one's file.
 run() {
 	local file status=0
 	"$fsfuzz" --seed "$1" --seconds "$2" --processes "$processes" --state "$state" --patience \
@@ -51,11 +51,11 @@ for ((round = 0; round < rounds; round++)); do
 	[ $round = 0 ] || check $round
 	status=0
 	if [ $((round % 2)) = 0 ]; then
-		# Killed, at any moment.
+		# The daemon is killed at any moment.
 		run $((seed + round)) 1000 &
 		fuzzer=$!
 		sleep "$((RANDOM % (seconds + 1))).$((RANDOM % 10))$((RANDOM % 10))"
-		# Unmounted later: nothing is to be made in the directory beneath.
+		# The unmount comes later, because nothing must be made in the directory beneath.
 		kill -9 "${DAEMON[$MNT]}"
 		wait $fuzzer || status=$?
 		wait "${DAEMON[$MNT]}" 2>/dev/null || true

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# SIGHUP is no end of a mount, but that of its terminal is, where it is in the foreground of one.
+# SIGHUP does not end a mount, but the end of the terminal ends a foreground mount.
 . "${0%/*}/../lib.sh"
 
-# A daemon in a terminal, until stdin ends.
+# Start a daemon in a terminal, until stdin ends.
 cat >"$TMP/terminal.py" <<'END'
 import os, pty, sys
 
@@ -15,7 +15,7 @@ sys.stdin.read()
 os.close(terminal)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-# No signal is before its main thread, which waits for the next one.
+# The main thread has no pending signal, and waits for the next one.
 has_heard() {
 	! grep -Eq '^S(ig|hd)Pnd:.*[1-9a-f]' "/proc/$1/status" &&
 		grep -q sigtimedwait "/proc/$1/wchan"
@@ -40,7 +40,7 @@ until_true 60 is_gone $terminal || fail 'the mount outlives its terminal'
 wait $terminal || fail 'the daemon fails as its terminal ends'
 ! is_mounted_at "$MNT" || fail 'a mount stays'
 
-# Without a terminal nothing ends it.
+# Without a terminal SIGHUP never ends it.
 mount_model -o ro "$base"
 hang_up "${DAEMON[$MNT]}"
 unmount_and_wait

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
 # release: takes memory and time
-# The daemon stays small with many compressed grafts that many read at once: under 64 MB of its own.
+# The daemon's own memory stays under 64 MB with many compressed grafts and many readers.
 # alone
 . "${0%/*}/../lib.sh"
 
-# 1,000 organs of a frame and a bit in F32, all zeros with some numbers in them: sparse on disk.
+# 1,000 organs of slightly over a frame in F32, zeros with some numbers: sparse on disk.
 base=$TMP/base.gguf
 python3 - "$base" <<'END'
 import struct, sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o pidfile= names the daemon from when the command returns until the daemon has ended.
+# -o pidfile= names the daemon from the command's return to the daemon's end.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -14,7 +14,7 @@ fusermount3 -u "$MNT"
 until_true 60 is_gone "$pid" || fail 'the daemon stays'
 equal "$(ls -A run)" '' 'pid file of a daemon that has ended'
 
-# A file that cannot be written: no mount.
+# An unwritable file prevents the mount.
 expect_fail '/none/organfs\.pid: .*No such file' \
 	"$ORGANFS" -o noassemble,pidfile=none/organfs.pid "$base" "$MNT"
 ! mountpoint -q "$MNT" || fail 'mounted without its pid file'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A signal between the mount and the first request unmounts like a later one, and leaves no mount
-# without a daemon. That time is extended by mount(8), which enters the mount in utab.
+# without a daemon. mount(8) extends that time, because it writes utab.
 . "${0%/*}/../lib.sh"
 
 need_root

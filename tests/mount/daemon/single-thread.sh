@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -s: one thread answers, and nothing that it has to wait for waits for it: measured files, grafts
-# by copy and by link into the own mount and into another one with one thread, assembly.
+# -s: one thread answers, and nothing it waits for waits for it: measured files, grafts by copy and
+# by link within the mount and into another single-threaded one, assembly.
 # timeout: 180
 . "${0%/*}/../lib.sh"
 
@@ -19,7 +19,7 @@ within() {
 single "$one" "$MNT"
 single "$two" "$TMP/two"
 
-# Slow and quick requests at once.
+# Slow and quick requests come at once.
 within cat "$MNT/theta.svg" >"$TMP/theta.svg" &
 slow=$!
 within cat "$MNT/manifest.json" >"$TMP/manifest.json"
@@ -29,7 +29,7 @@ within cat "$MNT/.theta" "$MNT/organs/.theta" >/dev/null
 within cat "$MNT/checksums.xxh128" >/dev/null
 within cmp "$MNT/model.gguf" "$one"
 
-# Grafts: by copy between mounts, by links within one and between two that lead to each other.
+# Grafts come by copy between mounts, by links within one and between two that link to each other.
 within cp "$TMP/two/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 within cp "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_3_ffn_up.bin"
 within ln -sf "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_4_ffn_up.bin"

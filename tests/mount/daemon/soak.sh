@@ -4,8 +4,8 @@
 # timeout: 300
 # alone
 # All operations at once for LONG seconds (default 20): memory, descriptors, threads and inodes of
-# the daemon do not grow from the first half to the second; the first three stay below the limits in
-# organfs(1); after an undo of everything the model is the base again.
+# the daemon do not grow from the first half to the second; the first three stay below the limits
+# in organfs(1); an undo of everything gives the base again.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -18,7 +18,7 @@ fi
 grown() {
 	"$here/../tools/soak.py" "$MNT" "${DAEMON[$MNT]}" "$1" "$TMP/out" $URL >"$TMP/samples" \
 		2>"$TMP/said" || fail "$(cat "$TMP/said")"
-	# The greatest of each half, behind a start in which threads and pools are made.
+	# Print the maximum of each half, after a start in which threads and pools are made.
 	awk -v seconds="$1" '
 		$1 < seconds / 6 { next }
 		{ half = $1 > seconds * 7 / 12 }
@@ -43,15 +43,15 @@ case $(nm "$ORGANFS" 2>/dev/null) in
 	[ "$later_kib" -le $((65536 + 2048 * $(nproc))) ] || fail "$later_kib KiB"
 	;;
 esac
-# Two descriptors for each graft, and those open at the moment.
+# Each graft has two descriptors, beside those open at the moment.
 [ "$later_fds" -le $((fds + 32)) ] || fail "$fds descriptors, then $later_fds"
 [ "$later_fds" -le $((2 * slots + 96)) ] || fail "$later_fds descriptors"
 [ "$later_threads" -le $((threads + 16)) ] || fail "$threads threads, then $later_threads"
 [ "$later_threads" -le $((96 + 4 * $(nproc))) ] || fail "$later_threads threads"
-# Some 400 names are there at a time; other filesystems of the machine may have more.
+# Some 400 names exist at a time; other filesystems of the machine may have more.
 [ "$later_inodes" -le $((inodes + 1024)) ] || fail "$inodes inodes, then $later_inodes"
 
-# Nothing is left of it.
+# Nothing remains.
 echo all >"$MNT/.undo"
 until_true 60 cmp -s "$MNT/model.gguf" "$base" || fail 'another model'
 equal "$(cat "$MNT/.grafts")" ''

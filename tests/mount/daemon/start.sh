@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs returns when the mount is ready; the unmount at once; the daemon writes, then ends.
+# organfs returns when the mount is ready, and the unmount at once; the daemon writes, then ends.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -17,7 +17,7 @@ cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
 unmount_and_wait
 same "$TMP/scribe-Q4_K_M.grafted.gguf" "$TMP/expected"
 
-# SIGTERM is an unmount.
+# SIGTERM unmounts.
 mount_model "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_0_ffn_up.bin"
 kill -TERM "${DAEMON[$MNT]}"
@@ -25,15 +25,15 @@ wait_daemon
 ! mountpoint -q "$MNT" || fail 'still mounted'
 same "$TMP/scribe-Q4_K_M.grafted-2.gguf" "$TMP/expected"
 
-# A user who unmounts as soon as organfs has returned is not told that the mount is busy.
+# An unmount right after organfs has returned never finds the mount busy.
 for _ in $(seq 20); do
 	mount_daemon "$base" "$MNT"
 	fusermount3 -u "$MNT" || fail 'busy right after the start'
 	wait_daemon
 done
 
-# A command that is told to end while its daemon begins does, and leaves no mount. The first write
-# of the daemon says that it is ready.
+# A signal to the command during the daemon's start ends it without a mount. The daemon's first
+# write tells that it is ready.
 [ -x "$FAULTY" ] || skip "$FAULTY is not built"
 hold
 ORGANFS_FAULT=write:1:hold+:$TMP/held ORGANFS_FAULT_LOG=$TMP/arrived \

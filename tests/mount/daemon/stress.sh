@@ -4,8 +4,7 @@
 # timeout: 600
 # alone
 # stress-ng's stressors in a class directory: the daemon survives, answers, leaks neither
-# descriptors nor memory, and the model is unchanged. STRESS sets the seconds of each of the two
-# rounds.
+# descriptors nor memory, and keeps the model. STRESS sets the seconds of each of two rounds.
 . "${0%/*}/../lib.sh"
 
 need stress-ng
@@ -14,13 +13,13 @@ nodirs=${ORGANFS%/*}/tests/tools/nodirs.so
 base=$(use stories260K)
 mkdir "$TMP/links"
 mount_model "$base"
-# .log is excluded: it has the refusal of a private file that is no organ.
+# .log differs: it has the refusal of a private file that is no organ.
 list=(ls -lA --ignore=.log --time-style=full-iso "$MNT")
 "${list[@]}" "$MNT"/*/ >"$TMP/listing"
 
-# Stressors that work on files, each in a directory it makes, which nodirs turns into a link. Left
-# out: filename, dir and, since 0.19, touch, which empty their directory and so that of the organs;
-# inotify, which leaves its file when it is ended.
+# Stressors that work on files, each in a directory of its own, which nodirs turns into a link.
+# Omitted: filename, dir and, since 0.19, touch, which empty their directory and thus the organs';
+# inotify, which leaves its file at its end.
 files='access aio chmod chown copy-file dentry dnotify fallocate fcntl fiemap flock fpunch getdent
 	inode-flags io-uring iomix lease link lockf mincore open rename revio seek sendfile
 	splice sync-file utime xattr'
@@ -65,7 +64,7 @@ unmount_and_wait
 absent "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
 
-# A read-only mount: nothing changes at all.
+# A read-only mount changes nothing at all.
 mount_model -o ro "$base"
 "${list[@]}" "$MNT"/*/ >"$TMP/listing"
 STRESS=2 stress "$MNT/organs"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The units: as systemd reads them, and in a user's session of their own.
+# The units, checked by systemd and run in a user's session.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -15,22 +15,22 @@ mkdir -p "$TMP/run" "$HOME/models" "$HOME/.config/organfs" \
 chmod 700 "$TMP/run"
 chown "$ORDINARY" "$TMP/run"
 cp "$units/organfs@.service" "$HOME/.config/systemd/user/"
-# There is no journal here.
+# Replace the journal, which is missing here.
 printf '[Service]\nStandardError=append:%s\n' "$HOME/journal" \
 	>"$HOME/.config/systemd/user/organfs@.service.d/test.conf"
 
-# systemd-analyze is silent about good units, and names the error of bad ones.
+# systemd-analyze is silent about valid units, and names errors of others.
 verify() {
 	as_user systemd-analyze --man=no "$@" >"$TMP/said" 2>&1 || fail "$*: $(cat "$TMP/said")"
 	[ ! -s "$TMP/said" ] || fail "$*: $(cat "$TMP/said")"
 }
-# Copies that the user can read.
+# Make copies that the user can read.
 cp "$units/organfs@.service" 'organfs@some\x20model.service'
 cp "$units"/examples/srv-models-scribe.* .
 verify --user verify "$PWD/organfs@some\\x20model.service"
 verify verify "$PWD/srv-models-scribe.mount" "$PWD/srv-models-scribe.automount"
 
-# The mount of the example is one that mount(8) makes.
+# mount(8) makes the mount of the example.
 setting() {
 	sed -n "s/^$1=//p" "$units/examples/srv-models-scribe.mount"
 }
@@ -40,7 +40,7 @@ mount -t "$(setting Type)" -o "$(setting Options)" "$TMP$(setting What)" "$TMP$(
 as_user cmp "$TMP$(setting Where)/model.gguf" "$TMP$(setting What)"
 umount "$TMP$(setting Where)"
 
-# A manager for that user, in its own process group, in an environment that looks booted by systemd.
+# Start a manager for that user, in its own process group and an environment like systemd's.
 group=organfs-test-$$
 hierarchies=()
 for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
@@ -81,7 +81,7 @@ is() {
 		"$unit: $(session status "$unit" 2>&1)"
 }
 
-# Mounted when start returns, the new model there when stop does.
+# start returns after the mount, stop after the assembly.
 name='-a b$HOME %h'
 unit=organfs@$(systemd-escape -- "$name").service
 mnt=$HOME/organfs-mounts/$name
@@ -100,7 +100,7 @@ absent "$mnt"
 [ ! -s "$HOME/journal" ] || fail "it says: $(cat "$HOME/journal")"
 rm "${base%.gguf}.grafted.gguf"
 
-# In use it ends nevertheless; so it does where another process unmounts it.
+# stop works for a busy mount, and so does another process's unmount.
 session start "$unit"
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 setpriv --reuid "$ORDINARY" --regid "$ORDINARY" --clear-groups \
@@ -119,7 +119,7 @@ is_over() {
 until_true 60 is_over || fail "$(session status "$unit")"
 is inactive:success
 
-# Killed, it is mounted anew, with the grafts.
+# After a kill it is mounted anew, with the grafts.
 session start "$unit"
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 daemon=$(session show -P MainPID "$unit")
@@ -133,7 +133,7 @@ is active:success
 session stop "$unit"
 is inactive:success
 
-# A file of settings; a missing model; a model that is mounted already.
+# Cases: a file of settings, a missing model, an already mounted model.
 printf 'MODEL=%s\nOPTIONS=ro,samples=all\n' "$TMP/other.gguf" >"$HOME/.config/organfs/x.conf"
 unit=organfs@x.service
 session start "$unit"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# A thread that gets to work before the one that started it goes on is counted once.
+# A thread that works before its creator goes on is counted once.
 . "${0%/*}/../lib.sh"
 need strace
 strace -qq -o /dev/null -e trace=clone3 true 2>/dev/null || skip "no strace here"

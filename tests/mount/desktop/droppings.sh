@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files that desktops leave everywhere cannot be made, nor any other file that is no slot.
+# Files that desktops leave everywhere cannot be made, nor any other file outside of slots.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

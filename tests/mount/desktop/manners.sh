@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file manager that shows a directory causes no measurement, no hash and no line in .log; a copy
-# by drag and drop is a graft; nothing goes to a trash in the mount. First the calls of GIO and KIO,
-# as strace shows them, then GIO itself if it is installed.
+# A file manager that shows a directory causes no measurement, no hash and no line in .log; a drag
+# and drop is a graft; the mount has no trash. First the calls of GIO and KIO, as strace shows
+# them, then GIO itself if it is installed.
 . "${0%/*}/../lib.sh"
 
 need getfattr python3
@@ -18,9 +18,9 @@ untouched() {
 base=$(use scribe-Q4_K_M)
 mount_model "$base"
 
-# List every directory; of every entry read status, access, attributes; of every file of unknown
-# name read the first bytes. Known names are in organfs-mime.xml and, for .svg, in the shared
-# database of all desktops.
+# List every directory; read status, access and attributes of every entry, and the first bytes of
+# every file of unknown name. Known names are in organfs-mime.xml and, for .svg, in the desktops'
+# shared database.
 cat >"$TMP/pass.py" <<'END'
 import ctypes, fnmatch, os, sys, xml.etree.ElementTree as ET
 
@@ -76,14 +76,14 @@ done
 stat -f "$MNT" "$MNT/organs" >/dev/null
 untouched statfs
 
-# A trash cannot be made, so that the user is asked whether to delete for good.
+# A trash cannot be made, so the user is asked to delete for good.
 for trash in .Trash .Trash-0 ".Trash-$(id -u)" ".Trash-$(id -u)/files"; do
 	! mkdir -m 700 "$MNT/$trash" 2>/dev/null || fail "made $trash"
 done
 untouched 'a trash'
 
-# A drop into the window writes under another name and renames, and keeps the old content for as
-# long. Copy $1 by way of $2 onto $3.
+# A drop into the window writes under another name and renames, and keeps the old content until
+# then. Copy $1 by way of $2 onto $3.
 organ=$TMP/blk_3_ffn_up.bin
 cp "$MNT/organs/blk_1_ffn_up.bin" "$organ"
 drop() {
@@ -109,7 +109,7 @@ log_says 'blk_5_ffn_up.bin: graft refused'
 rm -f "$MNT/organs/.goutputstream-ABCDEF"
 listing | diff "$TMP/before" - || fail 'something was left'
 equal "$(count measured)" 0
-# And the counts do count.
+# The counters do work.
 cat "$MNT/organs/blk_0_ffn_up.theta" >/dev/null
 equal "$(count measured)" 1
 rm -f "$MNT"/organs/blk_[234]_ffn_up.bin
@@ -126,7 +126,7 @@ update-mime-database "$TMP/data/mime"
 mount_model "$base"
 find "$MNT" -type d | while read -r directory; do
 	gio list -h -a '*' "$directory" >/dev/null || fail "gio list $directory"
-	# One by one extended attributes too.
+	# GIO reads extended attributes one by one too.
 	find "$directory" -maxdepth 1 -exec gio info -a '*' {} + >/dev/null || fail "gio info"
 done
 gio info -f -a '*' "$MNT" >/dev/null
@@ -143,7 +143,7 @@ untouched 'gio copy'
 same "$MNT/organs/blk_4_ffn_up.bin" "$organ"
 equal "$(cut -f 1,2 "$MNT/.grafts")" "$(printf 'organs/blk_%d_ffn_up.bin\tcopy\n' 3 4)"
 expect_fail 'not permitted' gio copy "$base" "$MNT/organs/blk_5_ffn_up.bin"
-# The backup that was asked for is gone with the mount.
+# The requested backup ends with the mount.
 rm "$MNT/organs/blk_4_ffn_up.bin~"
 listing | diff "$TMP/before" - || fail 'gio left something'
 gio copy "$MNT/organs/blk_1_ffn_up.bin" "$TMP/out.bin"

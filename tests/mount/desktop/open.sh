@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: needs a desktop
 # plain: tests programs of others
-# organfs-open: a model is mounted once, under a name of its own, opened, and leaves nothing behind;
-# errors are shown where a user of a desktop sees them.
+# organfs-open mounts a model once, under a name of its own, opens it, and leaves nothing behind;
+# errors are shown where a desktop user sees them.
 . "${0%/*}/../lib.sh"
 
 export HOME=$TMP/home ORGANFS_OPENER=$TMP/bin/manager DISPLAY=:none
@@ -17,7 +17,7 @@ printf '#!/bin/sh\nprintf "%%s|" "$@" >>"%s"\n' "$TMP/notes" >"$TMP/bin/notify-s
 chmod +x "$TMP"/bin/*
 tab=$HOME/organfs-mounts
 
-# opens PLACE ARGUMENT...: prints it and has it opened.
+# opens PLACE ARGUMENT...: it prints and opens PLACE.
 opens() {
 	local place=$1
 	shift
@@ -43,7 +43,7 @@ complains() {
 }
 
 base=$(use stories260K)
-# The directory has the name of a clone of the source.
+# The directory's name equals a clone's of the source.
 mkdir "$HOME/organfs"
 touch "$HOME/organfs/Makefile"
 odd=$TMP/'-a 1%41\0407 <b>&
@@ -55,7 +55,7 @@ cp "$MODELS"/stories260K-split-*.gguf "$TMP"
 
 opens "$tab/stories260K" "$base"
 same "$tab/stories260K/model.gguf" "$base"
-# The same one by other names, and an option that comes too late.
+# Other names of the model give the same mount, and an option comes too late.
 ln -s stories260K.gguf "$TMP/link.gguf"
 for name in "$base" stories260K.gguf "file://$base" "file://localhost${base%K.gguf}%4b.gguf" \
 	"$TMP/link.gguf" "$tab/stories260K"; do
@@ -63,14 +63,14 @@ for name in "$base" stories260K.gguf "file://$base" "file://localhost${base%K.gg
 	grep -q 'mounted already' "$TMP/err" || fail "not told that it is mounted: $name"
 done
 equal "$(mounts)" 1
-# Another model of that name, and a directory that a process uses.
+# The cases are another model of that name, and a directory in use.
 mkdir -p "$tab/stories260K-2/x"
 opens "$tab/stories260K-3" -o ro "$TMP/models/stories260K.GGUF"
 ! touch "$tab/stories260K-3/.assemble" 2>/dev/null || fail 'it is not read-only'
 rm -r "$tab/stories260K-2"
 opens "$tab/models" "$TMP/models"
 opens "$tab/models" "$TMP/../tmp/models/"
-# Any shard is the model.
+# Any shard gives the model.
 opens "$tab/stories260K-split" "$TMP/stories260K-split-00002-of-00003.gguf"
 opens "$tab/stories260K-split" "$TMP/stories260K-split-00003-of-00003.gguf"
 opens "$tab/$(basename "$odd" .gguf)" -- "${odd##*/}"
@@ -83,7 +83,7 @@ equal "$(mounts)" 6
 organfs-open >/dev/null
 equal "$(tail -n 1 "$TMP/opened")" "$tab" 'what is there'
 
-# The picture, as one that any viewer takes, in a name that is no theta.svg again.
+# The picture is one for any viewer, under another name than theta.svg.
 export XDG_CACHE_HOME=$TMP/cache
 for i in 1 2; do
 	rm -f "$TMP/opened"
@@ -94,13 +94,13 @@ for i in 1 2; do
 done
 complains 'No such file' "$TMP/none/theta.svg"
 
-# Two clicks at once are one mount.
+# Two concurrent clicks make one mount.
 for i in 1 2 3 4; do
 	organfs-open "$MODELS/types.gguf" >/dev/null &
 done
 wait
 equal "$(mounts)" 7
-# A daemon that was killed: its mount goes, in use or not, and a new one takes its place.
+# The mount of a killed daemon is removed, in use or not, and a new one replaces it.
 exec 5<"$tab/types/manifest.json"
 kill -9 "$(daemon_of "$tab/types")"
 ! ls "$tab/types" 2>/dev/null || fail 'the daemon lives'
@@ -108,7 +108,7 @@ opens "$tab/types" "$MODELS/types.gguf"
 exec 5<&-
 equal "$(mounts)" 7
 
-# Refused: the reason, with nothing in it that a notification would take for markup.
+# A refusal shows its reason, without characters that a notification would take for markup.
 cp "$MALFORMED/magic-lfs.gguf" "$TMP/<i>&bad.gguf"
 complains 'cannot be mounted: .' "$TMP/<i>&bad.gguf"
 grep -Fq '|--|<i>&bad.gguf cannot be mounted|' "$TMP/notes" || fail "notified: $(cat "$TMP/notes")"
@@ -120,7 +120,7 @@ complains 'not mounted' -u "$TMP/none.gguf"
 equal "$(mounts)" 7
 equal "$(find "$tab" -maxdepth 1 -printf x)" xxxxxxxx 'directories'
 
-# The end: the grafted model is written, and the directories are gone.
+# At the end the grafted model is written, and the directories are gone.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
 cp "$TMP/organ.bin" "$tab/stories260K/organs/blk_1_ffn_up.bin"
@@ -151,11 +151,11 @@ organfs-open -u "$tab" 2>/dev/null && fail 'unmounted what is no mount'
 exists "$tab/mine"
 equal "$(find "$HOME/organfs")" "$(printf '%s\n' "$HOME/organfs" "$HOME/organfs/Makefile")"
 
-# No notification from here on: one from before must not come in between.
+# Wait for the last notification, so that none comes in between.
 until_true 60 test -s "$TMP/notes" || fail 'no notification'
 unset DISPLAY
 
-# Elsewhere where that is wanted, or where there is no home: in a directory of this user alone.
+# Mounts go elsewhere on request, or without a home: to a directory of this user alone.
 tab=$TMP/elsewhere
 ORGANFS_MOUNTS=$tab opens "$tab/stories260K" "$base"
 ORGANFS_MOUNTS=$tab organfs-open -u >/dev/null || fail 'it cannot be unmounted'
@@ -167,7 +167,7 @@ export XDG_RUNTIME_DIR=$TMP/run XDG_STATE_HOME=$TMP/state
 opens "$tab/stories260K" "$base"
 organfs-open -u >/dev/null || fail 'it cannot be unmounted'
 absent "$tab"
-# has_no_place PATTERN: bad usage, in one sentence.
+# has_no_place PATTERN: the usage error is one sentence.
 has_no_place() {
 	umount_says 2 "^organfs-open: $1.*; see organfs-open --help\$" organfs-open "$base"
 }

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs a desktop
-# A mount in a window: Thunar, opened on it by organfs-open, with a thumbnailer that makes a picture
-# of every file. Nothing is measured, hashed or complained about. Paste and drop make grafts.
+# A mount in a window of Thunar, opened by organfs-open, with a thumbnailer for every file. Nothing
+# is measured, hashed or complained about. Paste and drop make grafts.
 . "${0%/*}/../lib.sh"
 
 need xdotool Xvfb dbus-run-session thunar gio update-mime-database rsvg-convert getfattr
 compgen -G '/usr/share/dbus-1/services/org.xfce.Tumbler.*' >/dev/null || skip 'no tumbler'
 helpers=$(readlink -f "$here/../../mount-helpers")
 
-# The part that runs in a session of its own.
+# This part runs in a session of its own.
 window_shows() {
 	python3 - "$TMP/screen/Xvfb_screen0" <<-'END'
 		import struct, sys
 		data = open(sys.argv[1], "rb").read()
 		header = struct.unpack(">25I", data[:100])
 		pixels = data[header[0] + 12 * header[19]:]
-		# Upper left quarter, where the first window is.
+		# The first window is in the upper left quarter.
 		width, line = header[4] * 2, header[12]
 		lines = [pixels[y * line:y * line + width] for y in range(0, header[5] // 2, 3)]
 		colours = {l[i:i + 4] for l in lines for i in range(0, len(l), 12)}
@@ -35,7 +35,7 @@ untouched() {
 	equal "$(count hashed)" 0 "hashed by $1"
 	equal "$(cat "$mnt/.log")" '' ".log after $1"
 }
-# The window of that name. There is no window manager: the last one lies on top.
+# Find the window of that name. Without a window manager the last one is on top.
 window() {
 	xdotool search --onlyvisible --name "$1" 2>/dev/null | tail -n 1
 }
@@ -54,7 +54,7 @@ replaces() {
 	until_true 60 eval '! has_window "Confirm to replace" && ! has_window Progress' ||
 		late 'the copy does not end'
 }
-# One paste by keyboard, one drag by mouse from one window to another.
+# Paste once by keyboard, and drag once by mouse from window to window.
 grafts() {
 	local from=$TMP/models/paste to=$TMP/models/drop
 	thunar "$from" "$mnt/organs" &
@@ -68,7 +68,7 @@ grafts() {
 		windowsize --sync "$(window 'embed - Thunar')" 440 600 \
 		windowmove --sync "$(window 'drop - Thunar')" 0 0 \
 		windowmove --sync "$(window 'embed - Thunar')" 450 0
-	# Its only file is at the top left, without the pane of places.
+	# Without the side pane the only file is at the top left.
 	xdotool windowfocus --sync "$(window 'drop - Thunar')" key ctrl+b
 	until_true 20 drops || late 'nothing is dropped'
 	replaces embed/output_norm.bin "$to/output_norm.bin"
@@ -82,7 +82,7 @@ drops() {
 }
 session() {
 	local i
-	# It is as it should be: a model and a picture in a directory of the user's get thumbnails.
+	# A model and a picture in a directory of the user's get thumbnails.
 	thunar "$TMP/models" &
 	for i in plain.svg scribe.gguf; do
 		until_true 60 has_thumbnail "/models/$i" || late "no thumbnail of $i"
@@ -94,13 +94,13 @@ session() {
 	daemon_of "$mnt" >"$TMP/daemon"
 	until_true 60 window_shows || late 'no window'
 	thunar "$mnt/organs" "$mnt/metadata" "$mnt/norm" &
-	# No signal tells when a thumbnailer has found nothing to do.
+	# No signal tells that a thumbnailer has found nothing to do.
 	sleep 4
 	[ -z "${ORGANFS_KEEP_LOGS-}" ] || cp "$TMP/screen/Xvfb_screen0" "$LOGS/screen.xwd"
 	untouched Thunar
 	! has_thumbnail "$mnt/" || fail 'there is a thumbnail of something in the mount'
 	grafts
-	# Desktops have it among the drives, and let the user end it there.
+	# Desktops list the mount among the drives, where the user can unmount it.
 	gio mount -l | grep -qF "scribe -> file://$mnt" || fail "shown: $(gio mount -l)"
 	gio mount -u "$mnt" || fail 'it cannot be unmounted as a desktop does it'
 	exit 0

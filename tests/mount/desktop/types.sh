@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs a desktop
-# Desktops know GGUF models: their type by name and by content, the program that opens them, their
+# Desktops know GGUF models: the type by name and content, the program that opens them, the
 # picture. The thumbnailer leaves nothing behind after any error.
 . "${0%/*}/../lib.sh"
 
 need desktop-file-validate update-mime-database xdg-mime gio rsvg-convert findmnt setpriv
 helpers=$(readlink -f "$here/../../mount-helpers")
-# A desktop of the test's own.
+# The test has a desktop of its own.
 export HOME=$TMP XDG_DATA_HOME=$TMP/data XDG_CONFIG_HOME=$TMP/config PATH=$TMP/bin:$PATH
 unset DISPLAY WAYLAND_DISPLAY DESKTOP_SESSION
-# Without any desktop xdg-mime asks file(1), which has a database of its own.
+# Without a desktop xdg-mime asks file(1), which has its own database.
 export XDG_CURRENT_DESKTOP=GNOME
 mkdir -p "$TMP/bin" "$TMP/data/mime/packages" "$TMP/data/applications"
 cp "$helpers/organfs-mime.xml" "$TMP/data/mime/packages/organfs.xml"
@@ -47,7 +47,7 @@ equal "$(type_of "$TMP/manifest.json")" application/json
 equal "$(content_type "$TMP/.report.json")" application/json
 equal "$(type_of "$TMP/x.theta")" application/x-organfs-theta
 
-# A double-click.
+# A double-click opens the program.
 for type in application/x-gguf application/x-organfs-picture; do
 	gio mime $type | grep -q 'organfs\.desktop' || fail "$(gio mime $type)"
 done
@@ -55,7 +55,7 @@ in_time 20 gio open "$TMP/a b.gguf" || fail 'gio open'
 until_true 60 test -e "$TMP/opened" || fail 'organfs-open is not called'
 equal "$(cat "$TMP/opened")" "$TMP/a b.gguf"
 
-# The thumbnail, where nothing can be mounted, as in a sandbox.
+# Make a thumbnail where nothing can be mounted, as in a sandbox.
 thumbnail() {
 	(cd "$TMP" && "$helpers/organfs-thumbnailer" "$@")
 }
@@ -73,7 +73,7 @@ else
 	thumbnail 'a b.gguf' 256.png 256 || fail 'no thumbnail'
 fi
 equal "$(size_of "$TMP/256.png")" '256 124'
-# The program that asks may have the file open already.
+# The calling program may have the file open already.
 : >"$TMP/open.png"
 exec 5<"$TMP/open.png"
 thumbnail 'a b.gguf' open.png 256 || fail 'no thumbnail'
@@ -96,13 +96,13 @@ chmod +x "$TMP/bin/rsvg-convert"
 rm "$TMP/bin/rsvg-convert"
 absent "$TMP/bad.png"
 
-# model.gguf of a mount has no thumbnail, and nothing is measured for it.
+# model.gguf of a mount gets no thumbnail, and no measurement.
 mount_model -o ro "$TMP/blob"
 ! thumbnail "$MNT/model.gguf" bad.png 128 || fail 'a thumbnail of a model in a mount'
 absent "$TMP/bad.png"
 unmount_and_wait
 
-# A killed thumbnailer takes its child processes along.
+# A killed thumbnailer ends its child processes.
 printf '#!/bin/sh\necho $$ >"%s"\nexec sleep 300\n' "$TMP/sleeper" >"$TMP/bin/slow"
 chmod +x "$TMP/bin/slow"
 ORGANFS=$TMP/bin/slow "$helpers/organfs-thumbnailer" "$TMP/blob" "$TMP/bad.png" 128 &

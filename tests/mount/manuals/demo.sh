@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
-# The demonstration comes to its end, also where the daemon stays a zombie as process 1 does not
-# wait for it, and leaves nothing.
+# The demonstration finishes, even if the daemon stays a zombie because process 1 does not wait for
+# it, and leaves nothing.
 . "${0%/*}/../lib.sh"
 
 need unshare xxd getfattr
@@ -14,7 +14,7 @@ rm "$TMP/said"
 no_litter "$TMP"
 
 need_root
-# Without /dev/fuse it shows the parts that need no mount.
+# Without /dev/fuse the demonstration shows the parts that need no mount.
 mkdir "$TMP/dev"
 cp -a /dev/null /dev/zero /dev/urandom "$TMP/dev"
 ln -s /proc/self/fd "$TMP/dev/fd"
@@ -25,7 +25,7 @@ rm -r "$TMP/said" "$TMP/dev"
 no_litter "$TMP"
 
 unshare --pid --mount --fork true 2>/dev/null || skip 'no namespaces here'
-# This process waits for its child and for nothing else.
+# This process waits only for its child.
 cat >"$TMP/first.py" <<'END'
 import os, sys
 child = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
 # release: runs every command of the manuals, with all of their tools
-# Every command in README.md and the manual pages works as it stands, and prints the output shown.
-# tests/tools/documents.py says how it finds them and their hidden preparations.
+# Every command in README.md and the manual pages works as shown, with the shown output.
+# tests/tools/documents.py describes how it finds them and their hidden preparations.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
@@ -14,7 +14,7 @@ python3=$(PATH=/usr/bin:$PATH command -v python3)
 with_mount_helper
 unshare -n true 2>/dev/null || skip 'no namespaces of networks here'
 
-# Commands that cannot be run here: the document, the beginning of the command, and the reason.
+# Commands that cannot run here: document, beginning of the command, reason.
 cat >"$TMP/exceptions" <<'END'
 README.md	sudo make	builds, installs and tests, which others try
 README.md	make	the same
@@ -27,7 +27,7 @@ organ-stream.1	organfs --report table.tsv	reports what that fetched
 organ-stream.1	parallel --sshloginfile	needs other machines
 END
 
-# The user who types sudo is root already, and there is no desktop.
+# sudo is already root, and there is no desktop.
 check() {
 	MODELS=$MODELS PATH=$TMP/programs:$PATH USER=root ORGANFS_OPENER=true \
 		"$here/../tools/documents.py" "$@"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: commands are scripts
-# The pictures in README are those that organfs makes today. If they are not, `make pictures` makes
-# them.
+# README's pictures are those of the current organfs. If they are not, `make pictures` makes them.
 . "${0%/*}/../lib.sh"
 
 root=$(cd "$here/../.." && pwd)

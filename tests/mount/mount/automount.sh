@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model is mounted on an automount point when a process looks into it, as systemd does it for
+# A model is mounted on an automount point when a process enters it, as with systemd's
 # x-systemd.automount: organfs does not wait for the automounter, which waits for the mount.
 . "${0%/*}/../lib.sh"
 
@@ -12,8 +12,8 @@ if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
 fi
 base=$(use stories260K)
 
-# The automounter: its group of processes alone is let through (autofs(5) of the kernel's
-# documentation; a packet of version 5 has its kind and its token behind the version).
+# The automounter: only its process group passes (autofs(5) of the kernel's documentation; a packet
+# of version 5 has its kind and its token behind the version).
 cat >"$TMP/automount.py" <<'END'
 import ctypes, fcntl, os, struct, subprocess, sys
 point, command = sys.argv[1], sys.argv[2:]
@@ -47,7 +47,7 @@ for options in ro noassemble; do
 	in_time 20 cmp "$MNT/model.gguf" "$base" || fail "$(cat "$TMP/automounter")"
 	wait $automounter || fail "$(cat "$TMP/automounter")"
 	grep -q 'status 0' "$TMP/automounter" || fail "$(cat "$TMP/automounter")"
-	# Mounted a second time there it is refused, as anywhere.
+	# A second mount there is refused, as anywhere.
 	expect_fail 'mounted there already' "$ORGANFS" -o ro "$base" "$MNT"
 	unmount_and_wait
 	umount "$MNT"

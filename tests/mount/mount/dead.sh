@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount that a dead daemon of the user's left is removed by the next mount there, which has its
-# grafts. Another user's, another filesystem's and one whose daemon lives stay.
+# The next mount removes a dead daemon's mount of the same user and takes up its grafts. A mount of
+# another user, of another filesystem or with a living daemon stays.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -13,7 +13,7 @@ base=$(use stories260K)
 cp "$base" "$TMP/home/m.gguf"
 chown "$ORDINARY:$ORDINARY" "$TMP/home/m.gguf"
 
-# left MODEL MOUNTPOINT [COMMAND...]: with a graft.
+# left MODEL MOUNTPOINT [COMMAND...]: leave a dead mount with a graft.
 left() {
 	local pid
 	"${@:3}" organfs "$1" "$2"
@@ -22,7 +22,7 @@ left() {
 	kill -9 "$pid"
 	until_true 60 is_gone "$pid" || late 'it does not die'
 }
-# taken_up MODEL MOUNTPOINT [COMMAND...]
+# taken_up MODEL MOUNTPOINT [COMMAND...]: mount, and check the graft.
 taken_up() {
 	"${@:3}" organfs "$1" "$2" >said 2>&1 || fail "$(cat said)"
 	equal "$(head -n 1 said)" "organfs: $2: removed the mount that a dead daemon had left"
@@ -33,7 +33,7 @@ taken_up() {
 	umount "$2"
 	rm "${1%.gguf}.grafted.gguf"
 }
-# refused PATTERN MOUNTPOINT [COMMAND...]
+# refused PATTERN MOUNTPOINT [COMMAND...]: the mount fails.
 refused() {
 	expect_fail "$1" "${@:3}" organfs -o ro "$MODELS/stories260K-q8_0.gguf" "$2"
 }
@@ -46,7 +46,7 @@ left "$TMP/home/m.gguf" "$TMP/home/mnt" as_user
 refused 'Permission denied' "$TMP/home/mnt"
 taken_up "$TMP/home/m.gguf" "$TMP/home/mnt" as_user
 
-# One that does not answer is not dead.
+# A daemon that does not answer is not dead.
 organfs -o ro "$base" "$MNT"
 pid=$(daemon_of "$MNT")
 stop "$pid"
@@ -56,7 +56,7 @@ mountpoint -q "$MNT" || fail 'the mount is gone'
 umount "$MNT"
 
 # A user who moves a directory above the mount while its daemon is asked, and puts a link in its
-# place, has no other mount detached.
+# place, cannot have another mount detached.
 mkdir -p others/mnt "$TMP/home/above"
 chown "$ORDINARY:$ORDINARY" "$TMP/home/above"
 mount -t tmpfs other others/mnt
@@ -76,7 +76,7 @@ kill -9 "$pid"
 mountpoint -q others/mnt || fail "another mount was detached: $(cat said)"
 umount others/mnt "$TMP/home/moved/mnt"
 
-# Another FUSE filesystem, whose daemon is gone.
+# The mount is another FUSE filesystem's, whose daemon is gone.
 exec 6<>/dev/fuse
 mount -i -t fuse.other -o fd=6,rootmode=040000,user_id=0,group_id=0 other "$MNT"
 exec 6<&-

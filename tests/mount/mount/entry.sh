@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The mount is listed as organfs with the model as its source, also where that has commas.
+# The mount is listed as organfs with the model as its source, even if that has commas.
 . "${0%/*}/../lib.sh"
 
 cp "$MODELS/stories260K.gguf" "$TMP/a, b.gguf"

@@ -15,13 +15,13 @@ cp "$base" "$odd"
 cp "$MODELS/stories260K-q8_0.gguf" "$TMP/q8.gguf"
 helper=$TMP/sbin/mount.organfs
 
-# The source of the mount, and a pattern of its options.
+# shows: check the mount's source, and a pattern of its options.
 shows() {
 	equal "$(findmnt -n -o SOURCE "$1")" "$2" 'the source'
 	findmnt -n -o OPTIONS "$1" | grep -Eq -- "$3" || fail "options: $(findmnt "$1")"
 }
 
-# A command, with PATH as hostile as mount(8) leaves it anyway.
+# The PATH is as hostile as after mount(8).
 says 0 '' env PATH=/bin:/usr/bin /bin/mount -t organfs -o ro,samples=all "$base" "$MNT"
 shows "$MNT" "$base" '^ro,nosuid,nodev,'
 same "$MNT/model.gguf" "$base"
@@ -31,7 +31,7 @@ says 0 '' mount -t organfs -o rw,noexec ./stories260K.gguf "../${MNT##*/}"
 shows "$MNT" "$base" '^rw,nosuid,nodev,noexec,'
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight organ.bin
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight expected
-# Unmount like systemd, and by the source.
+# Unmount as systemd does, and by the source.
 cp organ.bin "$MNT/organs/blk_1_ffn_up.bin"
 says 0 '' umount -c "$MNT"
 same stories260K.grafted.gguf expected
@@ -42,7 +42,7 @@ says 0 '' umount "$odd"
 same "${odd%.gguf}.grafted.gguf" expected
 
 # umount with an absolute path waits for the helper because of an entry in utab, next to mount(8)'s
-# own entry for some options. Both entries go with the mount, however it ends.
+# own entry for some options. Both entries end with the mount in any case.
 noted() {
 	sed -n "s|.* TARGET=$MNT .*OPTS=||p" /run/mount/utab | tr , '\n' | sort | tr '\n' ,
 }
@@ -66,7 +66,7 @@ equal "$(noted)" x-organfs.waits, 'of a second mount'
 says 0 '' umount "$MNT"
 equal "$(noted)" ''
 
-# Values with commas: in double quotes, as mount(8) has them, or with a backslash, as FUSE has.
+# Values with commas are in double quotes, as for mount(8), or have a backslash, as for FUSE.
 says 0 '' mount -t organfs -o 'output="x, \100%.gguf",ro' "$base" "$MNT"
 says 0 '' umount "$MNT"
 says 0 '' mount -t organfs -o 'layer=y\,z,output="x, \040y.gguf"' "$base" "$MNT"
@@ -88,7 +88,7 @@ same "$MNT/q8/model.gguf" q8.gguf
 same "$MNT/stories260K/model.gguf" stories260K.gguf
 says 0 '' umount "$MNT"
 
-# The source is the shard that was given, and not the first.
+# The source is the named shard, not the first one.
 says 0 '' mount -t organfs -o ro "$MODELS/stories260K-split-00002-of-00003.gguf" "$MNT"
 shows "$MNT" "$(realpath "$MODELS")/stories260K-split-00002-of-00003.gguf" '^ro'
 says 0 '' umount "$MNT"
@@ -101,7 +101,7 @@ done
 (cd links && organfs -o ro ./x-00003-of-00003.gguf "$MNT")
 shows "$MNT" "$TMP/links/x-00003-of-00003.gguf" '^ro'
 says 0 '' umount "$MNT"
-# mount(8) follows links itself, so those are given by their directory.
+# mount(8) follows links itself, so the links are named by their directory.
 says 0 '' mount -t organfs -o ro links "$MNT"
 shows "$MNT" "$TMP/links" '^ro'
 exists "$MNT/x/model.gguf"
@@ -130,16 +130,16 @@ says 0 '' mount -f -t organfs "$base" "$MNT"
 ! mountpoint -q "$MNT" || fail 'a fake mount is one'
 says 0 'mount.organfs: .*/organfs -o rw -- .*stories260K.gguf' \
 	mount -v -n -s -t organfs "$base" "$MNT"
-# mount(8) knows only the type of a mounted model, for which it runs the helper of FUSE.
+# mount(8) knows only the type of a mounted model, and runs FUSE's helper for it.
 says 2 'remount: .*unmount it' mount -o remount,ro "$MNT"
 says 1 'remount: .*unmount it' mount -t organfs -o remount,ro "$base" "$MNT"
-# The order in which mount(8) passes options since libmount 2.41.
+# libmount 2.41 and later pass options in this order.
 says 1 'remount: .*unmount it' \
 	"$helper" "$base" "$MNT" -o ro,nosuid,nodev,user_id=0,group_id=0,allow_other,remount
 shows "$MNT" "$base" '^rw,'
 says 0 '' umount "$MNT"
 
-# In another namespace of mounts, which has a model that this one has not.
+# Another mount namespace has a model that this one lacks.
 mkdir hidden
 unshare -m sh -c 'mount -t tmpfs none hidden && cp stories260K.gguf hidden/ && exec sleep 60' &
 other=$!
@@ -187,7 +187,7 @@ says 0 '' mount -a -O _netdev -T fstab
 says 0 '' umount "$TMP/d 1" d2 d3
 ! grep ' - fuse.organfs ' /proc/self/mountinfo || fail 'something is mounted'
 
-# Defaults are those of the user who mounts: with setuid= that is the user, by the home in passwd.
+# The mounting user's defaults apply: with setuid= that user's, by the home in passwd.
 if command -v setpriv >/dev/null && [ -u "$(command -v fusermount3)" ]; then
 	with_ordinary_user
 	mkdir -p "$TMP/home/.config" "$TMP/home/mnt"

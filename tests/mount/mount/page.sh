@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Each line of fstab and each command in mount.organfs(8) works as it stands. README.md shows no
+# Each line of fstab and each command in mount.organfs(8) works as printed. README.md shows no
 # other lines of fstab.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
 with_ordinary_user
 page=$here/../../mount-helpers/mount.organfs.8
-# show SECTION: the literal text in it.
+# show SECTION: print its literal text.
 show() {
 	awk -v section=".Sh $1" '
 		/^\.Sh / { here = $0 == section }
@@ -22,8 +22,8 @@ sed -n 's/^ *\(.* organfs .* 0 0\)$/\1/p' "$here/../../README.md" >"$TMP/others"
 ! grep -vxFf "$TMP/fstab" "$TMP/others" || fail 'README.md has another line'
 [ "$(wc -l <"$TMP/commands")" -ge 7 ] || fail "commands: $(cat "$TMP/commands")"
 
-# The directories that the page speaks of, which may hide this one, and Alice, who is our ordinary
-# user by another name.
+# Make the directories of the page, which may hide this one, and Alice, the ordinary user under
+# another name.
 cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-q8_0.gguf" "$TMP"
 for dir in /srv /home /mnt; do
 	[[ $TMP != $dir/* ]] || skip "$TMP is in $dir"

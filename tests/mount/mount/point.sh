@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount point is an empty directory where no model is mounted; -o nonempty hides its content. If
-# the model cannot be written next to the base, the mount says so, not only the unmount.
+# A mount point is an empty directory without a mounted model; -o nonempty hides its content. If
+# the model cannot be written next to the base, the mount already says so.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -19,7 +19,7 @@ mounts() {
 	equal "$(grep -c " $MNT " /proc/self/mountinfo)" "$1" 'mounts'
 }
 
-# Any entry makes the directory nonempty, and none is touched.
+# Any entry makes the directory nonempty, and stays untouched.
 for name in file .hidden 'lost+found'; do
 	echo mine >"$MNT/$name"
 	refused 'not empty.* -o nonempty'
@@ -34,7 +34,7 @@ mkdir "$MNT/directory"
 refused 'not empty'
 rmdir "$MNT/directory"
 
-# Through a link; a directory made for the mount goes with it.
+# The path leads through a link; a directory made for the mount ends with it.
 ln -s mnt "$MNT-link"
 touch "$MNT/file"
 refused 'not empty' '' "$MNT-link"
@@ -43,24 +43,24 @@ mount_model -o ro "$base" "$TMP/made"
 unmount_and_wait "$TMP/made"
 absent "$TMP/made"
 
-# One model at a time, with nonempty too, and the first mount goes on.
+# One model at a time, even with nonempty, and the first mount goes on.
 mount_model -o noassemble "$base"
 for options in '' ro nonempty; do
 	refused 'mounted there already' "$options"
 	refused 'mounted there already' "$options" "$MNT-link"
 done
-# Not with a name that has to be escaped in mountinfo either.
+# A name that mountinfo escapes is refused too.
 mkdir "$TMP/a b"
 mount_model -o ro "$base" "$TMP/a b"
 refused 'mounted there already' nonempty "$TMP/a b"
 unmount_and_wait "$TMP/a b"
-# A directory in a mount is a directory with something in it.
+# A directory in a mount is a nonempty directory.
 refused 'not empty' '' "$MNT/organs"
 mounts 1
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
 
-# A model may come to lie below its own mount.
+# A model may lie below its own mount.
 mkdir "$TMP/own"
 cp "$base" "$TMP/own/m.gguf"
 mount_model -o ro,nonempty "$TMP/own/m.gguf" "$TMP/own"
@@ -70,7 +70,7 @@ mount_model -o nonempty "$TMP/own/m.gguf" "$TMP/own"
 cp "$TMP/own/.base/organs/blk_0_ffn_up.bin" "$TMP/up.bin"
 unmount_and_wait "$TMP/own"
 
-# Nothing is said where it can be written.
+# A writable target gives no message.
 quiet() {
 	"$ORGANFS" ${1:+-o "$1"} "$2" "$MNT" >"$said" 2>&1 </dev/null || fail "$(cat "$said")"
 	[ ! -s "$said" ] || fail "with $1: $(cat "$said")"
@@ -84,7 +84,7 @@ if [ -z "${ORGANFS_TEST_NAMESPACE-}" ]; then
 	ORGANFS_TEST_NAMESPACE=1 exec unshare -m "$0"
 fi
 
-# Another filesystem: free as long as it is empty.
+# Another filesystem's root can be used while it is empty.
 mount -t tmpfs tmpfs "$MNT"
 mount_model -o ro "$base"
 until_true 60 test -e "$MNT/model.gguf" || late 'not mounted over an empty filesystem'
@@ -94,7 +94,7 @@ echo mine >"$MNT/file"
 refused 'not empty'
 umount "$MNT"
 
-# A disk that is read-only.
+# The disk is read-only.
 mkdir "$TMP/disk"
 mount -t tmpfs tmpfs "$TMP/disk"
 cp "$base" "$TMP/disk/one.gguf"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A line of fstab whose source is a name in a store: mount(8) mounts it once, by that name. With
+# The source of a line of fstab is a name in a store: mount(8) mounts it once, by that name. With
 # setuid= the store is that user's.
 . "${0%/*}/../lib.sh"
 
@@ -13,7 +13,7 @@ mkdir "$TMP/home/mnt"
 chown -R $ORDINARY "$TMP/home"
 printf '%s organfs ro,%s 0 0\n' "ollama:story:260k $MNT" nofail \
 	"ollama:me/story $TMP/home/mnt" setuid=$ORDINARY >"$TMP/fstab"
-# mount(8) hands no HOME on.
+# mount(8) does not pass HOME.
 export OLLAMA_MODELS=$HOME/.ollama/models
 for try in 1 2; do
 	mount -a -T "$TMP/fstab" || fail "try $try"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Lines of fstab that let a user mount, and root's mounts that are another user's.
+# Lines of fstab that let a user mount, and mounts by root for another user.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -33,13 +33,13 @@ written() {
 	rm "$out"
 }
 
-# Is the mount his, with that in its options?
+# is_his: the mount is the user's, with these options.
 is_his() {
 	as_user findmnt -n -o OPTIONS "$mnt" | grep -Eq "$1.*user_id=$ORDINARY," ||
 		fail "$(findmnt "$mnt")"
 }
 
-# The option user lets a user mount, gives no more rights, and lets that user unmount.
+# The option user lets a user mount, gives no further rights, and lets that user unmount.
 says 0 '' as_user mount "$mnt"
 is_his '^rw,nosuid,nodev,noexec,'
 as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
@@ -52,7 +52,7 @@ says 0 '' as_user mount "$base"
 is_his '^rw'
 says 0 '' umount "$mnt"
 says 32 'magic' as_user mount "$TMP/home"
-# Not on a directory that he may not write to.
+# The user needs write access to the directory.
 says 32 'fusermount3: .*no write access' as_user mount "$TMP/roots"
 ! mountpoint -q "$TMP/roots" || fail 'mounted where the user may not write'
 says 1 'only root can mount for another' as_user "$TMP/sbin/mount.organfs" "$base" "$mnt" \
@@ -61,12 +61,12 @@ says 0 '' as_user "$TMP/sbin/mount.organfs" "$base" "$mnt" -o "setuid=$name,user
 is_his '^rw'
 says 0 '' as_user umount "$mnt"
 
-# Root's, with the rights of another user, in the manner of mount.fuse.
+# Root mounts with another user's rights, as mount.fuse does.
 for type in organfs fuse.organfs; do
 	says 0 '' mount -t $type -o "setuid=$name,noexec" "$base" "$mnt"
 	is_his '^rw,nosuid,nodev,noexec,'
 	readahead=/sys/class/bdi/$(as_user mountpoint -d "$mnt")/read_ahead_kb
-	# The other is of libfuse's helper. In a container root cannot say how much that is.
+	# The other type is libfuse's helper's. In a container root cannot set the read-ahead.
 	[ $type != organfs ] || ! [ -w "$readahead" ] || equal "$(cat "$readahead")" 1024 readahead
 	as_user cp "$TMP/organ.bin" "$mnt/organs/blk_1_ffn_up.bin"
 	! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into it'
@@ -75,12 +75,12 @@ for type in organfs fuse.organfs; do
 done
 no_litter "$TMP/home/.local/state"
 
-# Root's own, for all to see.
+# Root's own mount is visible to everyone.
 says 0 '' mount -t organfs -o "allow_other,uid=$ORDINARY,ro" "$base" "$mnt"
 equal "$(as_user stat -c %u "$mnt/organs/blk_1_ffn_up.bin")" $ORDINARY
 says 0 '' umount "$mnt"
 
-# A user reads why FUSE is closed to him.
+# A user gets the reason why FUSE is closed.
 organfs_says() {
 	umount_says 1 "$1" as_user organfs "$base" "$mnt"
 	equal "$(grep -c '^organfs: ' "$TMP/.said")" 1 "$(cat "$TMP/.said")"
@@ -93,7 +93,7 @@ if [ -e /usr/local/bin/fusermount3 ]; then
 elif mount -t overlay -o "lowerdir=/usr/bin,upperdir=$TMP/upper/upper,workdir=$TMP/upper/work" \
 	overlay /usr/bin 2>/dev/null; then
 	rm /usr/bin/fusermount3
-	# libfuse says something too, in some releases without an end of its line.
+	# libfuse prints something too, in some releases without a newline.
 	umount_says 1 'organfs: fusermount3, .* package fuse3 ' as_user organfs "$base" "$mnt"
 	umount -l /usr/bin
 else

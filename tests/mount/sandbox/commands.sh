@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers open files of their own
-# Commands that print: they open no socket, make no file, and read no more than they are given.
+# Commands that print: they open no socket, make no file, and read only their arguments.
 . "${0%/*}/../lib.sh"
 
 need strace
@@ -29,13 +29,13 @@ limits "$ORGANFS" --theta "$base"
 limits "$ORGANFS" --check "$base" "$MODELS/stories260K-q8_0.gguf"
 limits "$ORGANFS" --npy "$base" output
 
-# A picture of a model that lies elsewhere, and of shards that links lead to, as in caches.
+# The pictured model lies elsewhere, or links lead to its shards, as in caches.
 mkdir "$TMP/blobs" "$TMP/links"
 cp "$base" "$TMP/blobs/0123"
 ln -s ../blobs/0123 "$TMP/links/model.gguf"
 "$ORGANFS" --picture "$TMP/links/model.gguf" >"$TMP/linked.svg" || fail 'no picture through a link'
 grep -q '<svg' "$TMP/linked.svg" || fail 'no picture'
-# Shards that lie in different directories.
+# The shards lie in different directories.
 mkdir "$TMP/one" "$TMP/other"
 for i in 1 2 3; do
 	shard=stories260K-split-0000$i-of-00003.gguf

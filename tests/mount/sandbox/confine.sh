@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o confine: the daemon writes into the layer and the output directory, and nowhere else.
+# -o confine: the daemon writes only to the layer and the output directory.
 . "${0%/*}/../lib.sh"
 
 ! grep -q __tsan_init "$ORGANFS" || skip 'a sanitizer has a thread of its own'
@@ -18,7 +18,7 @@ unmount_and_wait
 "$GGUF" organ "$donor" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" organ "$donor" blk.2.ffn_up.weight "$TMP/linked.bin"
 
-# Next to the base, with a private layer: grafts by copy and by link, keys, removals.
+# Grafts by copy and by link, keys and removals, next to the base, with a private layer.
 mount_model -o confine "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 ln -sf "$TMP/linked.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -29,14 +29,14 @@ same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/linked.bin"
 expect_fail 'Permission denied' bash -c "echo $TMP/elsewhere/x.gguf >'$MNT/.assemble'"
 log_says "elsewhere/x.gguf: .*Permission denied.*confine.*writes"
 no_litter "$TMP/elsewhere"
-# It looks into no process that is not confined as it is.
+# The daemon does not inspect a process that is less confined.
 expect_fail 'Invalid argument' bash -c "cd $TMP/models; echo relative.gguf >'$MNT/.assemble'"
 log_says 'begins with /'
 echo "$TMP/models/whole.gguf" >"$MNT/.assemble"
 assembly_says '^assembled: '
 cp "$MNT/model.gguf" "$TMP/expected"
 same "$TMP/models/whole.gguf" "$TMP/expected"
-# Commands of a shell write one line through one open file: it is not obeyed in halves.
+# A shell's commands write one line through one open file, which is not obeyed in halves.
 rm "$MNT/metadata/llama.context_length"
 { /usr/bin/printf metadata; /usr/bin/printf '/general.name\n'; } >"$MNT/.undo"
 equal "$(cat "$MNT/metadata/general.name")" llama
@@ -58,7 +58,7 @@ mount_model -o "confine,layer=$TMP/layer" "$base"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
 unmount_and_wait
 
-# A read-only mount writes nothing, and misses no layer. In the background the daemon keeps no
+# A read-only mount writes nothing, and needs no layer. In the background the daemon keeps no
 # descriptor open that a shell waits for.
 mount_daemon -o ro,confine "$base" "$MNT"
 for fd in 0 1 2; do
@@ -67,7 +67,7 @@ done
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
 
-# A mount point that the mount makes goes with it.
+# A mount point made by the mount ends with it.
 mount_model -o confine,ro "$base" "$TMP/made"
 kill -TERM "${DAEMON[$TMP/made]}"
 wait_daemon "$TMP/made"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The daemon has given up capabilities, new privileges, system calls and access to its memory when
-# the command returns; its end needs no more than the rest.
+# When the command returns, the daemon has given up capabilities, new privileges, system calls and
+# access to its memory; its end needs no more than the rest.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 filtered=2
 ! grep -q '__[at]san_init' "$ORGANFS" || filtered=0
 
-# A field of /proc/PID/status of the daemon of $MNT.
+# field: a field of /proc/PID/status of $MNT's daemon.
 field() {
 	sed -n "s/^$1:[[:space:]]*//p" "/proc/${DAEMON[$MNT]}/status"
 }
@@ -28,17 +28,17 @@ if [ "$(id -u)" = 0 ]; then
 fi
 umounter=$(children_of "${DAEMON[$MNT]}")
 [ -n "$umounter" ] || fail 'no process to unmount'
-# It holds neither the mount nor a file, and has a name of its own.
+# The process that unmounts holds neither the mount nor a file, and has a name of its own.
 equal "$(ls "/proc/$umounter/fd" | wc -l)" 4 'descriptors of the process that unmounts'
 ! tr '\0' ' ' <"/proc/$umounter/cmdline" | grep -q "$MNT" || fail 'it is taken for the daemon'
 
-# A signal ends the mount, and the process that unmounts with it.
+# A signal ends the mount, and with it the process that unmounts.
 kill -TERM "${DAEMON[$MNT]}"
 wait_daemon
 ! mountpoint -q "$MNT" || fail 'still mounted'
 until_true 60 is_gone "$umounter" || fail 'the process that unmounts is left'
 
-# The daemon's helper unmounts no mount of another process in the same place.
+# The daemon's helper does not unmount another process's mount in the same place.
 mount_model "$base"
 umounter=$(children_of "${DAEMON[$MNT]}")
 stop "${DAEMON[$MNT]}"
@@ -49,12 +49,12 @@ kill -CONT "$first"
 until_true 60 is_gone "$first" || fail 'the first daemon stays'
 mountpoint -q "$MNT" || fail "another's mount is gone"
 
-# A daemon that is killed leaves nothing behind but its mount.
+# A killed daemon leaves only its mount.
 umounter=$(children_of "${DAEMON[$MNT]}")
 kill_daemon
 until_true 60 is_gone "$umounter" || fail 'the process that unmounts outlives the daemon'
 
-# Without CAP_SYS_ADMIN, where the kernel reads no file by itself.
+# Without CAP_SYS_ADMIN there is no passthrough.
 [ "$(id -u)" != 0 ] || {
 	mount_model -o passthrough=no "$base"
 	equal "$((0x$(field CapEff) & 0x200000))" 0 CAP_SYS_ADMIN

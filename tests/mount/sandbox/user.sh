@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A user's daemon gains no privileges any more, and is unmounted all the same: by a signal, by the
-# helper of umount(8), which reads how the end is going, and by fusermount3.
+# A user's daemon can gain no privileges, and can still be unmounted: by a signal, by the helper of
+# umount(8), which reads the progress, and by fusermount3.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
 with_ordinary_user
-ORGANFS=$TMP/bin/organfs # the build may be in a directory that is closed to other users
+ORGANFS=$TMP/bin/organfs # the build directory may be closed to other users
 mkdir "$TMP/home/mnt"
 cp "$MODELS/stories260K.gguf" "$TMP/home/m.gguf"
 chown "$ORDINARY" "$TMP/home/mnt" "$TMP/home/m.gguf"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs Chromium
-# The pages of organ-serve as axe-core sees them: labels, roles, contrast, in light and in dark.
+# axe-core checks the pages of organ-serve: labels, roles, contrast, in light and in dark.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -26,7 +26,7 @@ loaded='wait: document.body?.dataset.state === "loaded"'
 violations='axe.run().then((found) => found.violations.map((one) => one.id + ": " +
 	one.nodes.map((node) => node.html.slice(0, 120) + " " + node.failureSummary).join("; ")))'
 fits='document.documentElement.scrollWidth <= innerWidth'
-# looks ADDRESS STEP...: nothing is wrong there, light and wide, dark and narrow.
+# looks ADDRESS STEP...: no finding there, light and wide, dark and narrow.
 steps=(about:blank)
 expected=
 looks() {

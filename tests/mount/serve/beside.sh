@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs Chromium
-# The page of organ-serve --models: another model is mounted from it, stands beside the one served,
-# and an organ and a class are dragged across.
+# The page of organ-serve --models: it mounts another model, shows it beside the served one, and an
+# organ and a class are dragged across.
 # timeout: 600
 . "${0%/*}/../lib.sh"
 
@@ -29,7 +29,7 @@ serve --models "$TMP/pool" "$MNT"
 left='.pane:nth-child(1)'
 right='.pane:nth-child(2)'
 
-# Mount from the page; a file that is no model is refused with the reason.
+# The page mounts a model; a file that is no model is refused with the reason.
 browse "$URL" "$loaded" "$(there 'Mount clerk')" "$(press 'Mount junk')" \
 	"$(says 'not a GGUF file')" "$(press 'Mount clerk')" "$(says 'clerk is mounted')" \
 	"$(there 'Unmount clerk')" \
@@ -37,14 +37,14 @@ browse "$URL" "$loaded" "$(there 'Mount clerk')" "$(press 'Mount junk')" \
 pair=$(tail -n 1 "$TMP/seen" | tr -d \")
 equal "$pair" '/?left=.models%2Fclerk&right=.'
 
-# An organ and a class across, and back by undo. The other one cannot be changed.
+# Drag an organ and a class across, and undo both. The other model cannot be changed.
 row() {
 	echo "$left tr[data-path='$1']"
 }
 listed="wait: document.querySelector('$right .grafts').innerText.includes('clerk')"
 unfold="document.querySelectorAll('[data-part=fold]').forEach((b) => {
 	if (b.innerText === 'ffn_gate') b.click(); }); 0"
-# The block range of a row is not broken at its hyphen in a narrow pane.
+# A row's block range has no line break at its hyphen in a narrow pane.
 in_lines="((all) => all.length + ' ' +
 	all.filter((one) => one.getClientRects().length === 1).length)(
 	[...document.querySelectorAll('$left .name .unbroken')].filter((one) =>
@@ -64,7 +64,7 @@ equal "$(cut -f 1-2 "$MNT/.grafts" | grep -c $'^norm/.*\tcopy$')" 12
 grep -q '^organs/blk_1_ffn_gate.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 equal "$(wc -l <"$MNT/.grafts")" 13
 
-# Unmount from the page. A read-only server shows no buttons for that.
+# The page unmounts a model. A read-only server shows no buttons for that.
 browse "$URL" "$loaded" "$(there 'Unmount clerk')" "$(press 'Unmount clerk')" \
 	"$(says 'clerk is unmounted')" "$(there 'Mount clerk')" >"$TMP/seen"
 kill "$SERVER"

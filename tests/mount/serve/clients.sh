@@ -3,8 +3,8 @@
 # plain: its clients are scripts and programs of others
 # release: needs Chromium
 # timeout: 300
-# Clients of others come in with the token of organ-serve, and not without: rclone, cadaver, davfs2,
-# GNOME's gio, and a browser that is given the address.
+# Other programs' clients can connect with the token of organ-serve, and only with it: rclone,
+# cadaver, davfs2, GNOME's gio, and a browser with the address.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use scribe-Q4_K_M)"
@@ -41,7 +41,7 @@ fi
 if [ "$(id -u)" = 0 ] && command -v mount.davfs >/dev/null; then
 	tried="$tried davfs2"
 	mkdir "$TMP/dav" "$TMP/cache"
-	chmod 755 "$ORGANFS_TEST_DIR" "$TMP" # it gives its rights away
+	chmod 755 "$ORGANFS_TEST_DIR" "$TMP" # davfs2 gives up its rights
 	chmod 1777 "$TMP/cache"
 	(umask 077 && printf '%s organfs %s\n' "$TMP/dav" "$token" >"$TMP/secrets")
 	printf '%s\n' "secrets $TMP/secrets" "cache_dir $TMP/cache" 'use_locks 0' \
@@ -51,7 +51,7 @@ if [ "$(id -u)" = 0 ] && command -v mount.davfs >/dev/null; then
 		same "$TMP/dav/$organ" "$MNT/$organ"
 		umount "$TMP/dav" >"$TMP/said" 2>&1 || fail "$(cat "$TMP/said")"
 	elif ! grep -q 401 "$TMP/said"; then
-		tried=${tried% davfs2} # it cannot mount here at all
+		tried=${tried% davfs2} # davfs2 cannot mount here at all
 	else
 		fail "$(cat "$TMP/said")"
 	fi
@@ -67,7 +67,7 @@ if command -v gio dbus-run-session >/dev/null && [ -e /usr/libexec/gvfsd-dav ]; 
 	same "$TMP/gio" "$MNT/$organ"
 fi
 
-# The browser leaves the token out of the address, which scripts of the page could not use.
+# The browser removes the token from the address, which the page's scripts could not use.
 if command -v chromium >/dev/null; then
 	tried="$tried chromium"
 	in_time 200 "$here/../tools/browse.py" "$with" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# COPY of a class over HTTP: all of its organs, or none, with an outcome for each.
+# COPY of a class over HTTP copies all its organs or none, and reports an outcome for each.
 . "${0%/*}/../lib.sh"
 
 need python3 jq
@@ -15,7 +15,7 @@ scribe=$MNT/scribe
 clerk=$MNT/clerk
 serve "$MNT"
 
-# copy STATUS FROM TO CURL-ARGUMENTS...
+# copy STATUS FROM TO CURL-ARGUMENTS...: send COPY.
 copy() {
 	local expected=$1 from=$2 to=$3
 	shift 3
@@ -31,7 +31,7 @@ outcomes() {
 	grep -c $'\t'"$1\$" "$TMP/answer" || true
 }
 
-# All of a class, as references; another one, with a client that wants JSON; and back again.
+# A class is copied as references, then another one by a client that wants JSON, and back.
 copy 200 clerk/organs/ "${URL}scribe/organs/"
 equal "$(outcomes copied)" 18
 grep -qx $'/scribe/organs/blk_2_ffn_up.bin\tcopied' "$TMP/answer" || fail "$(cat "$TMP/answer")"
@@ -46,7 +46,7 @@ copy 200 scribe/.base/norm/ /scribe/norm/
 equal "$(grafts)" ''
 no_scratch || fail 'a scratch file is left'
 
-# Requests refused before any change.
+# These requests are refused before any change.
 copy 400 clerk/organs/ /scribe/organs/ -H 'Depth: 0'
 copy 400 clerk/organs/ ''
 copy 403 scribe/organs/ /scribe/organs/
@@ -67,9 +67,9 @@ status 404 --path-as-is -X COPY -H 'Destination: /scribe/organs/' \
 	"$URL%2e%2e/%2e%2e$TMP/organs/"
 equal "$(grafts)" ''
 
-# One slot is refused after others are done: the donor's link leads to no organ any more. All slots
-# are as before: those grafted by reference, by copy and by link, the removed ones, and the merged
-# ones.
+# One slot is refused after others are done, because the donor's link leads to no organ any more.
+# All slots are restored: those grafted by reference, by copy and by link, the removed ones, and
+# the merged ones.
 cat "$scribe/organs/blk_1_ffn_up.bin" >"$TMP/organ"
 cp "$TMP/organ" "$TMP/linked"
 ln -sf "$TMP/linked" "$clerk/organs/blk_4_ffn_up.bin"
@@ -104,21 +104,21 @@ equal "$(jq -r '.status, .path, ([.organs[] | select(.outcome == "undone")] | le
 	"$TMP/answer" | tr '\n' ' ')" '422 /clerk/organs/ 15 '
 is_as_before
 
-# Slots that do not fit are tried first, before any change.
+# Unfitting slots are tried first, before any change.
 copy 422 clerk/organs/ /scribe/norm/
 answer_says 'norm/blk_.*: graft refused: '
 equal "$(outcomes undone)" 0
 is_as_before
 
-# A client that hangs up leaves nothing, nor does a signal to the program end it halfway.
+# A client that hangs up leaves nothing, and a signal does not end the program halfway.
 cp "$TMP/organ" "$TMP/linked"
-# begin: a COPY of which some organs are done, and the next one waits until release.
+# begin: start a COPY in which some organs are done and the next one waits until release.
 arrived=0
 begin() {
 	curl -sS -m 60 -o "$TMP/answer" -X COPY -H 'Destination: /scribe/organs/' \
 		"${URL}clerk/organs/" &
 	client=$!
-	# An organ takes several writes, into its file and into the log of the database.
+	# An organ takes several writes, to its file and to the database's log.
 	while [ "$(grafts)" = "$before" ]; do
 		hold
 		until_true 60 have_arrived $((arrived += 1)) || late 'no organ is written'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
-# organ-serve reads and writes nothing that lies outside of the mount: links in .diff lead there.
+# organ-serve reads and writes nothing outside of the mount: links in .diff lead there.
 . "${0%/*}/../lib.sh"
 
 need jq
@@ -11,7 +11,7 @@ cp "$TMP/two/organs/blk_2_ffn_up.bin" "$TMP/organ"
 cp "$TMP/two/.base/organs/blk_1_ffn_up.bin" "$TMP/two/organs/blk_4_ffn_up.bin"
 outside=$(checksum "$TMP/two/model.gguf")
 grafts=$(cat "$TMP/two/.grafts")
-# is_closed PREFIX: no method follows a link out of the .diff of that model.
+# is_closed PREFIX: no method follows a link out of that model's .diff.
 is_closed() {
 	local diff=$URL$1.diff url method to=/$1.diff/two.gguf/organs/blk_3_ffn_up.bin
 	local lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>

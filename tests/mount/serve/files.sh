@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve: the files of a mount have the same bytes over HTTP.
+# organ-serve serves the mount's files with the same bytes.
 . "${0%/*}/../lib.sh"
 
 scribe=$(use scribe-Q4_K_M)
@@ -17,7 +17,7 @@ rm -rf "$XDG_STATE_HOME/organfs"
 unmount_and_wait "$TMP/donor"
 donor=$TMP/donated/organs
 
-# Its name is written with an escape and a digit behind it.
+# The name is encoded with an escape and a digit behind it.
 MNT="$TMP/a 1"
 mkdir "$MNT"
 mount_model "$scribe"
@@ -27,7 +27,7 @@ etag() {
 	curl -sS -I "$1" | tr -d '\r' | sed -n 's/^ETag: //p'
 }
 
-# Reads. Lists and known sizes measure nothing.
+# Reads: lists and known sizes measure nothing.
 status 207 -X PROPFIND -H 'Depth: 1' "${URL}organs/"
 equal "$(grep -c '<D:href>/organs/blk_' "$TMP/answer")" 36 'organs and their theta'
 answer_says ">$(stat -c %s "$MNT/organs/blk_2_ffn_up.bin")</D:getcontentlength>"
@@ -71,7 +71,7 @@ status 405 -X PUT "${URL}organs"
 status 403 -T /etc/passwd "${URL}model.gguf"
 status 403 -X MKCOL "${URL}organs/new/"
 status 405 -X MKCOL "${URL}organs/"
-# Who hangs up before the end has grafted nothing.
+# A client that hangs up early has grafted nothing.
 (
 	printf 'PUT /organs/blk_2_ffn_up.bin HTTP/1.1\r\nHost: localhost\r\n'
 	printf 'Content-Length: %d\r\n\r\n' "$(stat -c %s "$donor/blk_2_ffn_up.bin")"
@@ -84,7 +84,7 @@ no_scratch() {
 }
 until_true 60 no_scratch || fail 'a scratch file is left'
 
-# A directory is neither removed nor overwritten by any request.
+# No request removes or overwrites a directory.
 for dir in '' organs organs/ organs/. 'organs/%2e' .base; do
 	status 403 --path-as-is -X DELETE "$URL$dir"
 	status 403 --path-as-is -X MOVE -H "Destination: ${URL}other/" "$URL$dir"
@@ -96,7 +96,7 @@ status 404 "$URL.organ-serve/refused/organs/blk_2_ffn_up.bin"
 status 409 -X MKCOL "$URL.organ-serve/page/new"
 status 403 -X COPY -H "Destination: ${URL}organs/x%2f.." "$up"
 
-# Every refusal is a sentence: the mount's, or the server's own.
+# Every refusal is a sentence, from the mount or the server.
 sentence() {
 	local expected=$1
 	shift
@@ -129,7 +129,7 @@ sentence 411 -X POST "${URL}organs/nothing.bin"
 sentence 400 -H 'Content-Length: x' "$up"
 equal "$(cat "$MNT/.grafts")" '' .grafts
 
-# A graft changes the ETag of its slot, and of the files that describe it.
+# A graft changes the ETags of its slot and of the files that describe it.
 declare -A was
 for file in organs/blk_2_ffn_up.bin .grafts .theta manifest.json theta.svg model.gguf; do
 	was[$file]=$(etag "$URL$file")
@@ -148,7 +148,7 @@ same "$TMP/answer" "$donor/blk_2_ffn_up.bin"
 status 200 "${URL}model.gguf"
 same "$TMP/answer" "$TMP/expected.gguf"
 
-# Assembling. Only plain names, and only in the directory that was given for them.
+# Assembly takes only plain names, in the directory given for it.
 status 200 -X PUT -d chimera.gguf "$URL.assemble"
 answer_says '^assembled: chimera.gguf: '
 same "$TMP/out/chimera.gguf" "$TMP/expected.gguf"
@@ -163,7 +163,7 @@ mkdir "$TMP/out/taken"
 status 409 -X PUT -d taken "$URL.assemble"
 answer_says 'Is a directory'
 
-# COPY, MOVE and DELETE are cp, mv and rm: slots, references, metadata.
+# COPY, MOVE and DELETE work like cp, mv and rm: on slots, references, metadata.
 for file in "$donor"/*_ffn_*.bin; do
 	status 204 -X COPY -H "Destination: /organs/${file##*/}" "$URL.base/organs/${file##*/}"
 done
@@ -186,7 +186,7 @@ equal "$(cat "$MNT/metadata/a key, %ä?")" x
 status 204 -X DELETE "${URL}metadata/a%20key,%20%25%C3%A4%3F"
 absent "$MNT/metadata/a key, %ä?"
 
-# Like clients that lock a file before they write, and begin with an empty one.
+# Some clients lock a file before they write, and begin with an empty one.
 lock='<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
 	<D:locktype><D:write/></D:locktype></D:lockinfo>'
 status 201 -X PUT "${URL}organs/blk_6_ffn_up.bin"
@@ -198,8 +198,8 @@ status 204 -T "$donor/blk_2_ffn_up.bin" -H "If: ($token)" "$up"
 status 204 -X UNLOCK -H "Lock-Token: $token" "$up"
 status 204 -X DELETE "$up"
 
-# A page of another site, whose name leads here now, gets nothing; its own page runs no script
-# of theirs.
+# A page of another site whose name resolves to this server gets nothing; the server's own page
+# runs no foreign script.
 for method in GET PUT DELETE PROPFIND OPTIONS; do
 	status 403 -X $method -H 'Host: example.com' "${URL}organs/blk_2_ffn_gate.bin"
 done
@@ -208,7 +208,7 @@ status 200 -D "$TMP/headers" "$URL"
 grep -qi "^Content-Security-Policy: default-src 'none'; script-src 'self'; .*trusted-types" \
 	"$TMP/headers" || fail 'no policy'
 grep -qi '^X-Content-Type-Options: nosniff' "$TMP/headers" || fail 'types are guessed'
-# No file of the mount is served as a script, under any name.
+# No file of the mount is served as a script.
 status 201 -X PUT -d 'alert(1)' "${URL}metadata/evil.js"
 status 200 -D "$TMP/headers" "${URL}metadata/evil.js"
 grep -qi '^Content-Type: text/plain' "$TMP/headers" || fail 'a key may be a script'
@@ -217,7 +217,7 @@ status 204 -X DELETE "${URL}metadata/evil.js"
 
 unmount_served
 
-# A mount whose name ends like the start of an escape.
+# The mount's name ends like the begin of an escape.
 odd="$TMP/odd\\"
 mkdir "$odd"
 mount_model -o noassemble "$scribe" "$odd"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
-# organ-serve for programs: errors as JSON for those who ask, /health, and nothing that a page
-# of another site can have a browser send.
+# organ-serve for programs: errors as JSON on request, /health, and no effect of requests that
+# another site's page can make a browser send.
 . "${0%/*}/../lib.sh"
 
 need python3 openssl
@@ -12,7 +12,7 @@ serve "$MNT"
 up=organs/blk_2_ffn_up.bin
 json=(-H 'Accept: application/json')
 
-# is_json WORD...: of the answer, as Python sees it.
+# is_json WORD...: check the answer with Python.
 is_json() {
 	python3 -c 'import json, sys
 answer = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -21,7 +21,7 @@ for word in sys.argv[2:]:
 		fail "$(tail -n 1 "$TMP/.said")"
 }
 
-# error STATUS PATH PATTERN CURL-ARGUMENTS...
+# error STATUS PATH PATTERN CURL-ARGUMENTS...: check a JSON error.
 error() {
 	local expected=$1 path=$2 pattern=$3
 	shift 3
@@ -47,7 +47,7 @@ error 416 None 'range' -r 999999999- "$URL$up"
 error 403 None 'localhost' -H 'Host: example.com' "$URL"
 error 403 None 'localhost' -H 'Host: example.com' -X DELETE "$URL$up"
 
-# Answers without an error are the same without that header.
+# Answers without an error do not depend on that header.
 status 200 "${json[@]}" "${URL}manifest.json"
 is_json "'tensors' in a"
 status 200 "${json[@]}" "$URL$up"
@@ -57,7 +57,7 @@ status 200 -H 'Accept: text/html' "$URL"
 status 404 -H 'Accept: */*' "${URL}nothing"
 equal "$(cat "$TMP/answer")" 'There is no such file in the mount.'
 
-# The health check of a load balancer measures nothing.
+# A load balancer's health check measures nothing.
 before=
 if command -v getfattr >/dev/null; then
 	before=$(getfattr --only-values -n user.organfs.measured "$MNT")
@@ -73,7 +73,7 @@ status 403 -H 'Host: example.com' "${URL}health"
 [ -z "$before" ] || equal "$(getfattr --only-values -n user.organfs.measured "$MNT")" "$before" \
 	'tensors measured'
 
-# A page of another site changes nothing, with any headers of its browser.
+# Another site's page changes nothing, with any headers of its browser.
 grafts=$(cat "$MNT/.grafts")
 for from in 'Origin: http://example.com' 'Origin: null' 'Origin: http://localhost:1' \
 	'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
@@ -106,7 +106,7 @@ equal "$(cat "$MNT/.grafts")" '' 'this is the value of the base'
 error 422 "'/.base/metadata/general.name'" "$key: refused" -X COPY -H "Origin: ${URL%/}" \
 	-H "Destination: $URL$key" "$URL.base/metadata/general.name"
 
-# Several models; a mount that is gone is not healthy; and whom it does not know, it tells nothing.
+# Several models; a missing mount is not healthy; an unknown client learns nothing.
 unmount_served
 mkdir "$TMP/models"
 cp "$scribe" "$TMP/models/scribe.gguf"

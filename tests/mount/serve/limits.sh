@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve: one client takes neither the whole machine nor the whole disk; the remains of a
-# killed PUT are removed at once, and at the next start; TLS has no old versions or weak ciphers.
+# organ-serve: no client takes the whole machine or disk; remains of a killed PUT are removed at
+# once, and at the next start; TLS has no old versions or weak ciphers.
 . "${0%/*}/../lib.sh"
 
 need openssl
@@ -12,11 +12,11 @@ cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
 before=$(checksum "$MNT/model.gguf")
 true &
 wait $!
-gone=$! # a process that is no more
+gone=$! # an ended process
 echo left >"$MNT/organs/.organ-serve.$gone"
 echo kept >"$MNT/organs/.organ-serve.$$"
 exists "$MNT/organs/.organ-serve.$gone"
-# A COPY has several scratch files, and a set-aside organ may be the only copy.
+# A COPY has several scratch files, and an organ moved aside may be the only copy.
 echo left >"$MNT/organs/.organ-serve.$gone.0"
 echo kept >"$MNT/organs/.organ-serve.$gone.0.kept"
 echo kept >"$MNT/organs/.organ-serve.$$.$gone"
@@ -28,11 +28,11 @@ for file in "$gone.0.kept" "$$" "$$.$gone"; do
 	rm "$MNT/organs/.organ-serve.$file"
 done
 
-# A body that is longer than any organ, before any of it is read.
+# A body longer than any organ is refused before it is read.
 status 413 -X PUT -H 'Content-Length: 9999999999999' "${URL}organs/blk_2_ffn_up.bin"
 status 413 -X PUT -H 'Content-Length: 999999999' "${URL}.assemble"
 
-# slow NAME: begin a PUT whose body does not come, on a descriptor of this shell.
+# slow NAME: begin a PUT without a body, on a descriptor of this shell.
 at=${URL#http://}
 at=${at%/}
 slow() {
@@ -53,7 +53,7 @@ kill -9 "${writer##*.}"
 until_true 60 eval '[ "$(scratches)" = 0 ]' || fail 'the scratch file of a killed PUT stays'
 equal "$(cat "$MNT/.grafts")" ''
 
-# So many at a time, and one more is told so; then there is room again.
+# One request over the limit is refused; then there is room again.
 for i in {1..16}; do
 	slow "blk_$((i % 5))_ffn_up.bin"
 done
@@ -73,8 +73,8 @@ equal "$(checksum "$MNT/model.gguf")" "$before"
 kill "$SERVER"
 wait "$SERVER" || true
 
-# Wrong passwords are answered one a second: lighttpd waits for the next whole second, which comes
-# at once for the first one now and then.
+# Wrong passwords are answered one a second: lighttpd waits for the next whole second, which
+# sometimes comes at once.
 hash=$(printf 'bob:organfs:secret' | md5sum)
 printf 'alice:%s\n' "$(openssl passwd -6 secret)" >"$TMP/basic"
 printf 'bob:organfs:%s\n' "${hash%% *}" >"$TMP/digest"
@@ -109,10 +109,10 @@ for new in tls1_2 tls1_3; do
 	speaks $new || fail "$new is not spoken"
 done
 
-# Of all ciphers only those with forward secrecy and authenticated encryption are accepted.
+# Only ciphers with forward secrecy and authenticated encryption are accepted.
 accepted=
 for cipher in $(openssl ciphers 'ALL:COMPLEMENTOFALL:@SECLEVEL=0' | tr : ' '); do
-	[[ $cipher != TLS_* ]] || continue # of 1.3, which has no weak ones
+	[[ $cipher != TLS_* ]] || continue # TLS 1.3 has no weak ones
 	! openssl s_client -connect "${at%/}" -tls1_2 -cipher "$cipher:@SECLEVEL=0" </dev/null \
 		2>&1 | grep -q "^ *New, .*Cipher is $cipher" || accepted="$accepted $cipher"
 done
@@ -125,7 +125,7 @@ kill "$SERVER"
 wait "$SERVER" || true
 unmount_and_wait
 
-# A model of 256 GiB too, whose limit overflows lighttpd's counter.
+# A model of 256 GiB works too, whose limit overflows lighttpd's counter.
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --size 256G
 mount_model -o noassemble "$TMP/large.gguf"
 serve "$MNT"

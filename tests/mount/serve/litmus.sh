@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs litmus
-# litmus, the test suite for WebDAV servers, in metadata/, where a file can have any name and any
-# text. Its failures are those that organ-serve(1) names: no directory can be made, and locks
-# prevent no PUT.
+# litmus, the test suite for WebDAV servers, in metadata/, where a file can have any name and text.
+# It fails as organ-serve(1) says: no directory can be made, and locks prevent no PUT.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

@@ -19,7 +19,7 @@ cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/pool2/outer.gguf"
 "$LORA" make "$scribe" "$pool/style.gguf" 'blk.3.ffn_gate.weight'
 ln -s "$TMP/pool2/outer.gguf" "$pool/out.gguf"
 ln -s clerk.gguf "$pool/in.gguf"
-# A directory of organ files, by its header: links in it lead anywhere.
+# A directory of organ files, named by its header: links in it lead anywhere.
 mount_model -o ro "$scribe" "$TMP/out"
 cp -r "$TMP/out/header.gguf" "$TMP/out/norm" "$pool/"
 unmount_and_wait "$TMP/out"
@@ -40,7 +40,7 @@ mounts() {
 	grep -c " $TMPDIR/organ-serve[^ ]* " /proc/self/mountinfo || true
 }
 
-# Without the option there are none.
+# Without the option there are no such models.
 serve "$MNT"
 status 404 "$URL.models"
 status 404 "$URL.models/clerk/model.gguf"
@@ -51,7 +51,7 @@ kill "$SERVER"
 wait "$SERVER" || true
 expect_fail 'is no directory' "$here/../../mount-helpers/organ-serve" --models "$TMP/x" "$MNT"
 
-# Lists of available and of mounted models.
+# Check the lists of available and of mounted models.
 serve --models "$pool" --output "$TMP/out" "$MNT"
 models() {
 	status 200 "${json[@]}" "$URL.models"
@@ -71,7 +71,7 @@ grep -qi '^Location: /.models/a%20b%22%C3%A4%23/' "$TMP/headers" || fail "$(cat 
 status 201 -d in.gguf "$URL.models"
 equal "$(models)" 'a b"ä# clerk in '
 
-# Their daemons are none of the programs of which only so many run at a time.
+# Their daemons do not count for the limit of concurrent programs.
 has_turns() {
 	local turn
 	for turn in "$TMPDIR"/organ-serve.*/turns/*; do
@@ -80,7 +80,7 @@ has_turns() {
 }
 until_true 60 has_turns || fail 'a daemon has the turn of the program that began it'
 
-# They can be read, listed and copied from, and nothing in them can be changed.
+# They can be read, listed and copied from, but not changed.
 status 200 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
 mv "$TMP/answer" "$TMP/organ"
 status 207 -X PROPFIND -H 'Depth: 1' "$URL.models/clerk/organs/"
@@ -122,7 +122,7 @@ status 403 -X PROPPATCH -H 'Content-Type: text/xml' -d '<D:propertyupdate xmlns:
 status 403 -X MKCOL "$URL.models/style"
 absent "$(echo "$TMPDIR"/organ-serve.*/models)/style"
 
-# Models that cannot be mounted, with the reason. No path outside of the directory can be named.
+# Unmountable models give the reason. No path outside of the directory can be named.
 refused() {
 	local expected=$1 name=$2 pattern=$3
 	status "$expected" "${json[@]}" --data-binary "$name" "$URL.models"
@@ -167,7 +167,7 @@ for path in .models/../../.. .models/%2e%2e/%2e%2e/etc/passwd '.models/..%2f..%2
 done
 equal "$(models)" 'a b"ä# clerk in '
 
-# Adapters: linked, half of it, and away.
+# Adapters are linked, half a pair too, and removed.
 equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
 status 201 -d style.gguf -D "$TMP/headers" "${URL}adapters/"
 grep -qi $'^Location: /adapters/style.gguf\r$' "$TMP/headers" || fail "$(cat "$TMP/headers")"
@@ -209,7 +209,7 @@ status 200 "${URL}adapters/.theta"
 status 204 -X DELETE "${URL}adapters/style.gguf"
 equal "$(grep -c ^adapters "$MNT/.grafts" || true)" 0
 
-# Unmount: a model just read can be unmounted, one in use cannot.
+# Unmount: a model just read can be unmounted, a busy one cannot.
 status 200 "$clerk"
 status 204 -X DELETE "$URL.models/clerk"
 status 404 -X DELETE "$URL.models/clerk"
@@ -225,7 +225,7 @@ exec 3<&-
 status 204 -X DELETE "$URL.models/in/"
 equal "$(mounts)" 1
 
-# A mount whose daemon has died can be removed all the same, or mounted again.
+# A mount whose daemon has died can be removed, or mounted again.
 kill_beside() {
 	local point
 	point=$(echo "$TMPDIR"/organ-serve.*/models)/$1
@@ -247,7 +247,7 @@ status 200 "$clerk"
 kill_beside clerk
 equal "$(mounts)" 2
 
-# The end of organ-serve unmounts the other models, after a signal or when its own mount goes away.
+# The end of organ-serve unmounts the other models, after a signal or the end of its own mount.
 kill "$SERVER"
 wait "$SERVER" || true
 no_server
@@ -288,8 +288,7 @@ status 201 -d clerk.gguf "$URL.models"
 kill "$SERVER"
 wait "$SERVER" || true
 
-# A model that takes long to mount keeps no other waiting, and a client that hangs up waits for it
-# no longer.
+# A model that takes long to mount delays no other, and a client that hangs up does not wait.
 mkdir "$TMP/bin"
 cp "$MODELS/clerk-Q4_K_M.gguf" "$pool/slow.gguf"
 cat >"$TMP/bin/organfs" <<END

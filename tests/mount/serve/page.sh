@@ -11,19 +11,19 @@ need chromium
 browse() {
 	in_time 300 "$here/../tools/browse.py" "$@" 2>"$TMP/.said" || fail "$1: $(cat "$TMP/.said")"
 }
-# Until nothing more is on its way.
+# Wait until no request is pending.
 loaded='wait: document.body?.dataset.state === "loaded"'
 text_of() {
 	echo "document.querySelector('$1').innerText"
 }
-# drop NAME ADDRESS: drop the file at ADDRESS under that name.
+# drop NAME ADDRESS: drop the file from ADDRESS under that name.
 drop() {
 	echo "(async () => { const data = new DataTransfer();
 		data.items.add(new File([await (await fetch('$2')).blob()], '$1'));
 		document.querySelector('.pane').dispatchEvent(new DragEvent('drop',
 			{dataTransfer: data, bubbles: true, cancelable: true})); })()"
 }
-# says WORDS: until the line at the bottom says it.
+# says WORDS: wait until the line at the bottom has them.
 says() {
 	echo "wait: document.querySelector('.activity').innerText.includes('$1')"
 }
@@ -82,7 +82,7 @@ browse "$URL" "$loaded" "$list" 'click: th.theta .sort' 'click: th.theta .sort' 
 sees '"unsorted: 0"' 'blk_1_ffn_up' entropy 'from clerk-Q4_K_M' '131072 values' 'Replace by'
 ! grep -q 'blk_0_ffn_up\|blk_1_ffn_down' "$TMP/seen" || fail "not filtered: $(cat "$TMP/seen")"
 
-# Undo of one change, of a group, of all; grafts: one accepted, one refused, one to a new block.
+# Undo of one change, of a group, of all; one graft accepted, one refused, one to a new block.
 undo() {
 	echo "[...document.querySelectorAll('button')].find((b) =>
 		b.ariaLabel?.startsWith('Undo $1') ||
@@ -111,8 +111,8 @@ sees 'blk 6 ffn_up from blk 1 of clerk-Q4_K_M' \
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 same "$TMP/out/chimera.gguf" "$MNT/model.gguf"
 
-# An impossible model is not written unless that is confirmed; on a narrow page the picture has a
-# bar by which it scrolls, and the name of the model stands there once.
+# An impossible model is written only after a confirmation; on a narrow page the picture has a
+# scroll bar, and the model's name appears once.
 rm "$MNT/organs/blk_3_ffn_up.bin"
 browse "$URL" 'size: 420x900' "$loaded" "$shown" 'click: .verdict-bar button' \
 	'wait: document.querySelector("dialog")' 'key: Escape' \
@@ -126,7 +126,7 @@ sees '"scribe-Q4_K_M"' '"scrolls: true"' 'θ is an angle'
 absent "$TMP/scribe-Q4_K_M.grafted.gguf"
 echo organs/blk_3_ffn_up.bin >"$MNT/.undo"
 
-# Metadata edited in place; a text that is no value of the type is refused.
+# Metadata are edited in place; an invalid text is refused.
 editing='wait: document.activeElement.matches(".edit input")'
 edit='click: button[aria-label="Edit llama.context_length"]'
 browse "$URL" "$loaded" "$edit" "$editing" 'type: many' 'key: Enter' \
@@ -143,8 +143,8 @@ browse "$URL" "$loaded" "click: .metadata [aria-label='Undo llama.context_length
 	'wait: !document.querySelector(".metadata .changed")' >"$TMP/seen"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_4_ffn_up.bin
 
-# Changes by others appear without a reload; open, focused and scrolled elements stay so. (The
-# browser scrolls when content above grows, so that the visible part stays in place.)
+# Others' changes appear without a reload; open, focused and scrolled elements stay. (The browser
+# scrolls when content above grows, so that the visible part stays in place.)
 top='document.activeElement.getBoundingClientRect().top'
 browse "$URL" "$loaded" "$shown" 'size: 1200x800' \
 	'click: [data-part=fold][aria-expanded=false]' 'click: .report summary' \
@@ -160,7 +160,7 @@ browse "$URL" "$loaded" "$shown" 'size: 1200x800' \
 	'wait: document.querySelector(".log").innerText.includes("refused")' >"$TMP/seen"
 equal "$(tail -n 2 "$TMP/seen")" $'[true, true]\n[true, "checkbox", true]' 'unchanged elements'
 
-# Also while the measuring takes its time; and the focus stays on a button of a line that stays.
+# This holds during long measurements; the focus stays on a button of a remaining line.
 endless='const f = fetch; window.fetch = (url, init) =>
 	/manifest.json$/.test(url) && !init.headers ? f(url, init).then((answer) =>
 		new Response(new ReadableStream(), answer)) : f(url, init); 0'
@@ -173,7 +173,7 @@ browse "$URL" "$loaded" "$endless" \
 	'document.activeElement.ariaLabel' >"$TMP/seen"
 sees '"Undo blk 4 ffn_up'
 
-# When the server is back after a while, all is as it was.
+# When the server is back, everything is as before.
 restarted=$TMP/restarted
 answers='document.querySelector(".verdict-bar").innerText.includes("answer")'
 port=${URL##*:}
@@ -198,7 +198,7 @@ until_true 60 has_ended || fail 'organ-serve goes on without a mount'
 no_server
 unmount_and_wait "$TMP/donor"
 
-# Models and values that are called as if they were markup, several of them, and only to be read.
+# Several read-only models, and values, have names that look like markup.
 evil='<img src=x onerror=alert(1)>'
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/$evil.gguf"

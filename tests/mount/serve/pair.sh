@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs Chromium
-# Two models side by side on the page of organ-serve: organs are dragged across, or go by keyboard.
+# Two models side by side on the page of organ-serve: organs move across by drag or by keyboard.
 # timeout: 900
 . "${0%/*}/../lib.sh"
 
@@ -22,7 +22,7 @@ serve "$MNT"
 pair="$URL?left=clerk&right=scribe"
 left='.pane:nth-child(1)'
 right='.pane:nth-child(2)'
-# The row of the left model for a class, a kind or an organ.
+# row: the left model's row for a class, a kind or an organ.
 row() {
 	echo "$left tr[data-path='$1']"
 }
@@ -30,20 +30,20 @@ grafts() {
 	cut -f 1-2 "$MNT/scribe/.grafts" | sort
 }
 settled="wait: document.querySelector('$right .grafts').innerText.includes('clerk')"
-# all_listed CLASS N: so many grafts of the class, each with its undo. Some of them can be listed
-# before the last one is made, as the page looks at the mount from time to time.
+# all_listed CLASS N: wait for that many grafts of the class, each with its undo. The page may list
+# some of them before the last one is made.
 all_listed() {
 	echo "wait: document.querySelectorAll(\"$right [aria-label^='Undo $1/']\").length === $2"
 }
 clean="wait: document.querySelector('$right .grafts').innerText.includes('None')"
 undo_all="document.querySelector('$right .grafts > div > button:last-child').click()"
 
-# Both are chosen on the page of the mount, which leads to the two.
+# The mount's page leads to the two, once both are chosen.
 browse "$URL" "$loaded" 'click: form button' "wait: document.querySelector('$right .organs')" \
 	"$loaded" 'location.search' >"$TMP/seen"
 equal "$(cat "$TMP/seen")" '"?left=clerk&right=scribe"'
 
-# The row of a kind: all of its blocks. It becomes references, and the verdict follows.
+# The row of a kind has all its blocks. It becomes references, and the verdict follows.
 browse "$pair" "$loaded" "drag: $(row organs/ffn_up) .name >> $right .organs-section h3" \
 	"$(says '6 organs copied into scribe')" \
 	"wait: document.querySelector('$right .grafts').innerText.includes('6 files')" \
@@ -54,7 +54,7 @@ grep -q 'blk 0-5 ffn_up from clerk' "$TMP/seen" || fail "$(cat "$TMP/seen")"
 equal "$(grafts)" "$(printf 'organs/blk_%d_ffn_up.bin\treference\n' 0 1 2 3 4 5)"
 same "$MNT/scribe/organs/blk_3_ffn_up.bin" "$MNT/clerk/organs/blk_3_ffn_up.bin"
 
-# Its undo; a class as a whole; one organ onto the slot of another block.
+# Undo that, then drag a whole class, and one organ to another block's slot.
 undo="$right [aria-label='Undo blk 0-5 ffn_up from clerk']"
 browse "$pair" "$loaded" "document.querySelector(\"$undo\").click()" "$(says '6 changes undone')" \
 	"$clean" >"$TMP/seen"
@@ -92,7 +92,7 @@ browse "$pair" "$loaded" "$select" 'key: Space' \
 grep -q '6 organs selected' "$TMP/seen" || fail "$(cat "$TMP/seen")"
 equal "$(grafts | wc -l)" 2 'grafts after Escape'
 
-# Each refusal by the mount is shown, and the other organs are copied all the same.
+# Each refusal is shown, and the other organs are copied all the same.
 unmount_served
 cp "$MODELS/stories260K.gguf" "$TMP/models/story.gguf"
 mount_model -o noassemble "$TMP/models"

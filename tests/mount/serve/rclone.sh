@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: its clients are scripts and programs of others
 # release: needs rclone
-# rclone lists, copies and synchronises a mount over WebDAV, and its grafts equal those of cp.
+# rclone lists, copies and synchronises a mount over WebDAV; its grafts equal cp's.
 . "${0%/*}/../lib.sh"
 
 need rclone
@@ -18,7 +18,7 @@ cp "$MNT/model.gguf" "$TMP/expected.gguf"
 unmount_and_wait
 rm -rf "$XDG_STATE_HOME/organfs"
 
-# Another model is mounted beside it, so that the whole tree is a level further down.
+# Another model is mounted too, which moves the tree one level down.
 cp "$MODELS/stories260K.gguf" "$TMP/models/"
 mv "$scribe" "$TMP/models/"
 mount_model -o noassemble "$TMP/models"
@@ -33,15 +33,15 @@ equal "$(rclone lsf --dirs-only mount:)" $'scribe-Q4_K_M/\nstories260K/'
 rclone copy "mount:$model/embed" "$TMP/embed"
 diff -r "$TMP/embed" "$MNT/$model/embed" || fail 'rclone copy out of the mount'
 
-# All organs of a slot have the same size, which is all that rclone compares unless it is told.
+# All organs of a slot have one size, and rclone compares only sizes by default.
 rclone sync --ignore-times "$TMP/donor/organs" "mount:$model/organs"
 rclone copy --ignore-times --include '*_ffn_norm.*' "$TMP/donor/norm" "mount:$model/norm"
 same "$MNT/$model/model.gguf" "$TMP/expected.gguf"
 status 200 -X PUT -d out.gguf "$URL$model/.assemble"
 same "$TMP/out/out.gguf" "$TMP/expected.gguf"
 
-# A refused copy fails with the status of the refusal and changes nothing, though rclone then asks
-# to delete the file that it could not write; a second DELETE is obeyed.
+# A refused copy fails with the refusal's status and changes nothing, although rclone then requests
+# the deletion of the unwritten file; a second DELETE is obeyed.
 cp "$MNT/$model/organs/blk_0_ffn_up.bin" "$TMP/kept"
 expect_fail '422 Unprocessable' rclone --retries 1 --low-level-retries 1 copyto /etc/passwd \
 	"mount:$model/organs/blk_0_ffn_up.bin"
@@ -52,8 +52,8 @@ rclone deletefile "mount:$model/organs/blk_0_ffn_up.bin"
 absent "$MNT/$model/organs/blk_0_ffn_up.bin"
 rclone copyto "$TMP/kept" "mount:$model/organs/blk_0_ffn_up.bin"
 
-# The server copies from slot to slot without moving bytes, and so does rclone. (rclone does so only
-# if the target is absent.)
+# Server and rclone copy from slot to slot without moving bytes. (rclone does so only to an absent
+# target.)
 rclone deletefile "mount:$model/skeleton/blk_0_attn_k.bin"
 absent "$MNT/$model/skeleton/blk_0_attn_k.bin"
 rclone copyto "mount:$model/skeleton/blk_1_attn_k.bin" "mount:$model/skeleton/blk_0_attn_k.bin"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve for others: not without a password, over TLS, for reading only; and how it ends.
+# organ-serve for other users: only with a password, over TLS, for reading; and the ways it ends.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -12,7 +12,7 @@ cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/organ"
 dir="$TMP/\"a b\" \\\$x"
 mkdir "$dir"
 
-# refused STATUS PATTERN ARGUMENTS...
+# refused STATUS PATTERN ARGUMENTS...: organ-serve does not start.
 refused() {
 	local expected=$1 pattern=$2 status=0
 	shift 2
@@ -29,7 +29,7 @@ end_server() {
 	no_server
 }
 
-# A client at another address comes from a network of the test's own.
+# A client at another address comes from a network of this test.
 network=organfs$$
 ip netns add $network 2>/dev/null || skip 'no namespaces of networks here'
 trap 'ip netns del $network' EXIT
@@ -46,7 +46,7 @@ from_outside() {
 	equal "$code" "$expected" "$*: $(cat "$TMP/.said")"
 }
 
-# Without a password it can be reached from this machine alone.
+# Without a password only this machine can connect.
 for address in 198.51.100.1 0.0.0.0 ::; do
 	refused 2 'needs --password' --listen "$address" "$MNT"
 done
@@ -64,7 +64,7 @@ refused 1 'cannot be read' --password "$TMP/nothing" "$MNT"
 refused 1 'no user with a password' --password "$TMP/organ" "$MNT"
 refused 2 'unknown option' --port 1 "$MNT"
 
-# A client that knows the token, over TLS, with files of any name.
+# A client with the token connects over TLS, with files of any name.
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=organfs -keyout "$dir/key\\" \
 	-out "$dir/cert" -addext subjectAltName=IP:198.51.100.1 2>/dev/null
 printf '# users\nalice:%s\n' "$(openssl passwd -6 secret)" >"$dir/users"
@@ -86,7 +86,7 @@ same "$MNT/organs/blk_3_ffn_up.bin" "$TMP/organ"
 from_outside 403 --cacert "$TMP/cert" -u alice:secret -X PUT -d x.gguf "$URL.assemble"
 end_server TERM 143
 
-# Digest, on IPv6 and for every address; and a server that can do nothing.
+# Digest works on IPv6 and for every address; a server that can do nothing is refused.
 realm='organs of mine, $x'
 hash=$(printf 'bob:%s:secret' "$realm" | md5sum)
 printf 'bob:%s:%s\n' "$realm" "${hash%% *}" >"$dir/digest"
@@ -107,7 +107,7 @@ status 403 --digest -u bob:secret -X PUT "$url.assemble"
 equal "$(cat "$MNT/.grafts")" "$before"
 end_server HUP 129
 
-# A full disk has a status of its own, and who hangs up before the end of an assembly ends it.
+# A full disk has a status of its own, and a client that hangs up ends its assembly.
 mkdir "$TMP/full" "$TMP/out"
 mount -t tmpfs -o size=1M tmpfs "$TMP/full"
 serve --output "$TMP/full" "$MNT"
@@ -117,7 +117,7 @@ equal "$(ls -A "$TMP/full")" ''
 end_server TERM 143
 umount "$TMP/full"
 serve --output "$TMP/out" "$MNT"
-# The program of the request is ended in the midst of its write, and the daemon knows.
+# The request's program ends during its write, and the daemon knows.
 is_told() {
 	local pid state=
 	for pid in $(pgrep -s "$HTTPD" -f /put); do
@@ -126,7 +126,7 @@ is_told() {
 	done
 	[ "$state" = D ] && sleeps "${DAEMON[$MNT]}" && sleeps "${DAEMON[$MNT]}"
 }
-# The server takes the connection when nothing of the request is there yet, and when all of it is.
+# The server accepts the connection before any part of the request, and after all of it.
 is_taken() {
 	ss -Htnp state established "sport = :$port" | grep -q lighttpd
 }
@@ -148,7 +148,7 @@ done
 equal "$(ls -A "$TMP/out")" ''
 end_server TERM 143
 
-# A daemon that dies ends it as well. One that is killed takes its server with it.
+# The end of the daemon ends it as well. A killed daemon takes its server along.
 serve "$MNT"
 kill -9 "$SERVER"
 wait "$SERVER" 2>/dev/null || true

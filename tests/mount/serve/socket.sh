@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
-# organ-serve at a socket: its user needs no token; other users and the network get no access; an
+# organ-serve at a socket: its user needs no token; other users and the network have no access; an
 # existing file is replaced only if it is a socket without a server.
 . "${0%/*}/../lib.sh"
 
@@ -37,7 +37,7 @@ refused() {
 	equal $status "$expected" "exit status of organ-serve $*: $(cat "$TMP/.said")"
 	grep -Eq -- "$pattern" "$TMP/.said" || fail "organ-serve $* says: $(cat "$TMP/.said")"
 }
-# A relative name is that of the directory it is started in.
+# A relative name starts at the working directory.
 by() {
 	status "$1" --unix-socket "$socket" "${@:2}"
 }
@@ -58,7 +58,7 @@ by 409 -T "$TMP/organ" $at/nowhere/x
 by 422 -T "$here/lib.sh" $at/$up
 # COPY of a class takes longer; meanwhile the server checks that the client is still connected.
 by 200 -X COPY -H "Destination: $at/norm" $at/.base/norm
-# Nothing listens at a port, and another user does not come in where the directory is open.
+# No port is open, and another user has no access even if the directory is open.
 if [ "$(id -u)" = 0 ] && command -v ss setpriv >/dev/null; then
 	ss -Hltnp >"$TMP/ports"
 	for pid in $HTTPD $(children_of "$HTTPD"); do
@@ -72,7 +72,7 @@ refused 1 'still in use' --socket "$socket" "$MNT"
 by 200 $at/.grafts
 end_server
 
-# The socket of a killed server is replaced; a file is not.
+# A killed server's socket is replaced; a file is not.
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
 serve_at --read-only --socket="$socket" "$MNT"
 by 200 $at/.grafts
@@ -87,7 +87,7 @@ rm -r "$TMPDIR"/organ-serve.*
 [ -S "$socket" ] || fail 'no socket was left'
 serve_at --socket "$socket" "$MNT"
 by 200 $at/.grafts
-# A socket of another server, made meanwhile, is not removed at the end.
+# Another server's socket, made meanwhile, is not removed at the end.
 rm "$socket"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$socket"
 kill "$SERVER"
@@ -95,7 +95,7 @@ wait "$SERVER" || true
 [ -S "$socket" ] || fail 'the socket of another server is gone'
 no_server
 rm "$socket"
-# A link may be another user's, and other users may write in a directory.
+# A link may be another user's, and other users may write to a directory.
 ln -s "$TMP/elsewhere" "$TMP/link"
 refused 1 'link is a symbolic link' --socket "$TMP/link" "$MNT"
 [ -L "$TMP/link" ] || fail 'the link is gone'
@@ -121,7 +121,7 @@ refused 2 'no ADDRESS' --socket "$socket" "$MNT" 8765
 refused 2 'no ADDRESS' --socket "$socket" --listen ::1 "$MNT"
 refused 2 'needs a value' --socket= "$MNT"
 
-# A token is asked for where one is given, and it ends with the mount.
+# A given token is required, and ends with the mount.
 serve_at --socket "$socket" --token "$TMP/key" "$MNT"
 by 401 $at/.grafts
 token=$(awk '{ print $6; exit }' "$TMP/key")

@@ -3,8 +3,8 @@
 # release: every request that the scripts of organ-serve answer
 # plain: its clients are scripts and programs of others
 # timeout: 300
-# organ-serve lets in who knows the token, and no other user of this machine; nothing shows it to
-# them.
+# organ-serve admits clients that know the token, and no other user of this machine; nothing shows
+# the token to these.
 . "${0%/*}/../lib.sh"
 
 mount_model -o noassemble "$(use stories260K)"
@@ -33,8 +33,8 @@ serve_with_token "$MNT"
 first=$token
 printf 'user = organfs:%s\n' "$token" >"$TMP/curlrc"
 
-# With the token all requests are served, to names of this machine; without it none is, and a wrong
-# one is answered late.
+# With the token all requests to names of this machine work; without it none does, and a wrong one
+# is answered late.
 status 200 -K "$TMP/curlrc" "$URL"
 status 200 "$WITH.grafts"
 status 204 -K "$TMP/curlrc" -T "$TMP/organ" "$URL$up"
@@ -60,7 +60,7 @@ done
 [ $(($(milliseconds) - before)) -ge 4000 ] || fail 'wrong tokens are answered at once'
 equal "$(cat "$MNT/.grafts")" "$grafts"
 
-# It is nowhere that others can look, while a PUT is on its way.
+# Other users cannot see it anywhere, even during a PUT.
 directory=$(echo "$TMPDIR"/organ-serve.*)
 basic=$(printf 'organfs:%s' "$token" | base64 -w 0)
 at=${URL#http://}
@@ -80,7 +80,7 @@ equal "$(grep -rlF "$token" "$directory")" "$directory/password"
 equal "$(stat -c %a "$directory/password")" 600
 end_server
 
-# The next one is another one.
+# The next server has another token.
 serve_with_token --read-only "$MNT"
 [ "$token" != "$first" ] || fail 'the token is the same again'
 status 401 -K "$TMP/curlrc" "$URL.grafts"
@@ -88,7 +88,7 @@ status 200 "$WITH.grafts"
 status 403 -X DELETE "$WITH$up"
 end_server
 
-# One that is kept: made for its owner alone, taken again, and not shown.
+# A kept token is readable by its owner only, reused, and not shown.
 umask 022
 for round in made kept; do
 	serve --token "$TMP/key" "$MNT"
@@ -96,7 +96,7 @@ for round in made kept; do
 	equal "$(stat -c %a "$TMP/key")" 600
 	status 401 "$URL.grafts"
 	status 200 --netrc-file "$TMP/key" "$URL.grafts"
-	# localhost may be ::1, first for newer curls, where another user's program may listen.
+	# localhost may be ::1, preferred by newer curls, where another user's program may listen.
 	status 401 --netrc-file "$TMP/key" "http://localhost:${URL##*:}.grafts"
 	[ $round = kept ] || cp "$TMP/key" "$TMP/made"
 	token=$(awk '{ print $6; exit }' "$TMP/key")
@@ -142,7 +142,7 @@ refused 2 'only one' --no-token --password "$TMP/users"
 refused 2 'only one' --no-token --token "$TMP/key"
 refused 2 'needs --password' --listen 0.0.0.0 --token "$TMP/key"
 
-# And without.
+# A server without a token.
 serve --no-token "$MNT"
 status 200 "$URL.grafts"
 unmount_served

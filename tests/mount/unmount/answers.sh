@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# A signal ends the mount while a graft is being made durable. When that is done, it answers a
-# process that is gone, and never by the number of a descriptor that was closed meanwhile: a file of
-# the layer could have it by then.
+# A signal ends the mount while a graft is made durable. Its late answer is to a process that is
+# gone, and never goes to a descriptor number closed meanwhile, which a file of the layer could
+# have.
 . "${0%/*}/../lib.sh"
 
 need_strace
@@ -25,6 +25,6 @@ wait $! || true
 wait_daemon
 full_speed
 grep -q 'umount2(' "$TMP/calls" || skip 'the daemon has another program unmount'
-# The commit was over before the mount was.
+# The commit ended before the mount.
 grep -q 'writev(.*EBADF' "$TMP/calls" || fail "no answer came late: $(cat "$TMP/calls")"
 ! grep 'writev([0-9].*EBADF' "$TMP/calls" || fail 'a descriptor is written to that was closed'

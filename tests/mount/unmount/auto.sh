@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # dies of: SEGV
-# -o auto_unmount: if the daemon is killed the mount goes too, for root and for a user; otherwise
-# the end is as without it, and a later mount of others in that place stays.
+# -o auto_unmount: a killed daemon's mount is removed, for root and for a user; otherwise the end
+# is as without it, and a later foreign mount in that place stays.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
 with_ordinary_user
-ORGANFS=$TMP/bin/organfs # the build may be in a directory that is closed to other users
+ORGANFS=$TMP/bin/organfs # the build directory may be closed to other users
 base=$(use stories260K)
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/expected"
 
-# A sanitizer reports this signal as a fault of the program's.
+# A sanitizer reports this signal as a fault of the program.
 ends='KILL SEGV'
 ! grep -q '__[at]san_init' "$ORGANFS" || ends=KILL
 
@@ -22,7 +22,7 @@ is_mounted() {
 }
 
 # begin OPTIONS WHO MOUNTPOINT MODEL: $pid is the daemon, $waiting the fusermount3 that waits for
-# its end, which the supervisor has adopted.
+# its end, adopted by the supervisor.
 begin() {
 	local said child
 	said=$($2 "$ORGANFS" -o "$1,pidfile=$4.pid" "$4" "$3" 2>&1) || fail "$2 $said"
@@ -38,8 +38,8 @@ waits_no_more() {
 	until_true 60 is_gone "$waiting" || fail 'the process that waits for the daemon goes on'
 }
 
-# try OPTIONS WHO MOUNTPOINT MODEL: killed, also where fusermount3 no longer waits for that, then
-# grafted, then replaced.
+# try OPTIONS WHO MOUNTPOINT MODEL: kill it, also after its fusermount3 has ended; then graft, then
+# replace it.
 try() {
 	local options=$1 who=$2 mnt=$3 model=$4 end pid waiting
 	for end in $ends alone; do
@@ -62,7 +62,7 @@ try() {
 	waits_no_more
 	same "${model%.gguf}.grafted.gguf" "$TMP/expected"
 
-	# The daemon of a mount that is gone ends when another one is there.
+	# The daemon of a removed mount ends while another mount exists.
 	begin "$@"
 	kill -STOP "$pid"
 	$who fusermount3 -uz "$mnt"

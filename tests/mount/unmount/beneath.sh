@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A daemon that is told to end, or killed with auto_unmount, takes away its own mount, also where a
-# directory above it was renamed, and nothing that was mounted over it.
+# A daemon that ends on request, or is killed with auto_unmount, removes its own mount, even if a
+# directory above was renamed, and nothing mounted over it.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
 with_ordinary_user
-ORGANFS=$TMP/bin/organfs # the build may be in a directory that is closed to other users
+ORGANFS=$TMP/bin/organfs # the build directory may be closed to other users
 base=$(use stories260K)
 user='as_user env -u XDG_STATE_HOME -u XDG_CONFIG_HOME'
 
@@ -14,13 +14,13 @@ is_mounted() {
 	grep -q " $1 .* - fuse\.organfs " /proc/self/mountinfo
 }
 
-# begin OPTIONS WHO MODEL MOUNTPOINT: sets pid
+# begin OPTIONS WHO MODEL MOUNTPOINT: mount; sets pid.
 begin() {
 	$2 "$ORGANFS" -o "$1" "$3" "$4" || fail "$2: not mounted"
 	pid=$(daemon_of "$4" $2)
 }
 
-# moved OPTIONS WHO MODEL DIRECTORY SIGNAL
+# moved OPTIONS WHO MODEL DIRECTORY SIGNAL: move a directory above, then end it.
 moved() {
 	$2 mkdir -p "$4/above/mnt"
 	begin "$1" "$2" "$3" "$4/above/mnt"
@@ -42,7 +42,7 @@ for end in TERM KILL; do
 done
 moved noassemble env "$base" "$TMP/roots" TERM
 
-# Covered, it stays beneath, and that is said.
+# A covered mount stays beneath, with a message.
 mount_model -o noassemble "$base"
 mount -t tmpfs others "$MNT"
 echo precious >"$MNT/file"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount in use is not unmounted; a lazy unmount serves the last reader first.
+# A busy mount is not unmounted; a lazy unmount serves the last reader first.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

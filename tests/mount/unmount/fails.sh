@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# If the unmount cannot write the model, umount gives the reason and the place of the grafts.
+# If the unmount cannot write the model, umount tells the reason and the place of the grafts.
 . "${0%/*}/../lib.sh"
 
 with_umount_helper
@@ -16,7 +16,7 @@ layer=$(sed -n 's/.* the grafts are kept in //p' "$TMP/.said")
 exists "$layer/layer.db"
 equal "$(ls -A "$TMP/small")" '' 'files on the full disk'
 
-# The next mount has them, and the foreground daemon's exit status is the same outcome.
+# The next mount has them, and the foreground daemon's exit status tells the same outcome.
 "$ORGANFS" -f -o "output=$TMP/small/out.gguf" "$base" "$MNT" </dev/null 2>"$LOGS/foreground" &
 until_true 60 mountpoint -q "$MNT" || late 'not mounted'
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/organ.bin"
@@ -32,7 +32,7 @@ wait_daemon
 exists "$TMP/stories260K.grafted.gguf"
 no_litter "$XDG_STATE_HOME"
 
-# Room for one of two models.
+# There is room for one of two models.
 mkdir "$TMP/room"
 mount -t tmpfs -o size=2000k tmpfs "$TMP/room"
 cp "$base" "$TMP/other.gguf"
@@ -50,7 +50,7 @@ umount_says 0 '' umount "$MNT"
 wait_daemon
 no_litter "$XDG_STATE_HOME"
 
-# A daemon that is gone before: there is no process to wait for.
+# The daemon has ended before: there is no process to wait for.
 "$ORGANFS" "$base" "$MNT" </dev/null
 kill -9 "$(daemon_of "$MNT")"
 umount_says 0 'the daemon has died, .*are kept: mount the model again' umount "$MNT"

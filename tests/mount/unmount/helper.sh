@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# umount(8) and organfs-umount return when the model is there, and not before.
+# umount(8) and organfs-umount return when the model is written, and not before.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -11,7 +11,7 @@ donor=$MODELS/stories260K-donor.gguf
 "$GGUF" splice "$base" "$donor" blk.1.ffn_up.weight "$TMP/expected"
 out=$TMP/stories260K.grafted.gguf
 
-# graft [MOUNTPOINT [OPTIONS]]
+# graft [MOUNTPOINT [OPTIONS]]: mount and graft.
 graft() {
 	local mnt=${1:-$MNT}
 	"$ORGANFS" ${2:+-o "$2"} "$base" "$mnt" </dev/null
@@ -31,7 +31,7 @@ for _ in $(seq "$(rounds 100 5)"); do
 done
 no_litter "$XDG_STATE_HOME"
 
-# The helper's second name, other ways to name the mount, and options passed on by umount(8).
+# The helper's second name, other names of the mount, and options from umount(8).
 graft
 umount_says 0 '' "$HELPER" "$MNT"
 written
@@ -61,13 +61,13 @@ mkdir "$odd"
 graft "$odd"
 umount_says 0 '' umount "$odd"
 written
-# A mount point that was made for the mount is gone too.
+# A mount point made for the mount is removed too.
 graft "$TMP/new"
 umount_says 0 '' umount "$TMP/new"
 written
 absent "$TMP/new"
 
-# Nothing to write.
+# There is nothing to write.
 "$ORGANFS" "$base" "$MNT" </dev/null
 umount_says 0 '' umount "$MNT"
 "$ORGANFS" -o ro "$base" "$MNT" </dev/null
@@ -80,7 +80,7 @@ equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_1_ffn_up.bin
 umount "$MNT"
 written
 
-# In use: it stays, and so do the grafts.
+# A busy mount stays, and so do the grafts.
 graft
 exec 6<"$MNT/model.gguf"
 umount_says 32 busy umount "$MNT"
@@ -94,7 +94,7 @@ equal "$(flags)" "ro${before#rw}" 'flags of the mount'
 mount -o "remount,bind,$before" "$MNT"
 same "$MNT/model.gguf" "$TMP/expected"
 absent "$out"
-# A lazy one does not wait for a process that uses it.
+# A lazy unmount does not wait for a process that uses the mount.
 DAEMON[$MNT]=$(daemon_of "$MNT")
 umount_says 0 '' umount -l "$MNT"
 absent "$out"
@@ -103,7 +103,7 @@ until_true 60 [ -e "$out" ] || fail 'nothing is written after a lazy umount'
 wait_daemon
 written
 
-# No mount of ours, and no valid command.
+# These are no mounts of ours, or invalid commands.
 umount_says 32 'not an organfs mount' "$HELPER" "$MNT"
 umount_says 32 'not an organfs mount' "$HELPER" "$TMP/none/at/all"
 umount_says 2 '^usage:' "$HELPER"
@@ -111,7 +111,7 @@ umount_says 2 '^usage:' "$HELPER" -x "$MNT"
 umount_says 2 '^usage:' "$HELPER" -N
 umount_says 0 '^usage:' "$HELPER" --help
 
-# Another FUSE filesystem is unmounted as if we were not there; this one's daemon is gone.
+# Another FUSE filesystem, whose daemon is gone, is unmounted as without our helper.
 mkdir "$TMP/other"
 exec 6<>/dev/fuse
 mount -i -t fuse.other -o fd=6,rootmode=040000,user_id=0,group_id=0 other "$TMP/other"
@@ -120,7 +120,7 @@ exec 6<&-
 umount_says 0 '' umount "$TMP/other"
 ! grep -q " $TMP/other " /proc/self/mountinfo || fail "another's mount stays"
 
-# Several models: all of them are there.
+# All of several models are written.
 cp "$MODELS/stories260K-q8_0.gguf" "$TMP/q8.gguf"
 "$ORGANFS" "$base" "$TMP/q8.gguf" "$MNT" </dev/null
 cp "$TMP/organ.bin" "$MNT/stories260K/organs/blk_1_ffn_up.bin"

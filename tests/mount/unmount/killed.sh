@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# While an assembly takes its time: a process that waits sees how far it is and may go away; others
-# wait too; a daemon that is killed is noticed.
+# During a long assembly a waiting process sees the progress and may leave; other processes wait
+# too; the end of a killed daemon is noticed.
 . "${0%/*}/../lib.sh"
 
 need script
@@ -13,7 +13,7 @@ mkdir "$TMP/out"
 mount -t tmpfs -o size=200m tmpfs "$TMP/out"
 out=$TMP/out/new.gguf
 
-# A graft, and a daemon whose assembly ends no sooner than the test lets it.
+# Mount and graft, with an assembly that ends when the test releases it.
 graft() {
 	mount_held pwrite64 -o "output=$out" "$base"
 	echo "$1" >"$MNT/metadata/general.name"
@@ -21,18 +21,18 @@ graft() {
 	hold
 }
 
-# Lets a call be made that comes before the file is there.
+# Release a call that comes before the file.
 is_writing() {
 	hold
 	ls -A "$TMP/out" | grep -q '\.part$'
 }
 
-# The percentages that were shown, one a line.
+# Print the shown percentages, one a line.
 percents() {
 	tr '\r' '\n' <"$TMP/typescript" | sed -n 's/^large: \([0-9]*\) %.*/\1/p'
 }
 
-# Lets one piece be written.
+# Release one piece of the write.
 has_shown_speed() {
 	hold
 	[ "$(percents | sort -u | wc -l)" -ge 3 ] &&
@@ -53,8 +53,8 @@ tr '\r' '\n' <"$TMP/typescript" >"$TMP/lines"
 grep -Eq '^large: [0-9]+ %, [0-9]+ of 6[0-9] MB' "$TMP/lines" || fail "$(cat "$TMP/lines")"
 grep -q "^assembled: $out: " "$TMP/lines" || fail "no outcome: $(cat "$TMP/lines")"
 
-# The process that waits is killed, or leaves: the daemon goes on. Two others see it to its end. All
-# of them ask before any of them unmounts, each by a child.
+# The waiting process is killed, or leaves: the daemon goes on. Two others wait to the end. All ask
+# before any unmounts, each in a child.
 all_ask() {
 	local pid
 	for pid; do
@@ -89,7 +89,7 @@ same "$out" "$TMP/expected"
 equal "$(cat "$TMP/first" "$TMP/second")" ''
 wait_daemon
 
-# The daemon is killed: the grafts are where umount says, and the next mount has them.
+# The daemon is killed: umount names the place of the grafts, and the next mount has them.
 cp "$out" "$TMP/old"
 graft three
 umount "$MNT" >"$TMP/said" 2>&1 &

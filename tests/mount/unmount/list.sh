@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --list: the mounts of a user, or for root all, with the changes in force and the outcome
-# of an unmount. A dead or stopped daemon delays it for a moment only, and the mounts of other users
-# are not asked.
+# organfs --list: a user's mounts, or all for root, with the changes in force and the outcome of an
+# unmount. A dead or stopped daemon delays it only for a moment, and other users' mounts get no
+# request.
 . "${0%/*}/../lib.sh"
 
 need jq setfattr
@@ -19,13 +19,13 @@ base=$TMP/stories260K.gguf
 list() {
 	"$@" timeout 20 organfs --list --json >list.json
 }
-# listed MOUNTPOINT FILTER VALUE: of the last list.
+# listed MOUNTPOINT FILTER VALUE: check the last list.
 listed() {
 	equal "$(jq -rc --arg point "$1" ".[] | select(.mountpoint == \$point) | $2" list.json)" \
 		"$3" "$2 of $1 in $(cat list.json)"
 }
 state='[.state, .models, .grafts, .adapters, .merges, .unmount]'
-# An answer to the user who looks at the attribute is the same.
+# The attribute gives its user the same answer.
 forecast() {
 	getfattr --absolute-names --only-values -n user.organfs.unmount "$1"
 }
@@ -34,7 +34,7 @@ equal "$(organfs --list)" '' 'a list of nothing'
 list
 equal "$(jq -c . list.json)" '[]'
 
-# Nothing to write, before there is a change and where the mount writes nothing.
+# There is nothing to write before a change, or in a mount that writes nothing.
 organfs "$base" "$MNT"
 organfs -o ro stories260K-donor.gguf donor
 list
@@ -57,7 +57,7 @@ list
 listed "$MNT" "$state" '["ok",1,1,0,0,null]'
 setfattr -x user.organfs.noassemble "$MNT"
 
-# An adapter and a merge. An assembled model is not written again.
+# An adapter and a merge are changes. An assembled model is not written again.
 "$LORA" make "$base" style.gguf '*.attn_q.weight' >/dev/null
 ln -s "$TMP/style.gguf" "$MNT/adapters/"
 list
@@ -75,7 +75,7 @@ echo "$file" >"$MNT/.assemble"
 list
 listed "$MNT" '[.state, .merges, .unmount]' '["ok",1,null]'
 
-# Several models are one line, and one each where their directories are asked.
+# Several models are one line, and one each if their directories are asked.
 organfs -o output="$TMP" "$base" stories260K-q8_0.gguf both
 cp organ.bin both/stories260K-q8_0/organs/blk_1_ffn_up.bin
 list
@@ -88,7 +88,7 @@ esac
 expect_fail 'not permitted' setfattr -n user.organfs.noassemble -v 1 both/stories260K
 expect_fail 'invalid' setfattr -n user.organfs.noassemble -v 0 both
 
-# The table, for any name.
+# The table is aligned for any name.
 odd=$TMP/$'a  b\n\e[2J'
 organfs -o ro "$base" "$odd"
 organfs --list >table
@@ -100,7 +100,7 @@ list
 listed "$odd" .state ok
 umount "$odd"
 
-# Another user sees his own mounts; root sees them all, also where root may not look in.
+# Another user sees his own mounts; root sees all, even without access.
 cp "$base" "$TMP/home/m.gguf"
 chown "$ORDINARY:$ORDINARY" "$TMP/home/m.gguf"
 as_user organfs "$TMP/home/m.gguf" "$TMP/home/mnt"
@@ -127,7 +127,7 @@ kill -CONT "$stopped"
 umount -i donor
 umount "$TMP/home/mnt" both "$MNT"
 
-# Daemons that take the question and give no answer hold it up together, not one after the other.
+# Unanswered questions to daemons wait together, not one after another.
 mkdir silent silent{1..20}
 python3 "$here/../tools/liar.py" silent 0 0 '' >ready 2>&1 &
 silent=$!
@@ -138,7 +138,7 @@ done
 list
 equal "$(jq -c 'map(.state) | unique' list.json)" '["busy"]'
 kill -9 $silent
-# Those that asked end with it.
+# The askers end with the list.
 for i in silent{1..20} silent; do
 	until_true 60 umount $i 2>/dev/null || late "$i is busy"
 done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
 # A user who moves a directory above the mount while root's umount asks its daemon, and puts a link
-# in its place, does not make umount take another mount away.
+# in its place, cannot make umount remove another mount.
 . "${0%/*}/../lib.sh"
 
 need setpriv

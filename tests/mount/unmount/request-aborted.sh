@@ -18,7 +18,7 @@ strace -f -qq -o "$TMP/calls" -p "$pid" -P /dev/fuse -e trace=read,splice \
 TRACER=$!
 until_true 60 eval "is_gone $pid || is_traced $pid 2>/dev/null" ||
 	late "strace: $(tail -n 1 "$LOGS/strace")"
-# A request, if none of the daemon's calls was begun anew.
+# Make a request, in case no call of the daemon was restarted.
 stat "$MNT/manifest.json" >/dev/null 2>&1 || true
 wait_daemon
 full_speed

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A directory above the mount is mounted twice and shared, as systemd does it, so the mount has
-# copies that go with it: umount waits and tells the outcome. Mounts that stay in another place are
-# named, and not waited for. No tool beside umount(8) is needed.
+# A directory above the mount is mounted twice and shared, as systemd does, so the mount has copies
+# that end with it: umount waits and tells the outcome. Mounts that stay elsewhere are named, and
+# not waited for. Only umount(8) is needed.
 . "${0%/*}/../lib.sh"
 
 need strace
@@ -18,7 +18,7 @@ mount --bind "$TMP/a" "$TMP/b"
 mkdir "$TMP/a/mnt"
 mnt=$TMP/a/mnt
 
-# graft [OPTIONS]: the mount, of which there is a copy, gets one.
+# graft [OPTIONS]: mount, with a copy, and graft.
 graft() {
 	mount_held pwrite64 ${1:+-o "$1"} "$base" "$mnt"
 	mountpoint -q "$TMP/b/mnt" || fail 'the mount has no copy'
@@ -32,7 +32,7 @@ written() {
 	! grep " $TMP/[ab]/mnt " /proc/self/mountinfo || fail 'a copy stays'
 }
 
-# waits STATUS PATTERN COMMAND...: umount_says, of a helper that waits as long as the daemon writes.
+# waits STATUS PATTERN COMMAND...: umount_says, for a helper that waits while the daemon writes.
 waits() {
 	umount_says "$@" &
 	until_true 60 have_arrived 1 || late 'nothing is written'
@@ -42,7 +42,7 @@ waits() {
 	wait $! || exit 1
 }
 
-# Unmount in either place, by any name. (umount(8) knows the type of an absolute path by the first
+# Unmount in either place, by any name. (umount(8) gets the type of an absolute path from the first
 # place alone.)
 cd "$TMP"
 for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mnt"; do
@@ -56,7 +56,7 @@ for unmount in "umount $mnt" "umount b/mnt" "$HELPER $mnt" "$HELPER -v $TMP/b/mn
 	written
 done
 
-# PATH has umount(8) and nothing else.
+# PATH has only umount(8).
 mkdir "$TMP/path"
 ln -s "$(command -v umount)" "$TMP/path/umount"
 graft
@@ -70,7 +70,7 @@ umount_says 1 "failed: $TMP/small/out.gguf: .*[Nn]o space" umount "$mnt"
 until_true 60 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 unset "DAEMON[$mnt]"
 
-# A bind mount that is not shared keeps the model mounted until it goes too.
+# A private bind mount keeps the model mounted until it ends too.
 graft
 mount --bind "$mnt" "$TMP/c"
 umount_says 0 "^organfs-umount: $mnt: also mounted at $TMP/c: nothing is written before" \
@@ -80,7 +80,7 @@ cmp "$TMP/c/model.gguf" "$TMP/expected"
 umount_says 0 '' "$HELPER" "$TMP/c"
 written
 
-# So does another namespace, which has a copy that is not told of the end of this one.
+# Another namespace does so too, whose copy does not end with this one.
 graft
 unshare -m sleep 1000 &
 sleeper=$!
@@ -93,7 +93,7 @@ kill $sleeper
 until_true 60 is_gone "${DAEMON[$mnt]}" || fail 'the daemon stays'
 written
 
-# The kernel does not report the end, because no more watches are available.
+# The kernel cannot report the end, because no watch is available.
 unwatched() {
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o /dev/null \
 		-e trace=inotify_add_watch -e inject=inotify_add_watch:error=ENOSPC "$HELPER" "$@"
@@ -104,7 +104,7 @@ umount_says 0 "$mnt: also mounted at $TMP/c" unwatched "$mnt"
 umount_says 0 '' unwatched "$TMP/c"
 written
 
-# Several, of which one is none, and one is in use. Each is waited for.
+# Of several arguments one is no mount, and one is busy. Each other one is waited for.
 cp "$base" "$TMP/other.gguf"
 graft
 mount_model "$TMP/other.gguf" "$MNT"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The first signal unmounts; the next one gives up the unfinished model: the target is unchanged,
-# the grafts are kept, the log says where, and the exit status is 1.
+# The first signal unmounts; the next one cancels the assembly: the target is unchanged, the grafts
+# are kept, the log tells where, and the exit status is 1.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -13,7 +13,7 @@ trap 'umount -l "$TMP/out"' EXIT
 out=$TMP/out/new.gguf
 echo old >"$out"
 
-# The thread that hears signals writes to no disk: it is not held.
+# The thread that receives signals writes to no disk, so it is not held.
 begins_to_write() {
 	until_true 60 have_arrived 1 || late "$1: nothing is written"
 	ls -A "$TMP/out" | grep -q '\.part$' || fail "$1: no file"
@@ -55,7 +55,7 @@ given_up TERM TERM
 given_up INT TERM
 given_up unmount TERM
 
-# An assembly that a process asked for is given up as well.
+# An assembly requested by a process is cancelled as well.
 : >"$LOGS/${MNT##*/}"
 mount_held sync_file_range "$base"
 hold

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --stop unmounts some mounts or all of the user's, like organfs-umount. With --keep the
+# organfs --stop unmounts some or all of the user's mounts, like organfs-umount. With --keep the
 # grafts stay for the next mount, and no model is written.
 . "${0%/*}/../lib.sh"
 
@@ -16,7 +16,7 @@ state=$HOME/.local/state
 says() {
 	umount_says "$@"
 }
-# graft [OPTIONS [MODEL [MOUNTPOINT]]]
+# graft [OPTIONS [MODEL [MOUNTPOINT]]]: mount and graft.
 graft() {
 	local mnt=${3:-$MNT}
 	organfs ${1:+-o "$1"} "${2:-$base}" "$mnt" 2>"$LOGS/start" </dev/null ||
@@ -32,7 +32,7 @@ written() {
 	no_litter "$state"
 }
 
-# Like organfs-umount, options and exit status included.
+# It works like organfs-umount, including options and exit status.
 graft
 says 0 "^assembled: $out: " organfs --stop -v "$MNT"
 written
@@ -42,7 +42,7 @@ says 2 '^usage:' organfs --stop --all "$MNT"
 says 2 'unknown option "--all"' organfs --all
 says 0 '' organfs --stop --all
 
-# The grafts are kept, also where the mount goes with its daemon, and were it mounted once more.
+# The grafts are kept, even if the mount ends with its daemon, or is mounted twice.
 for options in '' auto_unmount "output=$TMP/other.gguf" confine; do
 	if [ "$options" = confine ] && ! organfs -o confine "$base" "$MNT" 2>/dev/null; then
 		continue
@@ -58,7 +58,7 @@ for options in '' auto_unmount "output=$TMP/other.gguf" confine; do
 	says 0 '' organfs --stop "$MNT"
 	written
 done
-# Several models in one mount.
+# One mount has several models.
 cp "$MODELS/stories260K-q8_0.gguf" q8.gguf
 organfs "$base" q8.gguf "$MNT"
 cp organ.bin "$MNT/stories260K/organs/blk_1_ffn_up.bin"
@@ -78,7 +78,7 @@ for options in ro noassemble "layer=$TMP/layer"; do
 	says 0 '' organfs --stop --keep "$MNT"
 done
 
-# A mount that could not be stopped writes as ever.
+# A mount that could not be stopped writes as usual.
 graft
 exec 6<"$MNT/model.gguf"
 says 32 busy organfs --stop --keep "$MNT"
@@ -100,13 +100,13 @@ is_grafted "$MNT"
 says 0 '' organfs --stop "$MNT"
 written
 
-# All: one cannot be written, and the others are; another user's mount is left alone.
+# Of all mounts one cannot be written, the others are; another user's mount is left alone.
 mkdir full
 mount -t tmpfs -o size=1500k tmpfs full
 cp "$base" full/full.gguf
 cp "$base" "$TMP/home/m.gguf"
 chown "$ORDINARY:$ORDINARY" "$TMP/home/m.gguf"
-# A daemon that cannot be told writes nothing either.
+# A daemon that cannot get the request writes nothing either.
 as_user organfs -o uid=0 "$TMP/home/m.gguf" "$TMP/home/mnt"
 says 32 "^organfs-umount: $TMP/home/mnt: --keep: .*Permission denied; it stays mounted" \
 	as_user organfs --stop --keep "$TMP/home/mnt"
@@ -123,7 +123,7 @@ written_anyway() {
 written_anyway
 ! mountpoint -q "$MNT" || fail 'it is still mounted'
 as_user mountpoint -q "$TMP/home/mnt" || fail "another user's mount is gone"
-# A model in a mount comes before that.
+# A model within a mount is stopped first.
 as_user cp organ.bin "$TMP/home/mnt/organs/blk_1_ffn_up.bin"
 as_user organfs -o ro "$TMP/home/mnt/model.gguf" "$TMP/home/upper"
 says 0 '' as_user organfs --stop --all --keep

@@ -51,13 +51,13 @@ written
 graft
 umount_says 0 '' as_user "$HELPER" "$mnt"
 written
-# In a directory that is not the user's any more nothing can be written.
+# In a directory that no longer belongs to the user nothing can be written.
 graft
 chown root "$TMP/user"
 umount_says 1 'Permission denied.*again with -o output=FILE.*are kept' as_user "$HELPER" "$mnt"
 chown "$nobody:$group" "$TMP/user"
 [ ! -e "$mnt" ] || rmdir "$mnt"
-# Root cannot look into it, and waits nevertheless.
+# Root has no access, and waits all the same.
 graft
 ! ls "$mnt" >/dev/null 2>&1 || fail 'root can look into the mount'
 umount_says 0 '' umount "$mnt"
@@ -65,7 +65,7 @@ written
 graft
 umount_says 0 '' "$HELPER" "$mnt"
 written
-# A mount in use is made read-only, and keeps nosuid and nodev.
+# A busy mount becomes read-only, and keeps nosuid and nodev.
 graft
 setpriv --reuid "$nobody" --regid "$group" --clear-groups \
 	sh -c "exec sleep 60 <'$mnt/model.gguf'" &
@@ -82,14 +82,14 @@ wait $reader || true
 umount_says 0 '' "$HELPER" "$mnt"
 written
 
-# A path in a user's mount may be any file: root neither hangs at it nor believes it.
+# A path in a user's mount may be any file: root neither hangs on it nor trusts it.
 mkdir "$TMP/liar"
-# lies STATUS PATTERN ANSWER [OPTION]
+# lies STATUS PATTERN ANSWER [OPTION]: unmount a mount that gives ANSWER.
 lies() {
 	: >"$TMP/ready"
 	python3 "$here/../tools/liar.py" "$TMP/liar" "$nobody" "$group" "$3" >"$TMP/ready" 2>&1 &
 	until_true 60 grep -q ready "$TMP/ready" || late "no mount: $(cat "$TMP/ready")"
-	# LeakSanitizer does not work in a process that strace follows.
+	# LeakSanitizer does not work in a process under strace.
 	ASAN_OPTIONS=${ASAN_OPTIONS-}${WATCHED:+:detect_leaks=0} umount_says "$1" "$2" \
 		${WATCHED:+strace -f -qq -o "$TMP/calls"} \
 		timeout 60 "$HELPER" ${4:+"$4"} "$TMP/liar"
@@ -100,19 +100,19 @@ for answer in x '1 2' "$$ 3 organfs-" '-1 6 organfs-x' '4294967297 6 organfs-x' 
 	"$$ 0 organfs-$(printf '%090d' 0)" "$(printf '%0200d' 0)"; do
 	lies 0 "^organfs-umount: $TMP/liar: its daemon cannot be asked" "$answer"
 done
-# A pipe without a writer, and a text that is no status.
+# One file is a pipe without a writer, one a text that is no status.
 mkfifo "$TMP/fifo"
-exec 6<>"$TMP/fifo" # keeps it there, for /proc to lead to
+exec 6<>"$TMP/fifo" # keeps it open for a path in /proc
 for file in "$TMP/fifo" "$base" /dev/zero; do
 	setpriv --reuid "$nobody" --regid "$group" --clear-groups sleep 600 6<"$file" &
 	sleeper=$!
 	until_true 60 grep -q sleep "/proc/$sleeper/comm" || late 'no process holds it'
 	WATCHED=1 lies 0 'cannot be asked' "$sleeper 6 organfs-x"
-	# Its type is checked with O_PATH before it is opened, and with the user's rights.
+	# Its type is checked by O_PATH before the open, and with the user's rights.
 	grep -n "/proc/$sleeper/fd/6" "$TMP/calls" >"$TMP/opened" || fail 'it was not looked at'
 	! grep -v O_PATH "$TMP/opened" || fail 'it was opened'
 	! grep 'open.*"/proc/self/fd/' "$TMP/calls" || fail 'it was opened by way of its descriptor'
-	# Of a call that strace prints in two lines the first has the arguments.
+	# If strace prints a call in two lines, the first has the arguments.
 	before=$(grep -n "setresuid($nobody, $nobody, $nobody" "$TMP/calls" | head -n 1 |
 		cut -d : -f 1)
 	[ "${before:-999999}" -lt "$(head -n 1 "$TMP/opened" | cut -d : -f 1)" ] ||
@@ -120,8 +120,8 @@ for file in "$TMP/fifo" "$base" /dev/zero; do
 	kill $sleeper
 done
 exec 6<&-
-# memory UID [BYTES]: a file in memory by the name of a status, open in process $! of that user as
-# the descriptor in $TMP/memory.
+# memory UID [BYTES]: a memory file with a status's name, open in that user's process $! as the
+# descriptor in $TMP/memory.
 memory() {
 	rm -f "$TMP/memory"
 	python3 -c 'import os, sys
@@ -135,7 +135,7 @@ os.execvp("setpriv", ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups
 	until_true 60 test -s "$TMP/memory" || late 'no file in memory'
 	until_true 60 grep -q sleep "/proc/$!/comm" || late 'no process holds it'
 }
-# Another user's, and root's, count for nothing. The user's own is believed, as far as text goes.
+# Another user's file, and root's, have no effect. The user's own is trusted as text.
 for user in "$other" 0; do
 	memory "$user"
 	holder=$!
@@ -147,10 +147,10 @@ holder=$!
 lies 1 '^organfs-umount: a\?\[2Jb\?c$' "$holder $(cat "$TMP/memory") organfs-x"
 lies 0 'cannot be asked' "$holder $(cat "$TMP/memory") organfs-y"
 kill $holder
-# One that does not answer at all is let go by force.
+# A mount without any answer is released by force.
 lies 0 'cannot be asked' '' -f
 
-# Nor does it wait for ever for a daemon that does nothing. One that does something is waited for.
+# It does not wait for ever for an idle daemon, but it does for a working one.
 graft
 DAEMON[$mnt]=$(daemon_of "$mnt" as_user) || fail 'no daemon'
 strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \
@@ -163,7 +163,7 @@ full_speed
 until_true 60 is_written || late 'nothing is written'
 written
 
-# Root's, for all to see: another user can neither end it nor read how far it is.
+# The mount is root's with allow_other: another user can neither end it nor read its progress.
 "$ORGANFS" -o allow_other,ro "$MODELS/stories260K.gguf" "$MNT" </dev/null
 said=$(as_user getfattr --absolute-names --only-values -n user.organfs.daemon "$MNT")
 read -r pid fd name <<<"$said"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The daemon of a mount that is gone does not remove the entry in utab of the next mount at the same
-# place, however long umount(8) takes to remove its own.
+# The daemon of an ended mount does not remove the utab entry of the next mount at the same place,
+# however long umount(8) takes to remove its own.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -19,10 +19,10 @@ mount --bind "$TMP/slow" "$umount"
 
 organfs -o ro,pidfile="$TMP/first" "$base" "$MNT"
 first=$(cat "$TMP/first")
-"$TMP/umount" -i "$MNT" # which removes the entry itself
+"$TMP/umount" -i "$MNT" # this removes the entry itself
 until_true 60 test -e "$TMP/removing" || fail 'the entry is not removed'
 organfs -o ro "$base" "$MNT" &
-# It has made the mount and waits for the first one, or has made its entry too.
+# The mount is made and waits for the first one, or its entry is made too.
 is_beyond_mount() {
 	is_mounted_at "$MNT" && { is_gone $! || grep -q nanosleep "/proc/$!/wchan"; }
 }
