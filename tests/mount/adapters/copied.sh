@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The pairs of an adapter's own mount, copied into a model's adapters: merged as they become
-# complete, no part of the assembled model, and undone by removing them. An adapter mounted alone is
-# its own model.
+# Pairs copied from an adapter's own mount into a model's adapters: each is merged once it is
+# complete, is no part of the assembled model, and ends with its removal. An adapter mounted alone
+# is a model of its own.
 . "${0%/*}/../lib.sh"
 
 base=$TMP/host.gguf
@@ -36,7 +36,7 @@ same_organs "$a=1"
 grep -q '^adapters/lora	adapter	1	7	' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")"
 echo 0.5 >"$MNT/adapters/lora.scale"
 same_organs "$a=0.5"
-# The assembled model has the tensors of the base, of the types that were shown.
+# The assembled model has the base's tensors, in the shown types.
 cp "$MNT/model.gguf" "$TMP/out.gguf"
 equal "$("$GGUF" organs "$TMP/out.gguf" | cut -f1,3)" "$("$GGUF" organs "$base" | cut -f1,3)"
 types=$("$GGUF" organs "$TMP/out.gguf" | cut -f2 | tr '\n' ' ')
@@ -46,7 +46,7 @@ same "$MNT/model.gguf" "$base"
 equal "$(cat "$MNT/.grafts")" ''
 equal "$(ls "$MNT/adapters")" ''
 
-# Half a pair waits for the other half. Its alpha is that of its donor file.
+# Half a pair waits for the other half. The alpha is the donor file's.
 cp "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
 same "$MNT/model.gguf" "$base"
 grep -q '^risky	adapters	.*1 half of a pair .* other half' "$MNT/.check" ||
@@ -61,7 +61,7 @@ same "$MNT/model.gguf" "$base"
 rm "$MNT/${pair}_a.bin"
 absent "$MNT/adapters/lora.alpha"
 
-# Pairs of another donor count with the alpha that is there; the log says so, once.
+# Pairs of another donor take the existing alpha; the log says so, once.
 "$LORA" make "$base" "$TMP/b.gguf" '*.weight' --alpha 40 --rank 5
 mkdir "$TMP/other"
 mount_model -o noassemble "$TMP/b.gguf" "$TMP/other"
@@ -73,7 +73,7 @@ equal "$(grep -c 'alpha 40, .* have 10' \
 unmount_and_wait "$TMP/other"
 rm "$MNT/adapters/"*.bin
 
-# Links to them are as good.
+# Links to halves work as copies do.
 ln -s "$TMP/lora/${pair}_a.bin" "$TMP/lora/${pair}_b.bin" "$MNT/adapters/"
 equal "$(cat "$MNT/adapters/lora.alpha")" 10
 same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
@@ -93,14 +93,14 @@ same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
 echo 10 >"$MNT/adapters/lora.alpha"
 "$LORA" organ "$base" blk.0.attn_k.weight "$TMP/organ" "$a=1"
 same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
-# A file of the same name adds up with them.
+# A linked file of the same name adds to the pairs.
 ln -s "$TMP/plain.gguf" "$MNT/adapters/lora.gguf"
 "$LORA" organ "$base" blk.0.attn_k.weight "$TMP/organ" "$TMP/plain.gguf=1" "$a=1"
 same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/organ"
 rm -f "$MNT/$pair"_*
 unmount_and_wait
 
-# A half for a tensor that was added waits where that is gone, also for the next mount.
+# If an added tensor is removed, its half waits, also at the next mount.
 mount_model -o merged=q8_0,noassemble "$base"
 "$GGUF" organ "$base" blk.0.attn_k.weight "$TMP/k.bin"
 cp "$TMP/k.bin" "$MNT/skeleton/blk_1_attn_k.bin"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Adapters are kept in the layer: after kill -9 the next mount has the confirmed ones, in a layer
-# that was made without them they are simply not there, and one whose file is gone is broken until
-# the file is there again.
+# Adapters in the layer: after kill -9 the next mount has the confirmed ones; another layer has
+# none; an adapter whose file is missing is broken until the file is back.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -30,7 +29,7 @@ a.scale||-0.5"
 mkdir "$TMP/lora"
 mount_model -o ro "$TMP/b.gguf" "$TMP/lora"
 mount_model -o "layer=$layer" "$base"
-# Before anything else was looked at.
+# This is the first read.
 same "$MNT/model.gguf" "$TMP/one"
 cp -r "$TMP/lora/adapters" "$MNT/"
 {
@@ -55,7 +54,7 @@ same "$MNT/model.gguf" "$TMP/both"
 # The order in which the adapters are found does not matter.
 equal "$(cut -f1-6 "$MNT/.grafts" | sort)" "$(cut -f1-6 "$TMP/grafts" | sort)"
 unmount_and_wait
-# ro: in force, and nothing can be changed.
+# With ro they are in force, and nothing can be changed.
 mount_model -o "ro,layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/both"
 expect_fail 'read-only' ln -s "$a" "$MNT/adapters/c.gguf"
@@ -63,7 +62,7 @@ expect_fail 'read-only' rm -f "$MNT/adapters/a.gguf"
 expect_fail 'read-only|permission' bash -c "echo 1 >'$MNT/adapters/a.scale'"
 unmount_and_wait
 
-# Gone, and there again.
+# The file is moved away, and back.
 mv "$a" "$a.away"
 mount_model -o "layer=$layer" "$base"
 grep -q "^adapters/a.gguf	broken adapter	-0.5	0	" "$MNT/.grafts" ||

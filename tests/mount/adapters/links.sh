@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Symbolic links between slots that adapters change: the target is merged once, however many links
-# are read, and a ring of links leads nowhere. The file of a removed adapter stays open only as long
-# as a process reads a merged organ.
+# are read, and a link loop is broken. The file of a removed adapter stays open only while a
+# process reads a merged organ.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -14,7 +14,7 @@ q() {
 	echo "$MNT/skeleton/blk_$1_attn_q.bin"
 }
 
-# A link to a merged slot, to a link that is merged, and to one that is not.
+# Links lead to a merged slot, to a merged link, and to a slot without adapter.
 cp "$(q 1)" "$TMP/merged"
 "$GGUF" organ "$base" blk.4.attn_q.weight "$TMP/plain"
 ln -sf blk_1_attn_q.bin "$(q 3)"
@@ -34,7 +34,7 @@ for i in 1 3 4; do
 done
 cp --remove-destination "$MNT/.base/skeleton/"blk_[134]_attn_q.bin "$MNT/skeleton/"
 
-# A link to itself.
+# A link leads to itself.
 ln -sf blk_0_attn_q.bin "$(q 0)"
 for _ in 1 2 3; do
 	expect_fail 'symbolic links|input/output' cat "$(q 0)"
@@ -52,7 +52,7 @@ cat <&3 >"$TMP/read"
 differ "$TMP/read" "$(q 2)"
 holds_adapter || fail 'the open file has lost its adapter'
 exec 3<&-
-ls -l "$MNT/skeleton" >"$TMP/list" # nor does the kernel know what it made any more
+ls -l "$MNT/skeleton" >"$TMP/list" # this drops the kernel's references too
 until_true 60 eval '! holds_adapter' || fail 'the file of an adapter that is gone is held'
 unmount_and_wait
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Adapters that are linked: every tensor they touch reads as another program merges it, in organ
-# files, θ, model.gguf and assembly, with any scale, several of them, and removing undoes it.
+# Linked adapters: every changed tensor reads as another program merges it, in organ files, θ,
+# model.gguf and assembly, with any scale and with several adapters; a removal undoes it.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -38,12 +38,12 @@ adapter_is a.gguf adapter 1 "$(cat "$TMP/changed")"
 grafts_say 'skeleton/blk_1_attn_q.bin	merged	F32	64x64	'
 "$GGUF" organ "$TMP/expected" blk.1.attn_q.weight "$TMP/organ"
 same "$slot" "$TMP/organ"
-# A process that had the organ open goes on reading the old content.
+# A process that had the organ open reads the old content.
 "$GGUF" organ "$base" blk.1.attn_q.weight "$TMP/before"
 cat <&3 >"$TMP/held"
 same "$TMP/held" "$TMP/before"
 exec 3<&-
-# In pieces, in any order.
+# Reads of pieces, in any order, give the same bytes.
 python3 - "$slot" "$TMP/organ" <<-'END' || fail 'pieces differ'
 	import os, random, sys
 	fd, whole = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), open(sys.argv[2], "rb").read()
@@ -64,7 +64,7 @@ for name in skeleton/blk_1_attn_q embed/token_embd; do
 done
 unmount_and_wait "$TMP/other"
 
-# The scale.
+# The scale is written.
 echo 0.5 >"$MNT/adapters/a.scale"
 equal "$(cat "$MNT/adapters/a.scale")" 0.5
 merged_as "$a=0.5"
@@ -81,7 +81,7 @@ same "$slot" "$TMP/before"
 adapter_is a.gguf adapter 0 0
 rm "$MNT/adapters/a.scale"
 equal "$(cat "$MNT/adapters/a.scale")" 1
-# A gradient over the blocks. Lengths are kept where directions are taken out alone.
+# A gradient goes over the blocks. Lengths are kept only where directions are removed.
 echo 0 0.5 -2 >"$MNT/adapters/a.scale"
 merged_as "$a=0,0.5,-2"
 adapter_is a.gguf adapter '0 0.5 -2' "$(cat "$TMP/changed")"
@@ -102,7 +102,7 @@ merged_as "$a=1" "$b=-0.25"
 rm "$MNT/adapters/a.gguf"
 absent "$MNT/adapters/a.scale"
 merged_as "$b=-0.25"
-# Another file under the name.
+# The name gets another file.
 ln -sf "$a" "$MNT/adapters/b.gguf"
 merged_as "$a=-0.25"
 rm -f "$MNT/adapters/"*
@@ -110,7 +110,7 @@ equal "$(cat "$MNT/.grafts")" ''
 same "$MNT/model.gguf" "$base"
 
 # The merged content of a slot can be copied and linked elsewhere; a slot that is moved or written
-# to loses the adapter's part.
+# loses the adapter's part.
 ln -s "$b" "$MNT/adapters/b.gguf"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/shown"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -139,7 +139,7 @@ for i in 1 2 3 4; do
 done
 equal "$(cat "$MNT/.grafts")" ''
 
-# And the end of the mount writes it down.
+# The unmount writes the merged model.
 ln -s "$a" "$MNT/adapters/"
 "$LORA" merge "$base" "$TMP/expected" "$a=1" >"$TMP/changed"
 echo "$TMP/now.gguf" >"$MNT/.assemble"

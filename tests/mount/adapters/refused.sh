@@ -10,7 +10,7 @@ pair=blk_0_attn_q_weight_lora
 "$LORA" host "$TMP/host.gguf"
 mount_model -o noassemble "$base"
 
-# refused REASON TARGET [NAME]: as a link.
+# refused REASON TARGET [NAME]: a link to TARGET fails.
 refused() {
 	local name=${3-x.gguf}
 	expect_fail 'invalid argument' ln -s "$2" "$MNT/adapters/$name"
@@ -42,11 +42,11 @@ head -c 300 "$a" >"$TMP/b.gguf"
 refused '.' "$TMP/b.gguf"
 equal "$(cat "$MNT/.grafts")" ''
 
-# Every malformed file there is: refused, or broken, and the daemon lives.
+# Every malformed file is refused or broken, and the daemon lives.
 for file in "$MALFORMED"/*.gguf; do
 	expect_fail 'invalid argument' ln -s "$file" "$MNT/adapters/x.gguf"
 done
-# A name may be anything that a file name can be.
+# An adapter may have any file name.
 name=$'a b\n%s"\'$(x)'
 ln -s "$a" "$MNT/adapters/$name.gguf"
 equal "$(cat "$MNT/adapters/$name.scale")" 1
@@ -59,9 +59,9 @@ cp "$a" "$MNT/adapters/.a.tmp"
 expect_fail 'not permitted' mv "$MNT/adapters/.a.tmp" "$MNT/adapters/a.gguf"
 log_says 'cannot be copied here: link it'
 
-# Halves, with the reason at close.
+# A half is refused at close, with the reason.
 "$GGUF" organ "$a" blk.0.attn_q.weight.lora_a "$TMP/half"
-# not_a_half REASON FILE NAME
+# not_a_half REASON FILE NAME: a copy of FILE fails.
 not_a_half() {
 	expect_fail 'invalid argument' cp "$2" "$MNT/adapters/$3.bin"
 	log_says "adapters/$3.bin: graft refused: .*$1"
@@ -93,7 +93,7 @@ rm "$MNT/adapters/${pair}_b.bin"
 same "$MNT/skeleton/blk_0_attn_q.bin" "$TMP/k"
 unmount_and_wait
 
-# A model that lacks shards takes none.
+# A model that lacks shards takes no adapter.
 for shard in 1 3; do
 	cp "$MODELS/stories260K-split-0000$shard-of-00003.gguf" "$TMP/"
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Control vectors that are linked: their directions are taken out of the tensors that write to the
-# residual stream, as NumPy does it, with any scale, several of them, and removing undoes it. An
-# adapter out of the difference does the same elsewhere.
+# Linked control vectors: their directions are removed, as NumPy does it, from the tensors that
+# write to the residual stream, with any scale and with several vectors; a removal undoes it. An
+# adapter from the difference does the same elsewhere.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -41,7 +41,7 @@ grep -q '^organs/blk_2_ffn_down.bin	merged	' "$MNT/.grafts" || fail "$(cat "$MNT
 cat <&3 >"$TMP/held"
 same "$TMP/held" "$TMP/before"
 exec 3<&-
-# In pieces, in any order, the first of them before all of it is read.
+# Reads of pieces, in any order and before a read of the whole, give the same bytes.
 python3 - "$MNT/skeleton/blk_4_attn_output.bin" <<-'END' || fail 'pieces differ'
 	import os, random, sys
 	fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
@@ -54,12 +54,12 @@ python3 - "$MNT/skeleton/blk_4_attn_output.bin" <<-'END' || fail 'pieces differ'
 	    assert piece == whole[at:at + 99], at
 END
 
-# The scale.
+# The scale is written.
 echo 0.5 >"$MNT/adapters/v.scale"
 ablated_as "$v=0.5"
 echo -2 >"$MNT/adapters/v.scale"
 ablated_as "$v=-2"
-# A gradient over the blocks, as mergekit writes it or with blanks; lengths that are kept.
+# A gradient goes over the blocks, in mergekit's form or with blanks; lengths can be kept.
 echo '[0, 1.5,0.5]' >"$MNT/adapters/v.scale"
 equal "$(cat "$MNT/adapters/v.scale")" '0 1.5 0.5'
 ablated_as "$v=0,1.5,0.5"
@@ -89,7 +89,7 @@ adapter_is v.gguf 0 0
 rm "$MNT/adapters/v.scale"
 ablated_as "$v=1"
 
-# The result again: nothing is left to be taken out.
+# A second removal from the result changes nothing.
 cp "$MNT/model.gguf" "$TMP/once"
 mkdir "$TMP/other"
 mount_model -o noassemble "$TMP/once" "$TMP/other"
@@ -97,9 +97,9 @@ ln -s "$v" "$TMP/other/adapters/"
 ablate same "$TMP/other/model.gguf" "$TMP/once" --off 1e-6
 unmount_and_wait "$TMP/other"
 
-# An adapter of rank 1 is the same change, or takes it back, for who has no control vector.
+# An adapter of rank 1 makes or reverses the same change, for programs without control vectors.
 cp "$MNT/.diff/base.lora-1.gguf" "$TMP/back.gguf"
-# differs_by_adapter MODEL OTHER SCALE
+# differs_by_adapter MODEL OTHER SCALE: check that.
 differs_by_adapter() {
 	mount_model -o noassemble,fresh "$1" "$TMP/other"
 	ln -s "$TMP/back.gguf" "$TMP/other/adapters/"
@@ -110,17 +110,17 @@ differs_by_adapter() {
 differs_by_adapter "$TMP/once" "$base" 1
 differs_by_adapter "$base" "$TMP/once" -1
 
-# Directions of several rows, after those of the other one.
+# Directions of several rows follow those of the first vector.
 ln -s "$w" "$MNT/adapters/"
 ablated_as "$v=1" "$w=1"
 adapter_is w.gguf 1 7
-# The directions are taken out of a LoRA adapter's part as well.
+# The directions are removed from a LoRA adapter's part as well.
 "$LORA" merge "$base" "$TMP/merged" "$TMP/lora.gguf=1" >"$TMP/changed"
 ln -s "$TMP/lora.gguf" "$MNT/adapters/a.gguf"
 cp "$MNT/model.gguf" "$TMP/now"
 ablate check "$TMP/merged" "$TMP/now" "$v=1" "$w=1" >"$TMP/changed"
 rm "$MNT/adapters/a.gguf" "$MNT/adapters/w.gguf"
-# And so does a graft.
+# The directions are removed from a graft as well.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.2.ffn_down.weight "$TMP/graft"
 cp "$TMP/graft" "$slot"
 "$GGUF" splice "$base" "$MODELS/stories260K-donor.gguf" blk.2.ffn_down.weight "$TMP/spliced"
@@ -129,7 +129,7 @@ ablate check "$TMP/spliced" "$TMP/now" "$v=1" >"$TMP/changed"
 echo organs/blk_2_ffn_down.bin >"$MNT/.undo"
 same "$MNT/model.gguf" "$TMP/once"
 
-# Undone, made again by a recipe, taken up by the next mount, and written down.
+# The vectors are undone, set by a recipe, taken up by the next mount, and assembled.
 cp "$MNT/.recipe" "$TMP/recipe"
 echo adapters >"$MNT/.undo"
 equal "$(cat "$MNT/.grafts")" ''
@@ -147,7 +147,7 @@ same "$TMP/assembled.gguf" "$TMP/once"
 unmount_and_wait
 same "$TMP/out.gguf" "$TMP/once"
 
-# Stacks of experts, biases, and F16.
+# Stacks of experts, biases, and F16 tensors.
 ablate host "$TMP/host.gguf"
 base=$TMP/host.gguf
 mount_model -o noassemble "$base"
@@ -159,7 +159,7 @@ echo '0.9 0.5 norm=keep' >"$MNT/adapters/w.scale"
 ablated_as "$v=1,keep" "$w=0.9,0.5,keep"
 rm "$MNT/adapters/"*.gguf
 
-# refused REASON BLOCKS... [OPTIONS]: a vector that is made so.
+# refused REASON BLOCKS... [OPTIONS]: such a vector is refused.
 refused() {
 	rm -f "$TMP/x.gguf"
 	ablate make "$TMP/x.gguf" "${@:2}"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# While an assembly runs .assemble says how far it is, and a process that waits for it can be
-# interrupted, whichever way the bytes come; so can one that waits for another's to end.
+# During an assembly .assemble shows the progress. A process that waits for it can be interrupted,
+# whichever way the bytes come; so can a process that waits for another assembly.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 150M
 size=$(stat -c %s "$TMP/large.gguf")
 mkdir "$TMP/out"
 
-# Run as from a terminal: the shell makes background processes ignore Ctrl-C.
+# Start as from a terminal: a shell makes background processes ignore Ctrl-C.
 assemble_to() {
 	exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -24,7 +24,7 @@ under_way() {
 done_so_far() {
 	sed -n 's/^assembling: .* %, \([0-9]*\) of .*/\1/p' "$MNT/.assemble"
 }
-# Each of these two lets one piece be written.
+# Release one piece of the write, then check the progress.
 is_beyond() {
 	hold
 	[ "$(done_so_far)" -gt "$1" ]
@@ -52,7 +52,7 @@ done
 release
 unmount_and_wait
 
-# While one writes, another waits, and has had enough of it.
+# While one process assembles, a waiting one is interrupted.
 mount_held pwrite64 -o noassemble "$TMP/large.gguf"
 hold
 assemble_to "$TMP/out/first.gguf" &
@@ -72,7 +72,7 @@ release
 unmount_and_wait
 rm "$TMP/large.gguf"
 
-# Writers that wait are served in turn.
+# Waiting writers are served in turn.
 base=$(use stories260K)
 mount_model "$base"
 for i in 1 2 3 4; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# While an assembly runs, its base is cut or written to, or the daemon dies: the target is the old
-# one or the new one, whole, and after the next assembly nothing else is left.
+# The base is cut or changed, or the daemon dies, during an assembly: the target is the old or the
+# new model, whole, and the next assembly leaves nothing else.
 . "${0%/*}/../lib.sh"
 
 base=$TMP/large.gguf
@@ -13,7 +13,7 @@ mkdir "$TMP/out"
 layer=$TMP/layer
 target=$TMP/out/out.gguf
 
-# Mounted with a graft.
+# Mount with a graft.
 begin_mount() {
 	rm -rf "$layer"
 	mount_held pwrite64 -o "layer=$layer" "$base"
@@ -21,7 +21,7 @@ begin_mount() {
 	echo old >"$target"
 }
 
-# Writes one piece more if not.
+# Release one more piece unless half of it is written.
 is_half_way() {
 	hold
 	[ "$(stat -c %b "$TMP/out"/.organfs-*.part 2>/dev/null || echo 0)" -gt 0 ] &&
@@ -35,7 +35,7 @@ begin() {
 	until_true 60 is_half_way || late "not under way: $(cat "$MNT/.assemble")"
 }
 
-# The model as it should be.
+# Make the expected model.
 mount_model -o "layer=$layer" "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/model.gguf" "$TMP/expected"
@@ -61,7 +61,7 @@ for change in cut_base write_base; do
 	cp --sparse=always "$TMP/whole" "$base"
 done
 
-# The daemon ends at SIGTERM after it has written the model it had begun, at SIGKILL at once.
+# At SIGTERM the daemon ends after the current assembly, at SIGKILL at once.
 for signal in TERM KILL; do
 	begin_mount
 	begin

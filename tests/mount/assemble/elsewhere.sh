@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Targets on other filesystems: one that can be written, one that cannot, one on which there is
-# nothing; and a directory that may not be written to.
+# Targets on other filesystems, writable, read-only and without files, and in a directory without
+# write permission.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -27,6 +27,6 @@ done
 equal "$(cat "$TMP/read-only/old.gguf")" old
 equal "$(ls -A "$TMP/read-only")" old.gguf
 expect_fail 'not permitted|denied|no such|invalid' to /proc/new.gguf
-# Read-only in a container.
+# /sys is read-only in a container.
 expect_fail 'not permitted|denied|no such|invalid|read-only' to /sys/new.gguf
 unmount_and_wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A limit on the size of files (RLIMIT_FSIZE): an assembly fails with EFBIG, by .assemble, at the
-# unmount and of --pack. The daemon lives, the grafts are kept, and there is no litter.
+# A limit on the size of files (RLIMIT_FSIZE): assemblies by .assemble, at unmount and by --pack
+# fail with EFBIG. The daemon lives, the grafts are kept, and no file is left.
 . "${0%/*}/../lib.sh"
 
 need prlimit

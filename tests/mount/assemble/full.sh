@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A full disk: ENOSPC, no litter, the target as it was.
+# A full disk gives ENOSPC, leaves no file, and keeps the target.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -26,7 +26,7 @@ equal "$(cat "$TMP/small/old.gguf")" old
 assembly_says space
 unmount_and_wait
 
-# The same at unmount, where no writer is left to be told: the grafts are kept.
+# At unmount, where no writer gets the error, the grafts are kept.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 mount_daemon -o "output=$TMP/small/old.gguf" "$base" "$MNT"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"

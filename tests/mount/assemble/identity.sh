@@ -14,7 +14,7 @@ for organ in blk_0_attn_q blk_5_attn_v blk_2_attn_output; do
 	same "$TMP/out.gguf" "$MNT/model.gguf"
 	"$GGUF" check-mount --grafted "$TMP/out.gguf" "$MNT"
 done
-# A Q6_K organ in a Q4_K slot.
+# A Q6_K organ goes into a Q4_K slot.
 tail -n 3 "$MNT/.grafts"
 large=$("$GGUF" organs "$donor" | awk '/attn_v/ && $2 == "Q6_K" { print $1; exit }')
 small=$("$GGUF" organs "$base" | awk '/attn_v/ && $2 == "Q4_K" { print $1; exit }')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file that a mount has as its base or donor is no target of another one's assembly, nor is, but
-# with a ! or -f, a file that organfs did not write.
+# An assembly refuses a target that another mount has as its base or donor, and, without ! or -f, a
+# file of another program.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -35,7 +35,7 @@ in_use "$TMP/hard.gguf" '' 'a mount'
 ln -s "$donor" "$TMP/soft.gguf"
 in_use "$TMP/soft.gguf" '' "the mount at $TMP/donor"
 
-# A donor that is linked to, and the model of a merge, also after the next mount.
+# One file is the donor of a link, another the model of a merge, also at the next mount.
 mount_model -o ro "$linked" "$TMP/linked"
 ln -sf "$TMP/linked/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 unmount_and_wait "$TMP/linked"
@@ -53,7 +53,7 @@ for again in '' yes; do
 done
 echo all >"$MNT/.undo"
 
-# A file of another program, and one's own, also in another mount.
+# A file of another program is refused, one's own is replaced, also in another mount.
 expect_fail 'exists' assemble "$TMP/free.gguf"
 assembly_says 'organfs did not write its content; .* a ! before its name'
 same "$TMP/free.gguf" "$donor"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# One shard for each tensor, where a process may have hardly more files open than that.
+# A shard for each tensor, where the limit of open files is hardly higher.
 . "${0%/*}/../lib.sh"
 
 need_strace
@@ -8,7 +8,7 @@ base=$(use stories260K)
 ulimit -n 80
 mount_model "$base"
 mkdir "$TMP/out"
-# Remains of a killed assembly are searched for once, not once per shard.
+# Remains of a killed assembly are searched once, not once per shard.
 strace -f -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" -e trace=getdents64 2>"$LOGS/strace" &
 TRACER=$!
 until_true 60 is_traced "${DAEMON[$MNT]}" || late "strace: $(tail -n 1 "$LOGS/strace")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A name written to .assemble: absolute, relative to the writer, over an old file.
+# Names in .assemble: absolute, relative to the writer, or of an old file.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -10,7 +10,7 @@ donor=$MODELS/stories260K-donor.gguf
 mkdir "$TMP/here" "$TMP/with blanks"
 mount_model "$base"
 
-# Also without a graft.
+# A model without a graft can be assembled.
 echo "$TMP/plain.gguf" >"$MNT/.assemble"
 same "$TMP/plain.gguf" "$base"
 
@@ -21,7 +21,7 @@ assembly_says 'absolute\.gguf'
 
 (cd "$TMP/here" && echo relative.gguf >"$MNT/.assemble")
 same "$TMP/here/relative.gguf" "$TMP/expected"
-(cd "$TMP/here" && printf '../up.gguf' >"$MNT/.assemble") # no newline at the end
+(cd "$TMP/here" && printf '../up.gguf' >"$MNT/.assemble") # without a final newline
 same "$TMP/up.gguf" "$TMP/expected"
 echo "$TMP/with blanks/a name.gguf" >"$MNT/.assemble"
 same "$TMP/with blanks/a name.gguf" "$TMP/expected"

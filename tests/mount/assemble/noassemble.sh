@@ -17,7 +17,7 @@ equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_0_ffn_up.bin
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 
-# Another model does not get them.
+# Another model does not get the grafts.
 other=$(use stories260K-donor)
 mount_model "$other"
 equal "$(wc -c <"$MNT/.grafts")" 0 "grafts of another model"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The unmount does not write a model again that .assemble has written, as long as the file is there
-# and nothing changed since.
+# The unmount does not repeat an assembly whose file still exists, unless the model has changed
+# since.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -11,13 +11,13 @@ for block in 0 1; do
 	"$GGUF" organ "$donor" blk.$block.ffn_up.weight "$TMP/blk_${block}_ffn_up.bin"
 done
 
-# graft [-o OPTIONS]: a mount with one graft.
+# graft [-o OPTIONS]: mount with one graft.
 graft() {
 	mount_model "$@" "$base"
 	cp "$TMP/blk_0_ffn_up.bin" "$MNT/organs/"
 }
 
-# The unmount says where the model is, and writes nothing beside the base.
+# The unmount names the model, and writes nothing beside the base.
 writes_nothing() {
 	unmount_and_wait
 	tail -n 3 "$LOGS/mnt" | grep -q "already assembled: $1" || fail "$(tail -n 3 "$LOGS/mnt")"
@@ -25,7 +25,7 @@ writes_nothing() {
 	no_litter "$XDG_STATE_HOME"
 }
 
-# The unmount writes the model once more.
+# The unmount writes the model again.
 writes() {
 	cp "$MNT/model.gguf" "$TMP/expected"
 	unmount_and_wait
@@ -41,7 +41,7 @@ cp "$MNT/model.gguf" "$TMP/expected"
 writes_nothing "$TMP/out/chimera.gguf"
 same "$TMP/out/chimera.gguf" "$TMP/expected"
 
-# A graft of the same organ once more is a change.
+# A second graft of the same organ is a change.
 graft
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 cp "$TMP/blk_1_ffn_up.bin" "$MNT/organs/"
@@ -51,7 +51,7 @@ echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 echo other >"$MNT/metadata/general.name"
 writes "$default"
 
-# A failed assembly does not count, nor a file that was removed, replaced or written to.
+# A failed assembly does not count, nor does a removed, replaced or changed file.
 graft
 ! echo "$TMP/missing/a.gguf" 2>/dev/null >"$MNT/.assemble" || fail 'assembled to nowhere'
 writes "$default"
@@ -75,7 +75,7 @@ inode=$(stat -c %i "$TMP/wanted.gguf")
 writes_nothing "$TMP/wanted.gguf"
 equal "$(stat -c %i "$TMP/wanted.gguf")" "$inode"
 
-# Shards are the model, too, as long as all of them are there.
+# Shards count as long as all of them exist.
 graft
 echo "$TMP/out/s-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
 writes_nothing "$TMP/out/s-00001-of-.* and .* more shard"
@@ -92,7 +92,7 @@ unmount_and_wait
 absent "$default"
 mount_model "$base"
 equal "$(wc -l <"$MNT/.grafts")" 1
-# A mount knows nothing of another mount's assembly.
+# A mount does not know another mount's assembly.
 writes "$default"
 graft -o "layer=$TMP/layer"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
@@ -100,7 +100,7 @@ unmount_and_wait
 absent "$default"
 exists "$TMP/layer/layer.db"
 
-# Several models, each on its own.
+# Each of several models counts on its own.
 mkdir "$TMP/m"
 cp "$base" "$TMP/m/a.gguf"
 cp "$base" "$TMP/m/b.gguf"

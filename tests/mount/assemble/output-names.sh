@@ -14,7 +14,7 @@ for n in '' -2 -3; do
 done
 equal "$(ls "$TMP"/*.gguf | wc -l)" 4 'models'
 
-# Nothing to write where there is no graft.
+# Without a graft the unmount writes nothing.
 mount_daemon "$base" "$MNT"
 unmount_and_wait
 equal "$(ls "$TMP"/*.gguf | wc -l)" 4 'models'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# output=: relative to where organfs was started, replaces, and is not written without grafts.
+# output= is relative to the working directory of organfs, replaces a file, and needs a graft.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -24,8 +24,7 @@ same "$TMP/elsewhere/out.gguf" "$TMP/expected"
 equal "$(ls -A "$TMP/elsewhere")" out.gguf
 absent "$TMP/stories260K.grafted.gguf"
 
-# output= refuses the base itself and a path in a missing directory at once; otherwise the grafts
-# are kept.
+# output= refuses at once the base itself and a path in a missing directory; the grafts are kept.
 for output in "$base" "$TMP/none/out.gguf"; do
 	if "$ORGANFS" -o "output=$output" "$base" "$MNT" 2>/dev/null; then
 		unmount_and_wait
@@ -41,7 +40,7 @@ for output in "$base" "$TMP/none/out.gguf"; do
 done
 same "$base" "$MODELS/stories260K.gguf"
 
-# A name for shards without how large they are, or that no program would find.
+# A name for shards lacks their size, or has a form that no program finds.
 cd "$TMP/elsewhere"
 for output in 'x-%05d-of-%05d.gguf' 'x-%05d-of-%05d.gguf split=4X' \
 	'x%05d-of-%05d.gguf split=1M'; do

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
 # timeout: 300
-# A power cut during an assembly and after it: the disk then has only durable content. The target is
-# the old model or the new one, whole; after the writer's success it is the new one.
+# A power cut during and after an assembly: the disk has only durable content. The target is the
+# old or the new model, whole, and after the writer's success the new one.
 . "${0%/*}/../lib.sh"
 
 need xfs_io
@@ -13,12 +13,11 @@ target=$disk/out.gguf
 "$GGUF" organ "$TMP/base.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 tail -c 1000000 "$TMP/base.gguf" | dd of="$TMP/organ.bin" conv=notrunc bs=4k seek=1 status=none
 
-# Data that was not flushed is lost.
+# Lose unflushed data.
 cut_power() {
 	xfs_io -x -c shutdown "$disk" >/dev/null 2>&1 || skip "no shutdown of $1"
 }
-# A copy is mounted: another process may still have the old mount, and the disk would be that one
-# again.
+# Mount a copy, because another process may still have the old mount, and with it the same disk.
 power_returns() {
 	local options=loop
 	[ "$1" != xfs ] || options=loop,nouuid
@@ -28,7 +27,7 @@ power_returns() {
 	mount -o $options "$TMP/$1.img" "$disk" || fail "$1 does not come back"
 }
 
-# with_base BASE [CALL]: mounted with the graft; such calls can be held.
+# with_base BASE [CALL]: mount with the graft; calls of that name can be held.
 with_base() {
 	rm -rf "$TMP/layer"
 	mount_held "${2:-none}" -o "noassemble,layer=$TMP/layer" "$1"
@@ -44,14 +43,14 @@ with_base "$TMP/base.gguf"
 cp "$MNT/model.gguf" "$TMP/expected"
 end
 
-# POWER=all: every combination, which takes most of a minute.
+# POWER=all tries every combination, in most of a minute.
 types=xfs
 [ "${POWER-}" != all ] || types='xfs ext4'
 for type in $types; do
 	mount_image $type 400 "$disk"
 	for base in "$TMP/base.gguf" "$disk/base.gguf"; do
 		[ -e "$base" ] || cp "$TMP/base.gguf" "$base"
-		# The second fsync() is that of the directory, and makes the rename durable.
+		# The second fsync(), of the directory, makes the rename durable.
 		for at in pwrite64:1 ioctl:1 fsync:1 renameat2:1 fsync:2; do
 			call=${at%:*}
 			echo old >"$target"
@@ -76,7 +75,7 @@ for type in $types; do
 				fail "$type, $at, told $told: the power went: $(ls -lA "$disk")"
 		done
 
-		# It was told that the file is there.
+		# The writer was told of success.
 		echo old >"$target"
 		sync -f "$disk"
 		with_base "$base"
@@ -86,7 +85,7 @@ for type in $types; do
 		power_returns $type
 		same "$target" "$TMP/expected"
 
-		# The next run leaves nothing of the others.
+		# The next run leaves nothing of earlier ones.
 		with_base "$base"
 		echo "$disk/next.gguf" >"$MNT/.assemble"
 		end

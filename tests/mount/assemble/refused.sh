@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Targets that cannot be: the error is the answer, .assemble explains, nothing is harmed.
+# Impossible targets: the write fails, .assemble explains the error, and nothing is harmed.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -34,7 +34,7 @@ refuse 'read.only|not permitted|invalid|denied|not supported|no such' "$TMP/dono
 refuse 'invalid|too long|large' "$TMP/$(printf 'x%.0s' $(seq 5000))"
 [ -L "$TMP/soft.gguf" ] || fail 'the link is gone'
 
-# A dead link in the middle of all this is followed by the next good one.
+# After a dead link among these the next valid name works.
 echo "$TMP/good.gguf" >"$MNT/.assemble"
 same "$TMP/good.gguf" "$base"
 no_leak "$descriptors"

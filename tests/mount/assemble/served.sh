@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With a layer of its own the mount serves model.gguf from the assembled file, for as long as
-# neither model nor file changes; its bytes stay the same. If the kernel reads the file by itself
-# (passthrough/), a reader that has it open sees later changes of the file.
+# With a layer of its own the mount serves model.gguf from the assembled file until the model or
+# the file changes; the bytes stay the same. If the kernel reads the file itself (passthrough/), an
+# open reader sees later changes of the file.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -29,7 +29,7 @@ done
 equal "$(extent)" "$TMP/relative.gguf:0:$size"
 cmp - "$TMP/expected" <&3 || fail 'the file opened before reads something else'
 
-# The file changes under its readers, and under its name.
+# The file changes under open readers, and under its name.
 exec 3<"$MNT/model.gguf"
 truncate -s 1000 "$TMP/relative.gguf"
 cmp - "$TMP/expected" <&3 || fail 'the open file reads something else'
@@ -44,7 +44,7 @@ for change in 'rm' 'printf x >>' 'cp /etc/hostname'; do
 	same "$MNT/model.gguf" "$TMP/expected"
 done
 
-# Another graft, and it is another model.
+# Another graft makes another model.
 echo "!$TMP/out.gguf" >"$MNT/.assemble"
 "$GGUF" organ "$base" blk.0.ffn_up.weight "$TMP/other.bin"
 cp "$TMP/other.bin" "$MNT/organs/blk_1_ffn_up.bin"
@@ -52,7 +52,7 @@ equal "$(extent)" '' 'another graft'
 differ "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 
-# Without a layer of its own it is served as ever.
+# Without a layer of its own the mount serves the model from its parts.
 mount_model "$base"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 echo "$TMP/out.gguf" >"$MNT/.assemble"

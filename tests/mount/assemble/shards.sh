@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model is written out as shards: all of them or none, and together they are the model.
+# An assembly into shards writes all of them or none, and together they are the model.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -11,7 +11,7 @@ cp "$TMP"/donor/organs/blk_2_ffn_*.bin "$MNT/organs/"
 cp "$TMP/donor/embed/token_embd.bin" "$MNT/embed/"
 echo 'a text that is longer than what was there before' >"$MNT/metadata/general.name"
 
-# assemble SIZE: into shards of that size, relative to where we are.
+# assemble SIZE: write shards of that size, relative to the working directory.
 assemble() {
 	rm -f "$TMP"/out/*
 	(cd "$TMP/out" && echo "part-%05d-of-%05d.gguf split=$1" >"$MNT/.assemble")
@@ -27,7 +27,7 @@ for size in 1 400000 1M 1T; do
 	grep -Eq "^assembled: part-%05d-of-%05d.gguf: [0-9]+ bytes in $n shards?, 5 grafts" \
 		"$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
 	[ "$n" = 1 ] && continue
-	# None has more than was asked for, unless it is one tensor.
+	# No shard exceeds that size, unless it is one tensor.
 	for shard in "$TMP"/out/*; do
 		"$GGUF" organs "$shard" | awk -F '\t' -v most="$(numfmt --from=si $size)" '
 			{ sum += int(($5 + 31) / 32) * 32 } END { exit NR > 1 && sum > most }' ||
@@ -38,7 +38,7 @@ for size in 1 400000 1M 1T; do
 	unmount_and_wait "$TMP/mnt2"
 done
 
-# The model's own split again, for any base: an alignment of its own stays.
+# The model's own split works for any base: its alignment stays.
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/aligned.gguf" --align 4096
 mount_model -o noassemble "$TMP/aligned.gguf" "$TMP/mnt2"
 echo "$TMP/out/al-%05d-of-%05d.gguf split=300K" >"$TMP/mnt2/.assemble"
@@ -51,7 +51,7 @@ for shard in "$TMP"/out/al-*; do
 	same "$shard" "${shard/al-/again-}"
 done
 
-# Names that no program would find, sizes that are none.
+# Names that no program finds, and invalid sizes, are refused.
 refused() {
 	expect_fail 'Invalid argument' eval "echo '$1' >$MNT/.assemble"
 	grep -q "^failed: .*$2" "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
@@ -65,12 +65,12 @@ refused "$TMP/out/x%05d-of-%05d.gguf split=1M" 'has to end in'
 refused "$TMP/out/x-%05d-of-%05d.bin split=1M" 'has to end in'
 refused "$TMP/%05d-of-%05d/x-%05d-of-%05d.gguf split=1M" 'has to end in'
 equal "$(ls -A "$TMP/out")" ''
-# Without shards in the name it is one.
+# Without shards in the name the model is one file.
 echo "$TMP/out/a split=1M" >"$MNT/.assemble"
 same "$TMP/out/a split=1M" "$MNT/model.gguf"
 rm "$TMP/out/a split=1M"
 
-# One that is there already stays, and no other appears.
+# An existing shard stays, and no other appears.
 assemble 1M
 n=$(printf %05d "$(ls "$TMP/out" | wc -l)")
 before=$(cat "$TMP"/out/* | sha256sum)
@@ -82,7 +82,7 @@ equal "$(ls -A "$TMP/out" | wc -l)" $((10#$n - 1))
 assemble 1M
 equal "$(cat "$TMP"/out/* | sha256sum)" "$before"
 
-# Targets that are refused: in the mount itself, on a full disk.
+# Targets in the mount itself and on a full disk are refused.
 refused "$MNT/x-%05d-of-%05d.gguf split=1M" 'in this mount itself'
 if [ "$(id -u)" = 0 ]; then
 	mkdir "$TMP/small"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# On a filesystem that shares blocks an assembly takes no more room than the grafts: here is not
-# enough for a copy. An assembly that does not fit is refused before it writes, and changes nothing.
+# On a filesystem that shares blocks an assembly takes only the grafts' room; this one has no room
+# for a copy. An assembly that does not fit is refused before it writes, and changes nothing.
 . "${0%/*}/../lib.sh"
 
 need filefrag
 disk=$TMP/disk
 
-# The bytes of a file that it shares with others, in KiB.
+# Print the KiB that a file shares with others.
 shared() {
 	filefrag -k -v "$1" | awk -F '[:.]+' '/shared/ { sum += $6 } END { print sum + 0 }'
 }
@@ -42,14 +42,14 @@ for type in xfs btrfs; do
 	[ $((before - $(room))) -lt $((organ / 1024 + 8192)) ] ||
 		fail "$type: of $before KiB $(room) are left"
 
-	# A base that is written to later is written to alone.
+	# A later write to the base changes the base only.
 	cp "$disk/out.gguf" "$TMP/out"
 	cp --reflink=always "$base" "$disk/other.gguf"
 	rm "$base"
 	same "$disk/out.gguf" "$TMP/out"
 	mv "$disk/other.gguf" "$base"
 
-	# Another header, and nothing lies where it lay: there is no room for that.
+	# With another header all data move, and there is no room for them.
 	rm "$disk/out.gguf"
 	echo old >"$disk/old.gguf"
 	printf '%01000d' 0 >"$MNT/metadata/general.description"

@@ -10,7 +10,7 @@ donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor" "$TMP/out"
 mount_model -o ro "$donor" "$TMP/donor"
 
-# unmount_says PATTERN [STATUS]: so does the helper of umount(8).
+# unmount_says PATTERN [STATUS]: check it, also for the helper of umount(8).
 unmount_says() {
 	local status=0
 	"$HELPER" -v "$MNT" >"$TMP/told" 2>&1 || status=$?
@@ -19,14 +19,14 @@ unmount_says() {
 	grep -Eq -- "$1" "$TMP/told" || fail "no \"$1\" in: $(cat "$TMP/told")"
 }
 
-# A model that nothing speaks against.
+# .check has nothing against the model.
 mount_daemon "$base" "$MNT"
 cp "$TMP/donor/organs/"blk_1_ffn_*.bin "$MNT/organs/"
 equal "$(cut -f 1 "$MNT/.check" | head -n 1)" ok
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 ! grep -q 'check says' "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
 
-# A risk, with its reason as .check has it.
+# A risk is shown with its reason from .check.
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 reason=$(grep '^risky	unit' "$MNT/.check" | cut -f 3)
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
@@ -35,7 +35,7 @@ log_says "assembled: .*; .check says: risky: unit: "
 same "$TMP/out/a.gguf" "$MNT/model.gguf"
 unmount_says "^already assembled: $TMP/out/a.gguf: .*; .check says: risky: unit: "
 
-# The worst of all, and how many say as much.
+# The worst verdict is shown, with the number of others as bad.
 mount_daemon "$base" "$MNT"
 cp "$TMP/donor/organs/"blk_1_ffn_up.bin "$MNT/organs/"
 rm "$MNT/organs/blk_2_ffn_up.bin"
@@ -46,8 +46,8 @@ new=$TMP/scribe-Q4_K_M.grafted.gguf
 unmount_says "^assembled: $new: .*; .check says: impossible: [a-z]+: .* \(and [0-9]+ more\)" 2
 exists "$new"
 
-# Without a terminal an impossible model is written too, but not without a word: one line and the
-# status of the command, the same status of the daemon, and a line in its log.
+# Without a terminal an impossible model is written too, with one line and status of the command,
+# the same status of the daemon, and a line in its log.
 impossible=".check calls this model impossible: complete: removed"
 for command in "$HELPER" umount; do
 	rm "$new"
@@ -66,13 +66,13 @@ for command in "$HELPER" umount; do
 		"$LOGS/foreground" || fail "log: $(cat "$LOGS/foreground")"
 done
 
-# The base alone is written without a verdict.
+# The base alone gets no verdict.
 mount_daemon "$base" "$MNT"
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 ! grep -q 'check says' "$MNT/.assemble" || fail "$(cat "$MNT/.assemble")"
 unmount_says 'unmounted'
 
-# A donor whose filesystem does not answer holds up no assembly, and fails none.
+# A donor whose filesystem does not answer neither delays nor fails an assembly.
 mkdir "$TMP/between"
 cp -r "$MODELS/stories260K-donor.gguf" "$TMP/served.gguf"
 mount_model "$TMP/served.gguf" "$TMP/between"
@@ -87,7 +87,7 @@ stop "${DAEMON[$TMP/between]}"
 in_time 30 sh -c "echo '$TMP/out/b.gguf' >'$MNT/.assemble'" || fail 'the assembly fails'
 assembly_says "assembled: .*; .check says: nothing, .*does not answer"
 unmount
-# The search for leaks at the end would wait for the thread that hangs.
+# LeakSanitizer would wait for the hung thread at exit.
 grep -q __asan_init "$ORGANFS" || wait_daemon
 until_true 60 test -e "$TMP/out/served.gguf" || fail "the unmount writes nothing"
 same "$TMP/out/b.gguf" "$TMP/out/served.gguf"

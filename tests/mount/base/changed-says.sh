@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base that cannot be read any more is named in .log with the reason: once for each file, not once
-# for each read.
+# .log names an unreadable base with the reason, once for each file and not for each read.
 . "${0%/*}/../lib.sh"
 
-# says_once NAME FILE: the words and their number, wherever reads come from.
+# says_once NAME FILE: count the words, wherever the reads come from.
 says_once() {
 	grep -q "$2: cannot be read: " "$1/.log" || fail "$1/.log says: $(cat "$1/.log")"
 	equal "$(grep -c "$2: cannot be read: " "$1/.log")" 1 "lines: $(cat "$1/.log")"
 }
 
-# Overwritten, by bytes of the same length.
+# The base is overwritten by bytes of the same length.
 base=$(use stories260K)
 mount_model "$base"
 equal "$(cat "$MNT/.log")" ''
@@ -23,7 +22,7 @@ says_once "$MNT" "$base"
 log_says "$base: cannot be read: .*changed"
 unmount_and_wait
 
-# Truncated base: reads before and beyond its new end.
+# The base is truncated; reads go before and beyond its new end.
 base=$(use scribe-Q4_K_M)
 mount_model "$base"
 truncate -s 1000000 "$base"
@@ -49,7 +48,7 @@ says_once "$MNT" "$TMP/models/b.gguf"
 equal "$(cat "$MNT/a/.log")" ''
 unmount_and_wait
 
-# A shard.
+# A shard is damaged.
 mkdir "$TMP/split"
 cp "$MODELS"/stories260K-split-*.gguf "$TMP/split"
 shard=$TMP/split/stories260K-split-00002-of-00003.gguf
@@ -63,7 +62,7 @@ says_once "$MNT" "$shard"
 equal "$(wc -l <"$MNT/.log")" $((before + 1)) "lines: $(cat "$MNT/.log")"
 unmount_and_wait
 
-# A model that a graft refers to.
+# A model is damaged that a graft refers to.
 rm -r "$TMP/models"
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # A base on a server that does not answer: its readers wait, and can be killed; no other process
-# waits. Names, attributes, df, texts and grafts that are here already go on. When the server is
-# back, so are the reads.
+# waits. Names, attributes, df, texts and local grafts still work. When the server is back, the
+# reads finish.
 # timeout: 180
 . "${0%/*}/../lib.sh"
 
@@ -36,7 +36,7 @@ for i in 1 2 3 4 5; do
 done
 until_true 60 wait_inside "${readers[@]}" || late 'a reader does not wait'
 
-# Twice: while they wait, and when they were killed.
+# Check this while readers wait, and after they were killed.
 others_go_on() {
 	local i
 	for i in 1 2 3; do
@@ -55,7 +55,7 @@ others_go_on() {
 }
 need getfattr
 others_go_on 'with readers'
-# Content that no process has read yet has to come from the base.
+# Content that was not read before has to come from the base.
 for i in 1 2 3 4 5; do
 	ls -l "$MNT/.base/metadata" >/dev/null 2>&1 &
 	readers+=($!)
@@ -73,7 +73,7 @@ are_gone() {
 until_true 60 are_gone || fail "a reader cannot be killed: $(ps -o args= -p "${readers[*]}")"
 others_go_on 'without readers'
 
-# Repeated reads: each reader leaves a bounded number of requests behind.
+# Each killed reader leaves a bounded number of requests.
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	dd if="$MNT/organs/blk_4_ffn_up.bin" of=/dev/null bs=64k iflag=direct 2>/dev/null &
 	until_true 60 wait_inside $! || late 'a reader does not wait'

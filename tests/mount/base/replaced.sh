@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base overwritten in place answers EIO; one replaced by rename is not mixed in.
+# Reads of a base overwritten in place fail with EIO; a base replaced by rename is not mixed in.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 cp "$base" "$TMP/whole"
 mount_model "$base"
-cat "$MODELS/stories260K-donor.gguf" >"$base" # the same size, other bytes
+cat "$MODELS/stories260K-donor.gguf" >"$base" # other bytes of the same size
 expect_fail 'input/output error' cat "$MNT/organs/blk_1_ffn_up.bin"
 expect_fail 'input/output error' cat "$MNT/model.gguf"
 kill -0 "${DAEMON[$MNT]}" || fail 'the daemon died'

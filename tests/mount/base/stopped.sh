@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A reader that is stopped while it waits (Ctrl-Z, debugger, freezer) and continued gets its data,
-# however long it was stopped; so does a writer of .assemble, and one whose child ends meanwhile,
-# like a job of a shell. A stopped reader that is killed goes away.
+# A stopped reader (Ctrl-Z, debugger, freezer) gets its data when it is continued, however long it
+# was stopped; so does a writer of .assemble, and a process whose child ends meanwhile. A stopped
+# reader can be killed.
 # timeout: 120
 . "${0%/*}/../lib.sh"
 
@@ -20,7 +20,7 @@ cat "$MNT/organs/blk_1_ffn_up.theta" >/dev/null
 
 stop "$server"
 organ=$MNT/organs/blk_0_ffn_down.bin
-# One call, which is not begun again as many programs do.
+# Make one call, which is not restarted, unlike in many programs.
 cat >"$TMP/call.pl" <<'END'
 use Fcntl;
 if ($ARGV[0] eq 'job') {
@@ -63,7 +63,7 @@ def ring(number, frame):
 
 signal.signal(signal.SIGALRM, ring)
 try:
-    # It may wait here already.
+    # open() may wait here already.
     file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
     os.preadv(file, [memoryview(bytearray(1 << 20))], 0)
 except Alarm:
@@ -74,7 +74,7 @@ alarmed=$!
 until_true 60 wait_inside $reader $measurer $assembler $with_job $with_job2 $killed $alarmed ||
 	late 'a process does not wait'
 
-# The kernel has told of the signal, and the daemon has thought of it.
+# The kernel has sent the interrupt, and the daemon has considered it.
 is_told() {
 	local pid state
 	for pid in $reader $measurer $assembler $with_job $with_job2; do

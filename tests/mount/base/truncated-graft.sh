@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With grafts and a lost base the unmount writes nothing and keeps the grafts.
+# With grafts and a truncated base the unmount writes nothing and keeps the grafts.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

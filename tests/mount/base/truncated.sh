@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A base that shrinks under the mount: reads of the lost part fail with EIO, and give neither zeros
-# nor fewer bytes.
+# A base that shrinks under the mount: reads of the lost part fail with EIO, and return neither
+# zeros nor fewer bytes.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -9,7 +9,7 @@ cp "$base" "$TMP/whole.gguf"
 mount_model "$base"
 truncate -s 1000000 "$base"
 
-# Every organ is read whole and right, or not at all.
+# Every read of an organ is complete and right, or fails.
 check_reads() {
 	PYTHONPATH=${GGUF%/*} python3 - "$TMP/whole.gguf" "$MNT" <<'END'
 import errno, glob, os, sys

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A block that was added has to be whole; and the files of the mount count the same blocks and
-# tensors as the model that would be assembled.
+# An added block has to be whole; the mount's files count the same blocks and tensors as the
+# assembled model.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
 base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"
 
-# block_count and the number of tensors as model.gguf has them, and all that says so.
+# block_count and number of tensors agree in model.gguf and all files that have them.
 agrees() {
 	local said
 	said=$(python3 - "$MNT/model.gguf" "${GGUF%/*}" <<'END'
@@ -33,12 +33,12 @@ END
 }
 
 agrees 6 57
-# One tensor of nine.
+# One tensor of nine is added.
 cp "$MNT/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
 says impossible complete 'blk 6 .*lacks attn_k, .*, ffn_down, ffn_gate, ffn_norm$'
 says ok blocks '7 from 0 on'
 agrees 7 58
-# All but one, and all.
+# All but one are added, then all.
 for file in "$MNT"/*/blk_5_*.bin; do
 	to=${file/blk_5_/blk_6_}
 	case $to in *ffn_gate*) ;; *) cp "$file" "$to" ;; esac
@@ -51,7 +51,7 @@ rm "$MNT/skeleton/blk_6_attn_k.bin"
 says impossible complete 'blk 6 .*lacks attn_k'
 rm "$MNT"/*/blk_6_*.bin
 agrees 6 57
-# Fewer blocks; an edited block_count wins.
+# Blocks are removed; an edited block_count wins.
 rm "$MNT"/*/blk_5_*.bin
 agrees 5 48
 echo 9 >"$MNT/metadata/llama.block_count"

@@ -15,7 +15,7 @@ done
 "$LORA" make "$MODELS/stories260K.gguf" "$TMP/plain-lora.gguf" '*.attn_q.weight'
 mount_model -o noassemble "$TMP/models"
 
-# mixes VERDICT HOST DONOR
+# mixes VERDICT HOST DONOR: graft, and check the verdict.
 mixes() {
 	cp "$MNT/$3/organs/blk_1_ffn_up.bin" "$MNT/$2/organs/"
 	grep -q "^$1	architecture	" "$MNT/$2/.check" || fail "$2, $3: $(cat "$MNT/$2/.check")"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models whose tensors have fewer bytes than their types need are shown as they are, and nothing is
-# measured of, grafted from or onto those tensors; as long as one is there nothing is assembled.
+# Tensors with fewer bytes than their types need are shown as they are, and neither measured nor
+# grafted from or onto; while one remains nothing is assembled.
 . "${0%/*}/../lib.sh"
 
 need getfattr
 layouts=$here/../tools/layouts.py
 
-# A whole organ of that type id, with so many bytes in each of its 64 rows.
+# Make a whole organ of that type id, with that many bytes in each of 64 rows.
 whole_organ() {
 	python3 - "$1" "$2" >"$TMP/whole.bin" <<-'END'
 		import struct, sys
@@ -23,7 +23,7 @@ refused() {
 	log_says "$slots: "
 }
 
-# refuses KIND TYPE ID BYTES: of a row of a whole organ.
+# refuses KIND TYPE ID BYTES: check it, with BYTES in a row of a whole organ.
 refuses() {
 	local kind=$1 type=$2 organs=$MNT/$1/organs slots='organs/blk_[01]_ffn_(gate|up|down).bin' n
 	mkdir "$TMP/$kind"
@@ -40,7 +40,7 @@ refuses() {
 	absent "$MNT/$kind/.views/npy/organs/blk_0_ffn_up.npy"
 	same "$MNT/$kind/model.gguf" "$TMP/$kind/$kind.gguf"
 
-	# Each way from such a tensor to another, and the reverse.
+	# Grafts from such a tensor to another, and the reverse, fail in each way.
 	cat "$organs/blk_0_ffn_up.bin" >"$TMP/short.bin"
 	refused cp "$TMP/short.bin" "$organs/blk_0_ffn_gate.bin"
 	refused cp "$organs/blk_0_ffn_up.bin" "$organs/blk_0_ffn_gate.bin"
@@ -61,7 +61,7 @@ refuses() {
 	equal "$(cat "$MNT/$kind/.grafts")" '' 'grafts'
 	same "$MNT/$kind/model.gguf" "$TMP/$kind/$kind.gguf"
 
-	# Assembled only without them.
+	# An assembly works only without them.
 	assemble() {
 		bash -c 'echo "$1" >"$2"' - "$TMP/out.gguf" "$MNT/$kind/.assemble"
 	}
@@ -81,18 +81,18 @@ refuses() {
 refuses prism Q2_0 42 72
 refuses ik IQ4_KS 144 140
 
-# More bytes than the type needs, of each tensor as many times.
+# Each tensor has the same multiple of its type's bytes.
 "$layouts" wide "$TMP/wide.gguf"
 mount_model -o noassemble "$TMP/wide.gguf"
 grep -q '^risky	layout	6 tensors of Q1_0 have 2 times' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 unmount_and_wait
 
-# Without another short tensor a last one that is cut off is an incomplete file.
+# A truncated last tensor, if no other one is short, means an incomplete file.
 "$layouts" forks "$TMP/cut.gguf"
 truncate -s -1 "$TMP/cut.gguf"
 expect_refusal "$TMP/cut.gguf"
 
-# Two tensors in one place have the bytes that they need, and are said to share them.
+# Two tensors at one offset have the bytes that they need, and are said to share these.
 mount_model -o noassemble "$MALFORMED/off-overlap.gguf"
 grep -q '^risky	layout	blk 0 ffn_up: lies in the bytes of another tensor, as 1' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-# lib.sh - the words in which tests speak of .check. Sourced after ../lib.sh.
+# lib.sh - functions for tests of .check. Sourced after ../lib.sh.
 
-# verdict CHECK [TITLE]: of that line, or lines.
+# verdict CHECK [TITLE]: verdicts of the lines of a check.
 verdict() {
 	awk -F '\t' -v check="$1" -v title="${2-}" \
 		'$2 == check && (title == "" || index($3, title ": ") == 1) { print $1 }' \
 		"$MNT/.check"
 }
 
-# says VERDICT CHECK PATTERN [TITLE]
+# says VERDICT CHECK PATTERN [TITLE]: check a line.
 says() {
 	equal "$(verdict "$2" "${4-}")" "$1" "$2 of $(cat "$MNT/.check")"
 	awk -F '\t' -v check="$2" '$2 == check { print $3 }' "$MNT/.check" | grep -Eq -- "$3" ||

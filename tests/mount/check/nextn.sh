@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Graft a multi-token prediction block, from a GGUF that has only its tensors, into a model of
+# A graft of a multi-token prediction block, from a GGUF with only its tensors, into a model of
 # another quantisation: .check knows the block's tensors and the metadata that it needs.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
@@ -17,7 +17,7 @@ mount_model -o noassemble "$base"
 mount_model -o ro "$TMP/mtp.gguf" "$other"
 equal "$(verdict nextn)" '' 'without such a block'
 
-# Whole, which the metadata count, and a kill does not lose; the value that a user writes stays.
+# The whole block counts in the metadata and survives a kill; a value that the user writes stays.
 cp -r "$other/blocks/5" "$MNT/blocks/5"
 equal "$(cat "$key")" 1
 equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$key")" uint32
@@ -41,7 +41,7 @@ says ok lineage 'does not apply'
 says ok spreads 'does not apply'
 says ok norms 'within 2 times'
 says ok role 'each'
-# Verdicts that cannot be known.
+# These verdicts are unknown.
 says unknown rope 'does not say'
 equal "$(verdict overall)" unknown
 python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'
@@ -57,7 +57,7 @@ for m in donor, base:
 assert len(made.tensors) == len(base.tensors) + len(donor.tensors)
 END
 
-# The wrong number, a number that is none, and a block that is not there or not the last.
+# The number is wrong or invalid, or the block is missing or not the last.
 count_layers 2
 says impossible nextn 'says 2, and 1 block'
 count_layers 1
@@ -68,7 +68,7 @@ for class in skeleton organs norm; do
 done
 says impossible nextn 'of 7 they are 5'
 rm "$MNT"/*/blk_6_*.bin
-# Tensors that such a block lacks.
+# The block lacks tensors.
 rm "$MNT/norm/blk_5_nextn_hnorm.bin" "$MNT/organs/blk_5_ffn_down.bin"
 says impossible complete 'blk 5 .*lacks nextn_hnorm, ffn_down'
 rm "$MNT"/*/blk_5_*.bin
@@ -77,7 +77,7 @@ rm "$key"
 equal "$(verdict nextn)" ''
 absent "$key"
 same "$MNT/model.gguf" "$base"
-# A model that counts such a block and loses it; the sidecar by itself, into which it goes back.
+# A model that counts such a block loses it; the block's own file can be grafted back.
 mount_model -o noassemble "$TMP/counted.gguf" "$other.whole"
 rm -r "$other.whole/blocks/5"
 equal "$(cat "$other.whole/metadata/llama.nextn_predict_layers")" 0
@@ -86,13 +86,13 @@ equal "$(cat "$other.whole/metadata/llama.nextn_predict_layers")" 1
 unmount_and_wait "$other.whole"
 unmount_and_wait "$other"
 
-# A key that says it as text says nothing to llama.cpp.
+# llama.cpp ignores a key of type string.
 "$GGUF" edit "$base" "$TMP/text.gguf" llama.nextn_predict_layers=string:1
 mount_model -o ro "$TMP/text.gguf" "$other"
 MNT=$other says impossible nextn 'no number: .*user.organfs.type to uint32'
 unmount_and_wait "$other"
 
-# Types of a fork travel as they are: copied, linked, by reference, assembled.
+# Types of a fork stay as they are: copied, linked, by reference, assembled.
 "$GGUF" nextn --up-type 4001 "$MODELS/stories260K.gguf" "$TMP/fork.gguf"
 mount_model -o ro "$TMP/fork.gguf" "$other"
 for class in skeleton norm embed; do
@@ -116,7 +116,7 @@ END
 done
 unmount_and_wait
 unmount_and_wait "$other"
-# A model that has such types itself runs in a program that knows them.
+# A model with such types itself runs in a program that knows them.
 mount_model -o noassemble "$TMP/fork.gguf"
 cp "$MNT/organs/blk_5_ffn_up.bin" "$TMP/up.bin"
 cp "$TMP/up.bin" "$MNT/organs/blk_6_ffn_up.bin"

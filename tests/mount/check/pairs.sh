@@ -15,7 +15,7 @@ mount_model -o noassemble "$donor" "$other"
 mount_model -o ro "$(use stories260K)" "$stranger"
 check=$MNT/.check
 
-# The form: verdict, check, reason; the worst verdict first; and a size that is true.
+# The lines have verdict, check and reason, the worst verdict first; the size is right.
 has_form() {
 	local size worst=ok verdict
 	size=$(stat -c %s "$check")
@@ -43,7 +43,7 @@ says ok overall 'no graft'
 says ok blocks '6 from 0'
 [ "$(wc -l <"$check")" -lt 10 ] || fail "$(cat "$check")"
 
-# The same lineage, whole networks: nothing against it.
+# Whole networks of the same lineage have nothing against them.
 cp "$other"/organs/*.bin "$MNT/organs/"
 has_form
 says ok overall '18 grafts'
@@ -59,7 +59,7 @@ says ok norms '2 times'
 says ok names '"Clerk"'
 undo
 
-# One of three, and in another block.
+# One tensor of three goes into another block.
 cp "$other/organs/blk_5_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 has_form
 says risky overall '1 graft, 0 removed, 0 keys'
@@ -72,12 +72,12 @@ for part in gate down; do
 	cp "$other/organs/blk_4_ffn_$part.bin" "$MNT/organs/blk_0_ffn_$part.bin"
 done
 says ok unit '1 whole .*0 whole'
-# Gate and up of one block, down of another.
+# Gate and up come from one block, down from another.
 cp "$other/organs/blk_3_ffn_down.bin" "$MNT/organs/blk_0_ffn_down.bin"
 says risky unit 'blk 0'
 undo
 
-# Donor unknown: the content is checked, the rest is unknown.
+# Without a known donor the content is checked, the rest is unknown.
 for name in up gate; do
 	cat "$other/organs/blk_2_ffn_$name.bin" | cat >"$MNT/organs/blk_2_ffn_$name.bin"
 done
@@ -93,7 +93,7 @@ cat "$other/organs/blk_2_ffn_down.bin" | cat >"$MNT/organs/blk_2_ffn_down.bin"
 says unknown overall '3 grafts'
 undo
 
-# An organ file tells no more, but that it is one; each of them has one line for all.
+# An organ file tells only that it is one; each such donor has one line for all its organs.
 mkdir "$TMP/organs"
 cp "$other"/organs/blk_[01]_*.bin "$TMP/organs/"
 cp "$TMP"/organs/*.bin "$MNT/organs/"
@@ -103,7 +103,7 @@ says unknown rope 'organ file'
 rm -r "$TMP/organs"
 undo
 
-# A stranger, and of another shape.
+# The donor is unrelated and has other shapes.
 cp "$stranger/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 has_form
 says impossible overall '1 impossible|2 impossible|3 impossible'
@@ -112,7 +112,7 @@ says impossible dimensions 'embedding_length 64 .*256'
 says risky tokenizer 'another vocabulary'
 undo
 
-# Two donors have their own lines.
+# Each of two donors has its lines.
 cp "$other"/organs/blk_0_ffn_*.bin "$MNT/organs/"
 cp "$stranger/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 equal "$(verdict shape clerk-Q4_K_M)" ok
@@ -120,7 +120,7 @@ equal "$(verdict shape stories260K)" impossible
 has_form
 undo
 
-# The model itself as a donor: blocks doubled, and one with a hole.
+# The model itself is the donor: blocks are doubled, and one has a gap.
 for part in gate up down; do
 	ln -f "$MNT/organs/blk_0_ffn_$part.bin" "$MNT/organs/blk_5_ffn_$part.bin"
 done
@@ -157,12 +157,12 @@ cp "$MNT/.base/metadata/llama.block_count" "$MNT/metadata/"
 says ok blocks '6 from 0'
 undo
 
-# The donor was removed, or has changed.
+# The donor is removed, or has changed.
 cp "$other/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 unmount_and_wait "$other"
 says ok architecture llama
 printf 'x' | dd of="$donor" bs=1 seek=100000 conv=notrunc status=none
-cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin" # another state
+cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin" # another state of the donor
 says unknown architecture 'another file'
 rm "$donor"
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Parts of the same model at another precision may be mixed; a check that does not apply to a graft
-# does not make it doubtful.
+# does not raise doubts.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -19,14 +19,14 @@ undo() {
 	says ok overall 'no graft'
 }
 
-# One of three; in its own place alone, and not from a relative.
+# One organ of three passes only in its own place, and not from a relative.
 cp "$other/organs/blk_1_ffn_up.bin" "$organs/"
 says ok unit 'another precision: cosine (1.000|0.99)'
 says ok overall '1 graft, '
 cp "$other/organs/blk_1_ffn_up.bin" "$organs/blk_0_ffn_up.bin"
 says risky unit 'ffn gate, up and down .* blk 0-1'
 undo
-# From an organ file and out of a pipe, as far as they tell the donor.
+# Grafts from an organ file and a pipe pass as far as they tell the donor.
 cp "$other/organs/blk_1_ffn_up.bin" "$TMP/"
 cp "$TMP/blk_1_ffn_up.bin" "$organs/"
 says ok unit 'organ files: .*another precision'
@@ -35,7 +35,7 @@ cat "$TMP/blk_1_ffn_up.bin" | cat >"$organs/blk_1_ffn_up.bin"
 says ok unit 'copies: .*another precision'
 undo
 
-# The embedding alone, one norm: nothing stands before them.
+# The embedding alone and one norm have no norms before them.
 cp "$other/embed/token_embd.bin" "$MNT/embed/"
 says ok norms 'does not apply'
 says ok parts 'does not apply'
@@ -52,7 +52,7 @@ cp "$TMP/norm.bin" "$MNT/norm/blk_1_ffn_norm.bin"
 says ok norms 'does not apply'
 undo
 
-# A purified organ of one's own.
+# A purified organ is the model's own.
 cp "$MNT/.views/spectral/organs/blk_1_ffn_up.bin" "$organs/"
 says ok donor 'this model: 1 graft: blk 1 ffn_up; by .views/spectral'
 says ok unit 'no attention'
@@ -61,7 +61,7 @@ undo
 unmount_and_wait
 unmount_and_wait "$other"
 
-# Experts in another order.
+# Experts are in another order.
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/experts.gguf" 4
 mount_model -o noassemble "$TMP/experts.gguf"
 for experts in "$MNT"/.views/experts/organs/blk_0_*/; do

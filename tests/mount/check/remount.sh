@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .check gives the same verdicts after a remount and after a crash: the layer keeps the donor of
-# each graft. If the donor file has changed since, the layer's record is not believed.
+# .check gives the same verdicts after a remount and a crash: the layer keeps each graft's donor.
+# If the donor file has changed since, the layer's record does not count.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -19,7 +19,7 @@ remount() {
 	unmount_and_wait
 	mount_model -o "$OPTIONS" "$base"
 }
-# The same lines, apart from padding.
+# The lines are the same, apart from padding.
 noted() {
 	sed 's/ *$//' "$MNT/.check" >"$TMP/$1.check"
 	cut -f 1,2,8,9 "$MNT/.grafts" >"$TMP/$1.grafts"
@@ -30,8 +30,8 @@ unchanged() {
 	diff "$TMP/before.grafts" "$TMP/after.grafts" || fail "$1: other .grafts"
 }
 
-# Copies of a donor's organs, of an organ file, of views of one's own; references, to be moved;
-# an addition; one that is shared and moved.
+# The grafts are copies of a donor's organs, of an organ file and of own views; references, later
+# moved; an addition; a shared organ, moved.
 cp "$other"/organs/blk_1_ffn_*.bin "$organs/"
 cp "$MNT/.views/spectral/organs/blk_2_ffn_up.bin" "$organs/"
 cp "$MNT/.views/fractal/organs/blk_2_ffn_gate.bin" "$organs/"
@@ -56,7 +56,7 @@ unchanged 'another remount'
 kill_daemon
 mount_model -o "$OPTIONS" "$base"
 unchanged 'a crash'
-# The donor's mount need not be there, its file need.
+# The donor's mount may be gone, but its file has to exist.
 unmount_and_wait "$other"
 remount
 unchanged 'no mount of the donor'
@@ -71,7 +71,7 @@ cat "$MNT/.base/organs/blk_3_ffn_up.bin" | dd of="$organs/blk_0_ffn_gate.bin" st
 equal "$(donor_of_gate)" '' 'the donor of the replaced slot'
 cp "$MNT/.base/organs/blk_0_ffn_gate.bin" "$organs/"
 
-# Another file under the donor's name, or none, is unknown, not ok.
+# Another file or no file under the donor's name gives unknown, not ok.
 unmount_and_wait
 cp "$donor" "$TMP/kept"
 cp "$base" "$donor"
@@ -84,9 +84,9 @@ says unknown rope 'clerk-Q4_K_M: .*No such file' clerk-Q4_K_M
 unmount_and_wait
 mv "$TMP/kept" "$donor"
 
-# Hostile values: nothing is believed, no graft is lost.
+# Hostile values have no effect, and no graft is lost.
 cp "$layer/layer.db" "$TMP/whole.db"
-# sets VALUES: change the row of a copied organ, against the constraints of the schema.
+# sets VALUES: change the row of a copied organ, against the schema's constraints.
 sets() {
 	cp "$TMP/whole.db" "$layer/layer.db"
 	layer_change "$layer" "PRAGMA ignore_check_constraints = ON;
@@ -114,14 +114,14 @@ broken 'no tensor' 'donor_tensor = NULL'
 broken 'an empty tensor' "donor_tensor = X''"
 broken 'a tensor longer than any' 'donor_tensor = zeroblob(70000)'
 broken 'a view that is not there' "donor_view = 'nothing'"
-# A word that the schema does not have is a damaged database.
+# A word outside of the schema means a damaged database.
 sets "donor_of = 'nobody'"
 status=0
 "$ORGANFS" -o "$OPTIONS" "$base" "$MNT" >"$TMP/said" 2>&1 </dev/null || status=$?
 equal "$status $(wc -l <"$TMP/said")" '1 1' "a donor of nobody: $(cat "$TMP/said")"
 grep -q 'layer.db is damaged: CHECK constraint failed in slot' "$TMP/said" ||
 	fail "says: $(cat "$TMP/said")"
-# In the mount itself nothing is looked up.
+# A path into the mount itself is not looked up.
 sets "donor = '$MNT/.check'"
 mount_model -o "$OPTIONS" "$base"
 equal "$(verdict architecture donor)$(verdict architecture .check)" unknown

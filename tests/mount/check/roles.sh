@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The header of an organ names the part that it plays. In a slot for another part it is in force and
-# impossible: close() succeeds, .log says it in one line, .check in its row `role`.
+# An organ's header names its role. In a slot for another role the organ is in force and
+# impossible: close() succeeds, .log has one line, and .check has the row `role`.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/lib.sh"
 
@@ -18,8 +18,7 @@ WRONG='blk_1_ffn_up.bin holds blk.[0-9].ffn_gate.weight'
 lines() {
 	grep -c 'means another role' "$MNT/.log" || true
 }
-# wrong COMMAND...: fills blk_1_ffn_up with a gate, which is said once, and here still after a
-# remount.
+# wrong COMMAND...: fill blk_1_ffn_up with a gate; it is reported once, and again after a remount.
 wrong() {
 	local before
 	before=$(lines)
@@ -54,7 +53,7 @@ wrong link
 rm "$organs/blk_1_ffn_up.bin"
 right
 
-# The reverse, and the right part from another block.
+# The reverse is wrong too; the right role may come from another block.
 cp "$other/organs/blk_1_ffn_up.bin" "$organs/blk_1_ffn_gate.bin"
 says impossible role 'blk_1_ffn_gate.bin holds blk.1.ffn_up.weight'
 right
@@ -64,7 +63,7 @@ says ok role 'each'
 equal "$(lines)" "$before"
 right
 
-# A slot that was added is the one that the layer says.
+# The role of an added slot comes from the layer.
 cp "$organs/blk_5_ffn_up.bin" "$organs/blk_6_ffn_up.bin"
 says ok role 'each'
 cp "$other/organs/blk_5_ffn_gate.bin" "$organs/blk_6_ffn_up.bin"
@@ -74,10 +73,10 @@ mount_model -o "$OPTIONS" "$base"
 says impossible role 'blk_6_ffn_up.bin holds blk.5.ffn_gate.weight'
 rm "$organs/blk_6_ffn_up.bin"
 
-# One that is known to do as another does is risky.
+# A role that is known to be similar is risky.
 cp "$other/embed/token_embd.bin" "$MNT/embed/output.bin"
 says risky role 'output.bin holds token_embd.weight'
-# The tensor that the organ's header names is unknown.
+# The header names an unknown tensor.
 python3 - "$other/organs/blk_1_ffn_up.bin" "$TMP/odd.bin" <<'END'
 import struct, sys
 data = open(sys.argv[1], "rb").read()

@@ -12,8 +12,8 @@ mount_image ext2 100 "$unordered"
 trap 'umount -l "$disk" "$unordered" 2>/dev/null || true' EXIT
 "$GGUF" small "$TMP/base.gguf" 200
 "$GGUF" small "$TMP/donor.gguf" 200 --seed 2
-# In a mount that is seen: in a chroot that of $TMP may not be, and the daemon then asks each source
-# by a thread.
+# The mount has to be visible: in a chroot $TMP may not be, and the daemon then asks each source in
+# a thread.
 organs=$disk/organs
 mkdir "$TMP/donor" "$organs"
 mount_model -o ro "$TMP/donor.gguf" "$TMP/donor"
@@ -36,7 +36,7 @@ done_tracing
 at_most '100 grafts by one cp: requests' "$(calls writev write)"
 at_most '100 grafts by one cp: calls' "$n"
 
-# Eight at once share, on a disk that takes its time.
+# Eight concurrent grafts share fsync() on a slow disk.
 trace "$MNT" fsync,fdatasync fsync,fdatasync:delay_enter=50000
 for k in 2 3 4 5 6 7 8 9; do
 	cp "$organs"/blk_1$k?_ffn_up.bin "$MNT/organs/" </dev/null &
@@ -57,7 +57,7 @@ at_most 'rm of 100 organs: requests' "$(calls writev write)"
 at_most 'rm of 100 organs: calls' "$n"
 unmount_and_wait
 
-# A key is one as well.
+# A key has a transaction too.
 mount_model -o "layer=$disk/layer" "$TMP/base.gguf"
 echo one >"$MNT/metadata/test.one"
 trace "$MNT" fsync,fdatasync
@@ -68,7 +68,7 @@ unmount_and_wait
 
 unmount_and_wait "$TMP/donor"
 
-# A disk that keeps no order costs no more.
+# A disk without write barriers costs no more.
 mount_model -o "layer=$unordered/layer" "$TMP/base.gguf"
 trace "$MNT" fsync,fdatasync
 rm "$MNT"/organs/blk_1??_ffn_up.bin

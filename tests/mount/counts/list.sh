@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# Count requests and calls of the daemon for a listing of 2,000 organs, the first time and again.
+# Count requests and calls of the daemon for a listing of 2,000 organs, at first and again.
 . "${0%/*}/../lib.sh"
 
 need strace
-need_root # a mount of root's is told apart by nothing but its readahead
+need_root # root's mount differs only in its read-ahead
 "$GGUF" small "$TMP/base.gguf" 1000
 touch "$TMP/reference"
 

@@ -1,26 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# Count the calls of organfs and fusermount3 from mount to exit, beyond those of process start, and
-# the bytes read, for models that are small, have many organs, grafts, a large vocabulary, 100
-# shards.
+# Count the calls of organfs and fusermount3 from mount to exit, beyond process start, and the
+# bytes read: for a small model, many organs, grafts, a large vocabulary, 100 shards.
 . "${0%/*}/../lib.sh"
 
 need_strace
-need_root # fusermount3 has no rights where it is traced
+need_root # a traced fusermount3 has no rights
 
 is_mounted() {
 	mountpoint -q "$MNT" || ! kill -0 "$TRACER" 2>/dev/null
 }
 
-# mount_counted KEY MODEL [OPTIONS]
+# mount_counted KEY MODEL [OPTIONS]: mount and count.
 mount_counted() {
 	strace -f -qq -o "$TMP/calls" -e "trace=$ANY_CALL" "$ORGANFS" -o "ro${3-}" "$2" "$MNT" \
 		>"$TMP/.said" 2>&1 </dev/null &
 	TRACER=$!
 	until_true 60 is_mounted || late "$2 is not mounted after 60 s"
 	mountpoint -q "$MNT" || fail "$2 is not mounted: $(cat "$TMP/.said")"
-	# The kernel's first request is answered after the mount is there.
+	# The kernel's first request comes after the mount.
 	stat "$MNT/organs" >"$TMP/.said"
 	fusermount3 -u "$MNT"
 	wait $TRACER || fail "organfs ends with $?"
@@ -30,7 +29,7 @@ mount_counted() {
 }
 
 counted() {
-	# How long the table of mounts is, which mount(8) writes anew, is the machine's affair.
+	# The length of the mount table, which mount(8) rewrites, depends on the machine.
 	n=$(($(count_calls) - $(calls write)))
 	bytes=$(returned pread64 preadv preadv2)
 }

@@ -3,17 +3,17 @@
 # plain: the calls of the daemon are counted
 # alone
 # Costs of reading that do not depend on the machine's speed: requests, calls of the daemon and
-# bytes that it reads, measured over 64 MiB and given for 1 GiB, without passthrough.
+# bytes that it reads, for 64 MiB scaled to 1 GiB, without passthrough.
 . "${0%/*}/../lib.sh"
 
-# Beside other tests the kernel sends RELEASE late, and the next count would include it.
+# Beside other tests the kernel sends RELEASE late, into the next count.
 need strace getfattr
-need_root # a user's mount is read ahead by less
+need_root # a user's mount has a smaller read-ahead
 base=$TMP/base.gguf
 "$GGUF" synth "$base" --tensors 20 --vocab 1000 --size 64M --organ 48M --fill
 organ=$MNT/organs/blk_0_ffn_up.bin
 
-# read_counted KEY BYTES COMMAND...: counts for 1 GiB.
+# read_counted KEY BYTES COMMAND...: scale the counts to 1 GiB.
 read_counted() {
 	local what=$1 bytes=$2
 	shift 2
@@ -26,7 +26,7 @@ read_counted() {
 	at_most "$what: MiB read" $(($(returned pread64 preadv preadv2) * 1024 / bytes))
 }
 
-# pieces LENGTH EVERY FILE: LENGTH bytes at each multiple of EVERY, in an order of no pattern.
+# pieces LENGTH EVERY FILE: read LENGTH bytes at each multiple of EVERY, in an order of no pattern.
 pieces() {
 	python3 -c '
 import os, random, sys
@@ -63,17 +63,17 @@ cached read_counted 'model.gguf again' "$all" cat "$MNT/model.gguf"
 size=$(stat -c %s "$organ")
 read_counted 'an organ' "$size" cat "$organ"
 fresh
-# Told for 1 GiB that is read, of which every read is 4 KiB.
+# The counts are for 1 GiB in reads of 4 KiB.
 read_counted 'pieces of 4 KiB' $(((size / 65536) * 4096)) pieces 4096 65536 "$organ"
 fresh
 read_counted 'an organ that is mapped' "$size" touch_pages "$organ"
 
-# Direct reads are as large as they were asked for.
+# Direct reads have the requested size.
 read_counted 'direct reads of 1 MiB' "$size" dd if="$organ" of=/dev/null bs=1M iflag=direct \
 	status=none
 unmount_and_wait
 
-# The daemon opens and closes files in passthrough; it does not read them.
+# In passthrough the daemon opens and closes files, but does not read them.
 mount_model -o ro "$base"
 if [ "$(way "$MNT/model.gguf")" = passthrough ]; then
 	read_counted 'passed through' "$all" cat "$MNT/model.gguf"

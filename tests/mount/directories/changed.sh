@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Organ files in a directory that is a model: replaced, added, damaged, missing, come and gone;
-# grafts on such a model; and without a header, or with that of another GGUF.
+# Organ files in a model directory are replaced, added, damaged, missing, and come back; grafts on
+# such a model; the directory without a header, or with another GGUF's.
 . "${0%/*}/../lib.sh"
 
 dir=$TMP/d
@@ -16,7 +16,7 @@ type_of() {
 	getfattr --only-values -n user.organfs.type "$1"
 }
 
-# A file replaced by hand is part of the model, also with another type.
+# A file replaced by hand is part of the model, even with another type.
 cp "$dir/organs/blk_2_ffn_up.bin" "$TMP/f32.bin"
 cp "$TMP/q8.bin" "$dir/organs/blk_2_ffn_up.bin"
 cp "$dir/organs/blk_1_ffn_up.bin" "$dir/organs/blk_0_ffn_up.bin"
@@ -32,7 +32,7 @@ equal "$(getfattr --only-values -n user.organfs.extent "$MNT/organs/blk_1_ffn_up
 unmount_and_wait
 cp "$TMP/f32.bin" "$dir/organs/blk_2_ffn_up.bin"
 
-# Another tensor beside those of the header, and files that are none.
+# The directory has a tensor beyond the header, and other files.
 cp "$dir/organs/blk_1_ffn_up.bin" "$dir/organs/blk_9_ffn_up.bin"
 cp "$dir/organs/blk_1_ffn_up.bin" "$dir/organs/foo.bin"
 echo junk >"$dir/organs/junk.bin"
@@ -47,7 +47,7 @@ equal "$("$GGUF" organs "$MNT/model.gguf" | tail -n 1 | cut -f 1)" blk.9.ffn_up.
 unmount_and_wait
 rm "$dir/organs"/{blk_9_ffn_up,foo,junk}.bin
 
-# One that is damaged is named, and the rest can be read; it comes back while the model is mounted.
+# A damaged organ is named, and the others are readable; the organ comes back during the mount.
 truncate -s -5 "$dir/organs/blk_3_ffn_up.bin"
 rm "$dir/norm/blk_1_attn_norm.bin"
 mount_model "$dir"
@@ -66,8 +66,7 @@ is_whole() {
 until_true 60 is_whole || fail 'files that came are not seen'
 exists "$MNT/organs/blk_3_ffn_up.bin"
 
-# Grafts work as on any base, are there again at the next mount, and are written beside the
-# directory.
+# Grafts work as on any base, are taken up by the next mount, and are written beside the directory.
 cp "$TMP/q8.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(cut -f 1 "$MNT/.grafts")" organs/blk_2_ffn_up.bin
 kill_daemon
@@ -76,7 +75,7 @@ same "$MNT/organs/blk_2_ffn_up.bin" "$TMP/q8.bin"
 want=$(checksum "$MNT/model.gguf")
 unmount_and_wait
 equal "$(checksum "$TMP/d.grafted.gguf")" "$want"
-# One organ of the directory changes under a mount: no byte of it is given any more.
+# An organ changes under a mount, which returns none of its bytes any more.
 mount_model -o ro "$dir"
 cat "$MNT/organs/blk_1_ffn_up.bin" >/dev/null
 cp "$TMP/f32.bin" "$dir/organs/blk_1_ffn_up.bin"
@@ -86,7 +85,7 @@ cp "$TMP/f32.bin" "$dir/organs/blk_1_ffn_up.bin"
 	fail 'bytes of a file that was changed'
 unmount_and_wait
 
-# Without a header it can be looked at and measured; another GGUF can lend one.
+# Without a header the directory can be listed and measured; another GGUF can lend a header.
 mv "$dir/header.gguf" "$TMP/header.gguf"
 mount_model "$dir"
 equal "$(cat "$MNT"/*/*.bin | wc -c)" "$(cat "$dir"/*/*.bin | wc -c)"

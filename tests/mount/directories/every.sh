@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount that was copied out is a model again, to the last byte: every model and every malformed
-# file that can be mounted, by cp, tar and rsync.
+# A copy of a mount, by cp, tar and rsync, is the same model to the last byte: every model and
+# every malformed file that can be mounted.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 need rsync
@@ -9,14 +9,14 @@ need rsync
 again=$TMP/again
 mkdir "$again"
 
-# sums_of DIRECTORY: of the models in it that are whole, and of their organs.
+# sums_of DIRECTORY: hashes of its complete models, and of their organs.
 sums_of() {
 	(cd "$1" && xxhsum -H2 "${models[@]/%//model.gguf}" &&
 		find "${models[@]}" -mindepth 2 -name '*.bin' -print0 | LC_ALL=C sort -z |
 		xargs -0 xxhsum -H2)
 }
 
-# is_again DIRECTORY: the models in it are those that are mounted.
+# is_again DIRECTORY: its models equal the mounted ones.
 is_again() {
 	mount_model -o ro "$1" "$again"
 	sums_of "$again" >"$TMP/got" || fail "after $1: $(grep -h passed "$again/.log")"
@@ -28,7 +28,7 @@ is_again() {
 for from in "$MODELS" "$MALFORMED"; do
 	mount_model -o ro "$from"
 	# A model that lacks shards has no header; one without tensors has no directory. One with
-	# 20,000 tensors is left out, because it takes long.
+	# 20,000 tensors is omitted, because it takes long.
 	models=()
 	for model in "$MNT"/*/; do
 		[ "${model%/tensors-20k/}" = "$model" ] && [ -s "$model/header.gguf" ] &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --pack: a model written without a mount; and 1,000 organs in the time of their listing.
+# organfs --pack writes a model without a mount, and 1,000 organs in the time of their listing.
 . "${0%/*}/../lib.sh"
 
 model=$(use scribe-Q4_K_M)
@@ -14,7 +14,7 @@ unmount_and_wait
 same "$model" "$TMP/out.gguf"
 grep -q "assembled: $TMP/out.gguf: $(stat -c %s "$model") bytes" "$TMP/said" ||
 	fail "$(cat "$TMP/said")"
-# A target relative to the working directory. Another program's file is replaced only with -f.
+# The target is relative to the working directory. Only -f replaces another program's file.
 cd "$TMP"
 echo old >rel.gguf
 expect_fail 'rel.gguf: the target exists.* -f (of|to) --pack' "$ORGANFS" --pack d rel.gguf
@@ -28,7 +28,7 @@ expect_fail 'rel.gguf: the target exists' "$ORGANFS" --pack d rel.gguf
 equal "$(cat rel.gguf)" precious
 "$ORGANFS" --pack -f d rel.gguf 2>/dev/null
 
-# The grafts of a layer are part of it.
+# The grafts of a layer are included.
 mkdir "$TMP/layer"
 mount_model -o "layer=$TMP/layer" "$model"
 rm "$MNT/organs/blk_1_ffn_up.bin"
@@ -40,7 +40,7 @@ equal "$(checksum "$TMP/grafted.gguf")" "$want"
 
 expect_fail 'none: No such file' "$ORGANFS" --pack -o "layer=$TMP/none" "$model" "$TMP/x.gguf"
 
-# So are its adapters, whose links the command follows.
+# Its adapters are included; the command follows their links.
 "$LORA" make "$model" "$TMP/style.gguf" 'blk.0.attn_q.weight'
 mount_model -o "layer=$TMP/layer" "$model"
 ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"
@@ -50,7 +50,7 @@ unmount_and_wait
 	fail "$(cat "$TMP/said")"
 same "$TMP/packed.gguf" "$TMP/adapted.gguf"
 
-# And its organs by symbolic link; a configuration of mergekit stands for the merge.
+# Organs by symbolic link are included; a configuration of mergekit stands for the merge.
 "$GGUF" organ "$MODELS/clerk-Q4_K_M.gguf" blk.2.ffn_up.weight "$TMP/organ.bin"
 mount_model -o "layer=$TMP/layer" "$model"
 ln -sf "$TMP/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -71,13 +71,13 @@ mount_model -o ro "$TMP/m.yml"
 same "$TMP/packed.gguf" "$MNT/model.gguf"
 unmount_and_wait
 
-# The sources are never overwritten, and a failed pack leaves the target unchanged.
+# Sources are never overwritten, and a failed pack keeps the target.
 for target in "$dir/header.gguf" "$dir/organs/blk_1_ffn_up.bin"; do
 	before=$(checksum "$target")
 	! "$ORGANFS" --pack "$dir" "$target" 2>/dev/null || fail "$target was written over"
 	equal "$(checksum "$target")" "$before"
 done
-# An organ is refused that a mount refuses.
+# An organ that a mount refuses is refused.
 cp "$dir/skeleton/blk_0_attn_q.bin" "$dir/organs/blk_1_ffn_up.bin"
 expect_fail "blk_1_ffn_up.bin: graft refused: the organ's shape is 256x256, the slot's is 256x512" \
 	"$ORGANFS" --pack "$dir" "$TMP/shape.gguf"

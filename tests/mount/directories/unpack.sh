@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# organfs --unpack, --check, --theta and --npy without a mount: each model is the same again after
-# --pack, a run that was killed or found the disk full goes on, and no other file is written over.
+# organfs --unpack, --check, --theta and --npy without a mount: --pack gives each model back, a run
+# resumes after a kill or a full disk, and no other file is overwritten.
 # plain: the program that is killed has no sanitizer
 . "${0%/*}/../lib.sh"
 
@@ -13,7 +13,7 @@ said() {
 	grep -q -- "$1" "$TMP/said" || fail "not said: $1: $(cat "$TMP/said")"
 }
 
-# Every model and every malformed file that is one: the packed tree is the packed model.
+# The packed tree of every model, and of every valid malformed file, is the packed model.
 n=0
 for model in "$MODELS"/*.gguf $(printf "%s\n" "$MALFORMED"/*.gguf | some 20); do
 	case $model in */tensors-20k.gguf | *-0000[2-9]-of-*) continue ;; esac
@@ -29,7 +29,7 @@ for model in "$MODELS"/*.gguf $(printf "%s\n" "$MALFORMED"/*.gguf | some 20); do
 done
 [ $n -gt 8 ] || fail "only $n models were unpacked"
 
-# A second run changes nothing, and one with --theta adds the cells and the tables.
+# A second run changes nothing; one with --theta adds cells and tables.
 model=$(use scribe-Q4_K_M)
 rm -rf "$dir"
 unpack "$model" "$dir"
@@ -44,8 +44,8 @@ equal "$(find "$dir" -name '*.theta' | wc -l)" 61
 equal "$(wc -c <"$dir/organs/blk_2_ffn_up.theta")" 6
 cp -r "$dir" "$TMP/whole"
 
-# kill -9 or a full disk at any call that changes the disk: each file under its name is whole, and
-# the same command goes on.
+# After kill -9 or a full disk at any call that changes the disk, each named file is whole, and the
+# same command resumes.
 if [ -x "$FAULTY" ]; then
 	for k in $(shuf -i 1-120 -n "$(rounds 30 6)"); do
 		what=$([ $((k % 3)) = 0 ] && echo ENOSPC+ || echo kill)
@@ -63,7 +63,7 @@ if [ -x "$FAULTY" ]; then
 	done
 fi
 
-# So it is with Ctrl-C, which leaves no part of a file.
+# Ctrl-C leaves no partial file.
 if [ -x "$FAULTY" ]; then
 	rm -rf "$dir" "$TMP/arrived"
 	: >"$TMP/held"
@@ -81,7 +81,7 @@ if [ -x "$FAULTY" ]; then
 	diff -r -x '*.theta' "$dir" "$TMP/whole"
 fi
 
-# A file with other bytes is no part of the model, even of the right size: -f replaces it.
+# A file with other bytes, even of the right size, is not part of the model: -f replaces it.
 organ=$dir/organs/blk_2_ffn_up.bin
 printf X | dd of="$organ" bs=1 seek=2000 conv=notrunc status=none
 before=$(checksum "$organ")
@@ -106,7 +106,7 @@ equal "$(ls -A "$TMP/elsewhere")" ''
 rm "$dir/organs"
 unpack "$model" "$dir"
 
-# Nothing is written where other files or another model are.
+# Nothing is written beside other files or another model.
 donor=$MODELS/clerk-Q4_K_M.gguf
 expect_fail 'elsewhere: not empty, and not an unpacked model' \
 	sh -c ': >"$3/x"; "$1" --unpack -f "$2" "$3"' - "$ORGANFS" "$model" "$TMP/elsewhere"
@@ -119,7 +119,7 @@ expect_fail 'it holds .* models' "$ORGANFS" --unpack "$MODELS" "$TMP/new"
 expect_fail 'no space' sh -c '"$1" --theta "$2" >/dev/full' - "$ORGANFS" "$model"
 equal "$("$ORGANFS" --unpack "$model" 2>/dev/null || echo $?)" 2
 
-# Organs of another tree: --check names their donor and the risk.
+# --check names the donor of another tree's organs, and the risk.
 "$ORGANFS" --unpack "$donor" "$TMP/c" 2>/dev/null
 "$ORGANFS" --check "$dir" "$TMP/c" | grep -q '^ok.overall.no graft' ||
 	fail 'a graft in a tree that was not changed'
@@ -134,7 +134,7 @@ import json, sys
 lines = [l.rstrip("\n").split("\t") for l in open(sys.argv[1])]
 want = [dict(verdict=v, check=c, reason=r.rstrip(" ")) for v, c, r in lines]
 assert json.load(sys.stdin) == want' "$TMP/check"
-# A graft of the next block, and one that is impossible.
+# One graft is of the next block, one is impossible.
 cp "$TMP/c/organs/blk_1_ffn_up.bin" "$dir/organs/blk_2_ffn_up.bin"
 "$ORGANFS" --check "$dir" "$TMP/c" | grep -q '^ok.distance.c: block 1 into block 2' || fail block
 for other in organs/blk_2_ffn_gate skeleton/blk_0_attn_q; do
@@ -146,12 +146,12 @@ grep -q '^impossible.shape.c: .* is 256x256, the slot 256x512' "$TMP/check" || f
 echo junk >"$organ"
 expect_fail 'lacks organs/blk_2_ffn_up.bin' "$ORGANFS" --check "$dir"
 equal "$("$ORGANFS" --check "$dir" 2>&1 | grep -c lacks)" 1
-# Without the checksums the bytes alone tell.
+# Without the checksums the bytes decide.
 rm "$TMP/whole/checksums.xxh128"
 cp "$TMP/c/organs/blk_2_ffn_up.bin" "$TMP/whole/organs/"
 "$ORGANFS" --check "$TMP/whole" "$donor" | grep -q '^ok.donor.clerk-Q4_K_M: .* ffn_up' || fail bytes
 
-# A tensor as an array, under each of its names.
+# A tensor is printed as an array, by each of its names.
 "$ORGANFS" --npy "$model" blk.0.attn_q.weight >"$TMP/want.npy"
 python3 - "$TMP/want.npy" <<'END'
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An unpacked directory equals cp -r of the mount: the same files, the same model after the same cp
-# of organs, the same .check, .theta and .npy.
+# An unpacked directory equals cp -r of the mount: the same files, and after the same cp of organs
+# the same model, .check, .theta and .npy.
 . "${0%/*}/../lib.sh"
 
 donor_mnt=$TMP/donor
@@ -10,7 +10,7 @@ same_lines() {
 		<(sed 's/over [0-9]* matri[a-z]*/over N matrices/' "$2") || fail "$3"
 }
 
-# both HOST DONOR PATTERN...: organs go from mount to mount and from directory to directory.
+# both HOST DONOR PATTERN...: copy organs from mount to mount and from directory to directory.
 both() {
 	set +f
 	local host=$MODELS/$1.gguf donor=$MODELS/$2.gguf dir=$TMP/d organ
@@ -42,7 +42,7 @@ both() {
 	cp "$MNT/model.gguf" "$TMP/model.gguf"
 	unmount_and_wait "$donor_mnt"
 	unmount_and_wait
-	# The grafts of a layer are on record.
+	# The layer records its grafts.
 	"$ORGANFS" --check -o "layer=$TMP/layer" "$host" | cmp - "$TMP/check"
 	rm -r "$dir"
 	"$ORGANFS" --unpack -o "layer=$TMP/layer" "$host" "$dir" 2>/dev/null || fail "$host, layer="
@@ -68,7 +68,7 @@ types-stress types other/*.bin
 END
 )
 
-# A merge, and adapters of a layer.
+# The layer has a merge and adapters.
 cat >"$TMP/m.yml" <<END
 merge_method: linear
 models:

@@ -3,8 +3,8 @@
 # plain: measures memory
 # timeout: 300
 # A model with false counts takes no memory for absent data, whether it is refused or mounted and
-# read: at most 48 MiB, and 8 KiB for each tensor that it really has. A mount of it shows only
-# directories and plain files that cannot be executed.
+# read: at most 48 MiB, and 8 KiB for each existing tensor. Its mount shows only directories and
+# plain files that are not executable.
 . "${0%/*}/../lib.sh"
 
 limit=$((48 * 1024))

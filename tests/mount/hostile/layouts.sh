@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models with other offsets, types and lengths than their tensors need: no overlap is unnoticed, by
-# tables, .check, reads, grafts or model.gguf.
+# Models with other offsets, types and lengths than their tensors need: tables, .check, reads,
+# grafts and model.gguf notice every overlap.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

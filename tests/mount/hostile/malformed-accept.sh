@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
-# Models that MANIFEST.tsv accepts are mounted and come back byte for byte.
+# Models that MANIFEST.tsv accepts are mounted and read back byte for byte.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

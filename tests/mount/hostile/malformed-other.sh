@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: unit tests read the same files with sanitizers
-# Models that MANIFEST.tsv leaves open are refused in one sentence, or mounted as they are.
+# Models that MANIFEST.tsv leaves open are refused in one sentence, or mounted unchanged.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A user who mounts a file of another format is told its format.
+# A file of another format is refused with that format's name.
 . "${0%/*}/../lib.sh"
 
 refused_with() {

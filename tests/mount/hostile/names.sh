@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A tensor with any name is one plain file, and no file lands elsewhere.
+# A tensor of any name is one plain file, and no file lands elsewhere.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" hostile "$TMP/hostile"
@@ -11,7 +11,7 @@ for model in "$TMP"/hostile/*.gguf; do
 	"$GGUF" check-mount "$model" "$MNT"
 	"$GGUF" check-manifest "$model" "$MNT"
 	"$here/../tools/report.py" check "$MNT"
-	# Each slot can be filled, and with its own content, of another time, nothing changes.
+	# Each slot can be filled, and its own content with another time changes nothing.
 	find "$MNT" -name '*.bin' >"$TMP/files"
 	while IFS= read -r file; do
 		cp "$file" "$TMP/organ"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Another user of the machine sees nothing of a mount and leaves nothing in it. Its layer is closed
-# to others, an assembled model has the rights of its base, also while it is written, and the
-# mount's options in public tables have no password.
+# Another user sees nothing of a mount and leaves nothing in it. The layer is closed to others, an
+# assembled model has the base's mode, also during the write, and the mount's options in public
+# tables have no password.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -39,7 +39,7 @@ done
 equal "$(find "$layer" -type d -printf '%m\n' | sort -u)" 700 'rights of directories'
 equal "$(find "$layer" -type f -printf '%m\n' | sort -u)" 600 'rights of files'
 
-# A model that is being written, and has been.
+# The model is being written, then complete.
 hold
 echo "$TMP/out/new.gguf" >"$MNT/.assemble" &
 writer=$!

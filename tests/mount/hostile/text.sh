@@ -73,7 +73,7 @@ text make "$base"
 mount_model -o noassemble "$base"
 text look "$MNT"
 
-# Refusals, broken links, edits, a donor of that name, and the text of .assemble.
+# Cases: refusals, broken links, edits, a donor of that name, and the text of .assemble.
 cp "$MNT/organs/blk_0_ffn_up.bin" "$TMP/$odd.bin"
 echo junk >"$TMP/junk"
 expect_fail 'Invalid' cp "$TMP/junk" "$MNT/organs/blk_0_ffn_up.bin"
@@ -95,7 +95,7 @@ done
 unmount_and_wait
 text clean "$LOGS/mnt"
 
-# Without a mount, and for missing files.
+# Cases: commands without a mount, and missing files.
 for how in --picture --show; do
 	"$ORGANFS" $how "$base" >"$TMP/out" 2>&1 || fail "$how: $(cat "$TMP/out")"
 	sed 's/\x1b\[[0-9;]*m//g' "$TMP/out" >"$TMP/plain"
@@ -108,7 +108,7 @@ for json in '' --json; do
 	"$ORGANFS" --report $json "$TMP/$odd.tsv" >"$TMP/out" 2>&1 || fail "$(cat "$TMP/out")"
 	text clean "$TMP/out"
 done
-# One that was measured otherwise, of which the report says so.
+# The model was measured with other samples, as the report says.
 awk -F '\t' -v OFS='\t' '$1 == "tensor" { $16 = "0.12345" } { print }' "$TMP/$odd.tsv" \
 	>"$TMP/$odd-2.tsv"
 "$ORGANFS" --report "$TMP/$odd.tsv" "$TMP/$odd-2.tsv" >"$TMP/out" 2>&1 ||
@@ -127,12 +127,12 @@ mount_model -o ro "$TMP/several"
 text clean "$MNT/.theta"
 text clean "$MNT/.report.json"
 text clean "$MNT/manifest.json"
-# The directory of the model that is named after its file.
+# The model's directory has the name of its file.
 ls -A "$MNT" >"$TMP/names"
 text clean "$TMP/names"
 test -f "$MNT/m%C2%9B%D8%9C%E2%80%AE%E2%81%A6x/model.gguf" || fail "$(cat "$TMP/names")"
 unmount_and_wait
-# One that has no room for that.
+# The name has no room for the escapes.
 mv "$TMP/several/$odd.gguf" "$TMP/several/$(printf 'm%.0s\302\233' {1..82}).gguf"
 mount_model -o ro "$TMP/several"
 test -f "$MNT/$(printf 'm%.0s?' {1..82})/model.gguf" || fail "$(ls "$MNT")"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# System calls of reading: one read of the base for each request of the kernel, which are as large
-# as it grants, and a few calls more for each 16 MiB.
+# System calls of reads: one read of the base for each kernel request, of the largest size, and a
+# few calls more for each 16 MiB.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -12,12 +12,12 @@ mount_model -o ro,passthrough=no "$base"
 need_ahead "$MNT"
 mib=$((pages / 256 + 1))
 
-# count NAME...: calls of these names
+# count NAME...: number of these calls.
 count() {
 	awk -v names=" $* " 'index(names, " " $NF " ") { n += $4 } END { print n + 0 }' "$TMP/calls"
 }
 
-# calls MAX-READS MAX-ADVICE: of model.gguf, read once.
+# calls MAX-READS MAX-ADVICE: count for one read of model.gguf.
 calls() {
 	local n
 	strace -f -c -qq -o "$TMP/calls" -p "${DAEMON[$MNT]}" \
@@ -47,7 +47,7 @@ cat "$base" >/dev/null
 calls $((mib * 3 / 2 + 50)) 16
 unmount_and_wait
 
-# A user's mount: the kernel asks for 128 KiB.
+# In a user's mount the kernel asks for 128 KiB.
 mount_model -o ro,passthrough=no "$base"
 echo 128 >"$(ahead_of "$MNT")"
 first_look

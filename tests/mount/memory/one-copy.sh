@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# Bytes read through a mount are in memory once, as pages of the mount: no new pages of the base
-# remain on any kernel, and the disk is not read more often.
+# Bytes read through a mount are cached once, as pages of the mount: no new pages of the base stay
+# on any kernel, and the disk is not read more often.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
@@ -31,7 +31,7 @@ END
 comes_to 0 'after pieces of it'
 same "$MNT/model.gguf" "$base"
 
-# Pages that were there stay, and no more come.
+# Earlier pages stay, and no new ones come.
 "$PAGES" drop "$base"
 "$PAGES" touch "$base" 6000 1000
 "$PAGES" touch "$base" 9000 1
@@ -43,7 +43,7 @@ unmount_and_wait
 
 # Kernels before 6.14 cannot drop pages by themselves, and those before 6.5 not even count them.
 need strace
-for refused in preadv2 preadv2,cachestat; do # a strace of before Linux 6.5 knows only the first
+for refused in preadv2 preadv2,cachestat; do # strace of before Linux 6.5 knows only the first
 	mount_model -o ro,passthrough=no "$base"
 	first_look
 	strace -f -qq -o /dev/null -p "${DAEMON[$MNT]}" -e trace="$refused" \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# A disk with a large read-ahead leaves the base in memory once as well: the kernel reads beyond the
-# end of an organ, and drops many pages only together.
+# With a large read-ahead the base is not cached twice either: the kernel reads beyond the end of
+# an organ, and drops many pages only together.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -12,7 +12,7 @@ echo 8192 >"$(ahead_of "$TMP/disk")"
 mount_model -o ro,passthrough=no "$base"
 first_look
 cat "$MNT"/*/*.bin >/dev/null
-# Pages that one reader had read ahead and dropped may count as present for the next one.
+# Pages that one reader read ahead and dropped may count as present for the next one.
 comes_to $((pages / 20)) 'after all organs'
 "$PAGES" drop "$base"
 cat "$MNT/model.gguf" >/dev/null

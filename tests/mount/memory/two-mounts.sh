@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# Two mounts of one base: the second finds in memory the pages that the first has read from the
-# disk. When one mount is left, pages are dropped again.
+# Of two mounts of one base the second finds the first's pages in memory. A single mount drops its
+# pages again.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -11,7 +11,7 @@ mkdir "$TMP/other"
 mount_model -o ro,passthrough=no "$base"
 mount_model -o ro,passthrough=no "$base" "$TMP/other"
 first_look
-# A daemon keeps its view of the page cache for a moment.
+# A daemon caches its view of the page cache for a moment.
 is_kept() {
 	can_be_dropped
 	cat "$MNT/model.gguf" >/dev/null

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# The mount of an ordinary user leaves no pages of the user's own base in memory. If the base
-# belongs to another user, the kernel does not tell which pages are there, and from Linux 6.14 on
-# drops them by itself.
+# An ordinary user's mount leaves no pages of the user's own base in memory. For another user's
+# base the kernel does not tell which pages are cached, and from Linux 6.14 on drops them itself.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"
 
@@ -16,7 +15,7 @@ chown "$ORDINARY:$ORDINARY" "$MNT"
 chmod 755 "$TMP/disk"
 chmod 644 "$base"
 
-# read_all [PAGES]: the user reads the bytes of root's base, and at most so many pages remain.
+# read_all [PAGES]: the user reads root's base, and at most that many pages stay.
 read_all() {
 	as_user "$ORGANFS" -o ro "$base" "$MNT"
 	DAEMON[$MNT]=$(daemon_of "$MNT" as_user)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# MODEL+ADAPTER in a configuration is the model that another program merges the adapter into, to the
-# bit, as a model, as the base model, and in slices; the next mount and a recipe have it again, and
-# an adapter that does not fit is refused.
+# MODEL+ADAPTER in a configuration equals another program's merge of both, to the bit, as a model,
+# as the base model, and in slices; the next mount and a recipe restore it, and an unfitting
+# adapter is refused.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -12,13 +12,13 @@ cd "$TMP"
 "$LORA" merge "$base" with-a.gguf a.gguf=1 >/dev/null
 "$LORA" merge "$base" with-b.gguf b.gguf=1 >/dev/null
 
-# merge LINES: that configuration is in force.
+# merge LINES: put that configuration in force.
 merge() {
 	printf '%b\n' "$@" >some.yml
 	cp some.yml "$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
 }
 
-# refused SENTENCE LINES
+# refused SENTENCE LINES: the configuration fails.
 refused() {
 	local says=$1
 	shift
@@ -32,7 +32,7 @@ merge 'merge_method: passthrough' 'models: [{model: stories260K+a.gguf}]'
 same "$MNT/model.gguf" with-a.gguf
 merge 'merge_method: passthrough' 'models: [{model: {model: stories260K, lora: {path: b.gguf}}}]'
 same "$MNT/model.gguf" with-b.gguf
-# The base is a model of its own beside itself with an adapter.
+# The base is a model beside itself with an adapter.
 for method in linear ties; do
 	merge "merge_method: $method\nbase_model: stories260K\nparameters: {weight: 0.3}" \
 		'models: [{model: with-a}, {model: with-b}]'

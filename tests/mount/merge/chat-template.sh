@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The chat template of a configuration is that of the result, until the merge ends: a literal one,
-# and with "auto" that of most models. A template that the user wrote goes over it.
+# The configuration's chat template is the result's, until the merge ends: a literal one, and with
+# "auto" that of most models. A template written by the user wins.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -38,14 +38,14 @@ same out.gguf expected.gguf
 grep -q '^ok	merge	.*; with its own chat template$' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"
 
-# The user's own value is an edit, which .undo takes back.
+# The user's value is an edit, which .undo reverts.
 echo '{{ mine }}' >"$template"
 cp literal.yml "$MNT/.merge"
 equal "$(cat "$template")" '{{ mine }}'
 echo "metadata/$key" >"$MNT/.undo"
 equal "$(cat "$template")" $'{{ literal }}\n{# of two lines #}'
 
-# The next mount has it, also where the model is gone.
+# The next mount has the template, even if the model is gone.
 unmount_and_wait
 mv a.gguf away.gguf
 mount_model -o noassemble,blocks=keep "$base"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A configuration of several documents, of which some are models of others, gives the bytes that
-# its documents give one after the other, with a file written between. Circles, names that two
-# documents have and documents that nothing uses are refused, and change nothing.
+# A configuration of several documents, some of them models of others, gives the bytes of its
+# documents one after another with files between. Loops, duplicate names and unused documents are
+# refused, and change nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K) donor=$(use stories260K-donor)
@@ -30,7 +30,7 @@ models: [{model: blend}, {model: stories260K-donor}]
 END
 (cat 2.yml && echo --- && cat 3.yml && echo --- && cat 1.yml) >all.yml
 
-# One after the other: model.gguf of a mount of NAME.yml becomes FILE.
+# Write model.gguf of a mount of NAME.yml to FILE.
 step() {
 	mount_model -o ro "$1.yml"
 	cp "$MNT/model.gguf" "$2.gguf"
@@ -40,7 +40,7 @@ step 1 stacked
 step 2 blend
 step 3 expected
 
-# The model whose place the result takes is found through the documents.
+# The model in the result's place is found through the documents.
 rm stacked.gguf blend.gguf
 step all all
 same all.gguf expected.gguf
@@ -51,7 +51,7 @@ same "$MNT/model.gguf" expected.gguf
 equal "$(cut -f 1-3 "$MNT/.grafts" | tr '\t' ' ')" '.merge merge slerp'
 cp "$MNT/.recipe" recipe.yml
 
-# refused REASON TEXT: it is, and nothing is changed.
+# refused REASON TEXT: it fails and changes nothing.
 refused() {
 	printf '%s\n' "${@:2}" >bad.yml
 	expect_fail 'invalid argument' cp bad.yml "$MNT/.merge"
@@ -72,7 +72,7 @@ refused 'there is no file "b"' 'name: a' "models: [{model: b}]" "$m" "$w" --- "$
 refused 'another document has no "name"' "${donors[@]}" --- "${donors[@]}"
 same "$MNT/model.gguf" expected.gguf
 
-# The next mount has it, if it has the models of all documents.
+# The next mount has the merge, if it has the models of all documents.
 kill_daemon
 mv "$donor" away.gguf
 mount_model -o noassemble "$base"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 180
-# A model of a merge is truncated while it is read, or lies in a mount whose daemon stops: readers
-# of merged organs get an error or wait, no other process does, and no wrong bytes are read.
+# A model of a merge is truncated during a read, or lies in a mount whose daemon stops: readers of
+# merged organs get an error or wait, no other process does, and no wrong bytes are read.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -11,20 +11,20 @@ cd "$TMP"
 cp clerk-Q4_K_M.gguf whole.gguf
 other=$TMP/other
 
-# MODEL: both in equal parts.
+# config MODEL: both in equal parts.
 config() {
 	printf 'merge_method: linear\nparameters: {weight: 1}\nmodels:\n'
 	printf -- '- model: %s\n' scribe-Q4_K_M "$1"
 }
 
-# Cut off amid a read, by a process that has the file open.
+# A process that has the file open truncates it during a read.
 mount_model -o noassemble "$base"
 config clerk-Q4_K_M >"$MNT/.merge"
 cp "$MNT/model.gguf" merged.gguf
 exec 3<"$MNT/model.gguf"
 head -c 300000 <&3 | cmp -n 300000 - merged.gguf
 truncate -s 100000 clerk-Q4_K_M.gguf
-# Pages that the kernel already has do not change.
+# Cached pages of the kernel do not change.
 expect_fail 'input/output error' dd of=read bs=64K iflag=direct <&3
 expect_fail 'input/output error' cat "$MNT/organs/blk_0_ffn_up.bin"
 expect_fail 'i/o error' sh -c "echo x.gguf >'$MNT/.assemble'"
@@ -36,7 +36,7 @@ rm "$MNT/.merge"
 same "$MNT/model.gguf" "$base"
 cp whole.gguf clerk-Q4_K_M.gguf
 
-# The model lies in another mount, which stops: its reads wait for some seconds and fail.
+# The model lies in another mount, which stops: reads wait for some seconds and fail.
 mount_model -o noassemble clerk-Q4_K_M.gguf "$other"
 cp "$other/organs/blk_1_ffn_up.bin" "$other/organs/blk_2_ffn_up.bin"
 config "$other/model.gguf" >hanging.yml
@@ -48,7 +48,7 @@ for organ in "$MNT"/*/blk_[1-5]_*.bin; do
 	cat "$organ" >/dev/null 2>&1 &
 	pids+=($!)
 done
-# Some tensors are in the kernel's page cache, which is enough for their readers.
+# Some tensors are in the page cache, so their readers do not wait.
 are_held() {
 	local pid held=0
 	for pid in "${pids[@]}"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The result of a merge is encoded with the weights of .imatrix, by itself and with adapters: the
-# bytes of the same values in F32, requantised with the matrix; it follows the link both ways.
+# .imatrix weights the encoding of a merge's result, without and with adapters: the bytes of the
+# same values in F32, requantised with the matrix; they follow the link both ways.
 . "${0%/*}/../lib.sh"
 
 need xxhsum
@@ -18,20 +18,20 @@ up=organs/blk_2_ffn_up.bin
 down=organs/blk_5_ffn_down.bin
 "$LORA" make "$base" lora.gguf blk.5.ffn_down.weight --seed a
 
-# DTYPE: the configuration.
+# config DTYPE: print the configuration.
 config() {
 	printf '%s\n' 'merge_method: linear' 'base_model: base' "dtype: $1" \
 		'parameters: {weight: 0.5}' 'models:' '- model: base' '- model: ./q5_0.gguf'
 }
 
-# keep DIRECTORY: save the slots, hashes and errors shown.
+# keep DIRECTORY: save the shown slots, hashes and errors.
 keep() {
 	mkdir "$1"
 	cp "$MNT/$up" "$MNT/$down" "$MNT/model.gguf" "$MNT/checksums.xxh128" \
 		"$MNT/.views/types/q3_k/loss.tsv" "$1"
 }
 
-# DIRECTORY: they are those that it keeps.
+# are DIRECTORY: they equal the saved ones.
 are() {
 	keep now
 	diff -r "$1" now || fail "not as in $1"
@@ -61,7 +61,7 @@ done
 keep with
 differ with/checksums.xxh128 without/checksums.xxh128
 differ with/loss.tsv without/loss.tsv
-# Adapters and chosen types go by the weighted result.
+# Adapters and chosen types use the weighted result.
 ln -s "$TMP/lora.gguf" "$MNT/adapters/"
 setfattr -n user.organfs.type -v q5_0 "$MNT/$up"
 differ "$MNT/$down" "with/${down#*/}"
@@ -76,14 +76,14 @@ rm "$MNT/adapters/lora.gguf"
 are without
 ln -s "$matrix" "$MNT/.imatrix"
 are with
-# A merge that is put in force later has the weights as well; a graft over it is left alone.
+# A later merge has the weights too; a graft over it stays.
 cp "without/${up#*/}" "$MNT/$up"
 rm "$MNT/.merge"
 config Q4_K >"$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
 same "$MNT/$up" "without/${up#*/}"
 echo "$up" >"$MNT/.undo"
 are with
-# The result that keeps the base's types too.
+# A result in the base's types uses them too.
 rm "$MNT/.merge"
 config float32 | grep -v dtype >"$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
 same "$MNT/$up" "weighted/${up#*/}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits for the pass over merged tensors can be interrupted, and a pass that no
-# process waits for is cancelled; the end of the mount does not wait for it either.
+# A process that waits for the pass over merged tensors can be interrupted, and a pass without a
+# waiting process is cancelled; the unmount does not wait for it either.
 . "${0%/*}/../lib.sh"
 
 for name in base one other; do
@@ -21,14 +21,14 @@ END
 in_time 30 cp "$TMP/config.yml" "$MNT/.merge" || fail "the merge is refused: $(cat "$MNT/.log")"
 large=$MNT/organs/blk_0_ffn_up
 
-# interrupted SIGNAL COMMAND...: it waits, it is ended by the signal, and the work for it too.
+# interrupted SIGNAL COMMAND...: it waits, the signal ends it, and the daemon's work ends too.
 interrupted() {
 	local signal=$1 pid
 	shift
 	at_terminal "$@" >"$TMP/out" 2>&1 &
 	pid=$!
 	comes_to_work || late "$*: the tensor is not looked at: $(cat "$TMP/out")"
-	# While others get their answers.
+	# Other processes get their answers meanwhile.
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
 	kill -s "$signal" $pid
 	until_true 60 is_gone $pid || fail "$signal does not end $*"
@@ -40,7 +40,7 @@ for signal in INT KILL; do
 	interrupted $signal cat "$large.theta"
 	interrupted $signal dd if="$large.bin" of=/dev/null bs=64K iflag=direct
 done
-# The kernel never interrupts its own read-ahead, but the reader ends, and so does the mount.
+# The kernel does not interrupt its read-ahead, but the reader ends, and so does the mount.
 for _ in $(seq 40); do
 	cat "$large.bin" "$MNT/model.gguf" >/dev/null 2>&1 &
 	pid=$!

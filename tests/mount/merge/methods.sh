@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The result of a configuration in .merge on two models agrees with the formulas in NumPy, also for
-# every method with random parameters, gradients and filters of small tensors; the bytes are the
-# same read as an organ, as part of model.gguf, or from the file that .assemble writes.
+# A configuration in .merge on two models agrees with the formulas in NumPy, also for every method
+# with random parameters, gradients and filters on small tensors; the bytes are the same in an
+# organ, in model.gguf, and in the file that .assemble writes.
 . "${0%/*}/../lib.sh"
 
 PYTHON=/usr/bin/python3
@@ -10,7 +10,7 @@ $PYTHON -c 'import numpy' 2>/dev/null || skip 'no numpy'
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 cd "$TMP"
 
-# METHOD [PARAMETERS]: its configuration, of the donor over the base.
+# config METHOD [PARAMETERS]: merge the donor over the base.
 config() {
 	echo "merge_method: $1"
 	echo 'base_model: scribe-Q4_K_M'
@@ -21,7 +21,7 @@ config() {
 	echo '- model: ./clerk-Q4_K_M.gguf'
 }
 
-# keep_views NAME: save the files of the tensors looked at.
+# keep_views NAME: save the files of the compared tensors.
 keep_views() {
 	mkdir "$1"
 	(cd "$MNT/.views/npy" && cp --parents skeleton/blk_0_attn_q.npy organs/blk_3_ffn_down.npy \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The base named by a merge is the file that the mount has open, wherever its path leads by now:
-# into the mount itself, to another file, or nowhere.
+# A merge that names the base uses the mount's open file, wherever the path leads now: into the
+# mount itself, to another file, or nowhere.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -14,7 +14,7 @@ cp -p "$base" own/
 mount_model -o "noassemble,layer=$TMP/layer" own/scribe-Q4_K_M.gguf
 cp m.yml "$MNT/.merge"
 cp "$MNT/model.gguf" merged.gguf
-# Another file in its place, and none.
+# Another file is in its place, then none.
 cp -p own/scribe-Q4_K_M.gguf kept.gguf
 cp "$donor" other.gguf
 mv other.gguf own/scribe-Q4_K_M.gguf
@@ -31,7 +31,7 @@ mount_model -o "noassemble,nonempty,layer=$TMP/layer" own/scribe-Q4_K_M.gguf "$T
 in_time 20 cmp own/model.gguf merged.gguf || fail 'merged bytes are not read'
 unmount_and_wait "$TMP/own"
 
-# And that of another one, which is not waited for.
+# The mount also hides another model's directory, which nothing waits for.
 cp -p "$donor" own/
 sed "s|clerk-Q4_K_M|$TMP/own/clerk-Q4_K_M|" m.yml >other.yml
 mount_model -o "noassemble,layer=$TMP/layer-other" own/scribe-Q4_K_M.gguf
@@ -42,7 +42,7 @@ mount_model -o "noassemble,nonempty,layer=$TMP/layer-other" own/scribe-Q4_K_M.gg
 expect_fail 'input/output error' in_time 20 cat "$TMP/own/model.gguf"
 unmount_and_wait "$TMP/own"
 
-# It was moved since the last mount.
+# The base was moved since the last mount.
 mv own/scribe-Q4_K_M.gguf moved.gguf
 mount_model -o "noassemble,layer=$TMP/layer" moved.gguf
 same "$MNT/model.gguf" merged.gguf

@@ -13,7 +13,7 @@ printf 'merge_method: linear\nmodels: [{model: clerk-Q4_K_M, parameters: {weight
 cp good.yml "$MNT/.merge"
 cp "$MNT/model.gguf" merged.gguf
 
-# PATTERN, and the configuration on standard input.
+# refuses PATTERN: the configuration is on standard input.
 refuses() {
 	local before
 	before=$(wc -l <"$MNT/.log")
@@ -69,7 +69,7 @@ expect_fail 'invalid' cp nul.yml "$MNT/.merge"
 same good.yml "$MNT/.merge"
 same "$MNT/model.gguf" merged.gguf
 
-# Other names cannot be made beside it.
+# Other names beside it cannot be made.
 expect_fail 'not permitted' touch "$MNT/.merges"
 absent "$MNT/.merges"
 unmount_and_wait

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A slot that only a merge has can be removed, as any other: that is listed and can be undone. It
-# ends with the merge, also where that ends without the mount: its row in the layer is removed by
-# hand.
+# A merge's own slot can be removed like any other: the removal is listed and can be undone. It
+# ends with the merge, even if the merge ends outside of a mount, by a change of the layer's row.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -29,14 +28,14 @@ same "$MNT/$organ" kept
 same "$MNT/model.gguf" merged.gguf
 [ "$(wc -l <"$MNT/.grafts")" = 1 ] || fail "$(cat "$MNT/.grafts")"
 
-# A removal with which mv begins is undone if mv's file is refused.
+# A removal by mv is undone if mv's file is refused.
 echo junk >junk
 expect_fail 'Invalid argument' mv junk "$MNT/$organ"
 same "$MNT/$organ" kept
 same "$MNT/model.gguf" merged.gguf
 [ "$(wc -l <"$MNT/.grafts")" = 1 ] || fail "$(cat "$MNT/.grafts")"
 
-# By hand.
+# The merge's row is removed by hand.
 rm "$MNT/$organ"
 kill_daemon
 layer_change layer 'DELETE FROM merge'
@@ -46,12 +45,12 @@ same "$MNT/model.gguf" "$base"
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 cp eight.yml "$MNT/.merge"
 same "$MNT/model.gguf" merged.gguf
-# And the next mount finds nothing of it.
+# The next mount has no removal.
 kill_daemon
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" merged.gguf
 
-# A read-only mount ignores the removal of a slot that no merge has, and keeps it in the layer.
+# A read-only mount ignores the removal of a slot without a merge, and keeps it in the layer.
 rm "$MNT/$organ"
 kill_daemon
 layer_change layer '.backup kept.db'
@@ -60,7 +59,7 @@ layer_change layer "DELETE FROM merge; INSERT INTO slot (class, name, kind, mtim
 mount_model -o "ro,noassemble,layer=$TMP/layer" "$base"
 same "$MNT/model.gguf" "$base"
 log_says "$organ: .*removal .* is ignored"
-# A slot that fits no further block is kept in the layer, because it may have another meaning.
+# A slot that fits no other block stays in the layer, because it may have another meaning.
 log_says 'blk_1_fn_up.bin is left alone'
 unmount_and_wait
 equal "$(layer_sql layer 'SELECT name, kind FROM slot')" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model of a merge lies on a server that wants a password: the next mount has it too, and the
-# credentials are in no file of the mount but .merge, which equals the text written.
+# A merge's model lies on a server with a password: the next mount has it too, and of the mount's
+# files only .merge has the credentials, which equals the written text.
 . "${0%/*}/../lib.sh"
 
 cd "$TMP"

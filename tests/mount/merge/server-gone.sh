@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The server of a merge's model answers no more when the next mount is made: to look for it takes
-# long, and no lookup of a name waits for that again a moment later.
+# The server of a merge's model does not answer at the next mount: the search for the model takes
+# long, and no look-up of a name repeats that wait soon.
 . "${0%/*}/../lib.sh"
 
 cd "$TMP"
@@ -22,7 +22,7 @@ for organ in "$MNT"/organs/blk_[0-4]_*.bin; do
 	expect_fail 'input/output error' cat "$organ"
 done
 equal "$(grep -c /gone/ "$REQUESTS")" "$n" 'requests to a server that is gone'
-# A configuration is looked for at once.
+# A configuration is searched for at once.
 rm www/gone
 cp m.yml "$MNT/.merge" || fail "$(tail -n 1 "$MNT/.log")"
 cat "$MNT/organs/blk_0_ffn_up.bin" >/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A merge of the other models in a mount: a directory of organ files, and a model on a server that
-# wants a password. The next mount that has both has the merge too.
+# A merge of the mount's other models: a directory of organ files, and a model on a server with a
+# password. The next mount with both has the merge too.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -23,7 +23,8 @@ config "$PWD/www/clerk.gguf" >"$MNT/.merge"
 cp "$MNT/model.gguf" merged.gguf
 unmount_and_wait
 
-# merged NAME MODEL: the same by the name of a model of the mount; and still at the next.
+# merged NAME MODEL: the merge by the name of a mount's model equals that by MODEL, also at the
+# next mount.
 merged() {
 	mount_daemon -o "noassemble,layer=$TMP/layer-$1" "$base" "$2" "$MNT"
 	config "$1" >"$MNT/scribe-Q4_K_M/.merge"
@@ -34,7 +35,7 @@ merged() {
 	unmount_and_wait
 }
 merged parts parts
-# Without it its tensors say so, as those of any model that is gone.
+# Without that model its tensors are broken, like those of any missing model.
 mount_model -o "noassemble,layer=$TMP/layer-parts/scribe-Q4_K_M" "$base"
 log_says '\.merge: .*"/.*/parts/header.gguf" cannot be read'
 expect_fail 'input/output error' cat "$MNT/model.gguf"

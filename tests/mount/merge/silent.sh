@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Merges that lead to a disk which has answered before, and does no more, keep no graft or removal
-# waiting.
+# Merges that lead to a disk that stopped answering do not delay a graft or a removal.
 . "${0%/*}/../lib.sh"
 
 [ "$(id -u)" = 0 ] || skip 'for root'
@@ -21,7 +20,7 @@ for i in {1..12}; do
 	cp "$TMP/m$i" "$MNT/.merge" 2>/dev/null &
 	writers+=($!)
 done
-# As many as there are threads for that.
+# As many requests hang as there are threads for them.
 is_silent() {
 	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
 }
@@ -31,7 +30,7 @@ in_time 20 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/" || fail 'a gra
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/donor/organs/blk_1_ffn_up.bin"
 in_time 20 rm "$MNT/organs/blk_1_ffn_up.bin" || fail 'a removal waits'
 
-# The disk is gone: all of them are refused, and words are obeyed again.
+# The disk is gone: all requests fail, and words are obeyed again.
 kill $disk
 wait $disk 2>/dev/null || true
 for writer in "${writers[@]}"; do

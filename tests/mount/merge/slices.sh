@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Slices stack more blocks than the base has, or fewer; a configuration is mounted in the place of a
-# model, also read-only; a merge into one of several models has that model's name.
+# Slices stack more or fewer blocks than the base has; a configuration is mounted in a model's
+# place, also read-only; a merge into one of several models has that model's name.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 cd "$TMP"
 mkdir configs
 
-# FROM TO FROM TO: blocks of the base, then of the donor.
+# slices FROM TO FROM TO: blocks of the base, then of the donor.
 slices() {
 	printf 'merge_method: passthrough\nslices:\n'
 	printf -- '- sources: [{model: ../scribe-Q4_K_M, layer_range: [%d, %d]}]\n' "$1" "$2"
@@ -24,7 +24,7 @@ cp "$MNT/model.gguf" eight.gguf
 expect_fail 'read-only' rm "$MNT/.merge"
 unmount_and_wait
 mount_model -o ro,fresh "$donor"
-# FROM TO: a block of the donor, of whose organs only the header is another one.
+# FROM TO: a block of the donor whose organs differ only in the header.
 for blocks in '2 4' '5 7'; do
 	tail -c 10000 "$MNT/organs/blk_${blocks% *}_ffn_up.bin" >from
 	tail -c 10000 "organs/blk_${blocks#* }_ffn_up.bin" | cmp - from
@@ -37,7 +37,7 @@ done
 ! grep -E '^(risky|impossible)' "$MNT/.check" || fail 'the written model does not fit together'
 unmount_and_wait
 
-# A graft in a block that the base has not, which stays with the merge.
+# A graft in a block that the base lacks stays with the merge.
 mount_model -o noassemble configs/eight.yml
 rm "$MNT/organs/blk_7_ffn_up.bin"
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_6_ffn_up.bin"
@@ -48,7 +48,7 @@ absent "$MNT/organs/blk_7_ffn_up.bin"
 same "$MNT/model.gguf" changed.gguf
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" eight.gguf
-# Fewer blocks, and none of those that came.
+# The merge has fewer blocks, and none of the added ones.
 cp configs/three.yaml "$MNT/.merge"
 equal "$(cat "$MNT/metadata/llama.block_count")" 3
 equal "$(ls "$MNT/organs" | grep -c 'ffn_up.bin')" 3
@@ -80,8 +80,7 @@ absent "$MNT/clerk-Q4_K_M/.merge"
 same "$MNT/scribe-Q4_K_M/organs/blk_0_ffn_up.bin" "$MNT/clerk-Q4_K_M/organs/blk_0_ffn_up.bin"
 unmount_and_wait
 
-# A slice may have a base model of its own, which goes before the configuration's.
-# [BASE OF ALL], then of each slice.
+# based [BASE OF ALL], then of each slice: a slice's own base model wins over the configuration's.
 based() {
 	printf 'merge_method: task_arithmetic\nparameters: {weight: 0.4}\n%s\nslices:\n' "$1"
 	for range in '[0, 2]' '[2, 6]'; do

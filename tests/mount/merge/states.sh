@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A merge lies beneath grafts and adapters: they cover it, and their undo shows it again. The merge
-# outlives the daemon; if a model of it is gone, its tensors are unreadable, and never the base's.
+# A merge lies beneath grafts and adapters, whose undo shows it again. The merge outlives the
+# daemon; if a model of it is missing, its tensors are unreadable, and never the base's.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
@@ -25,7 +25,7 @@ exec 3<&-
 same m.yml "$MNT/.merge"
 differ "$MNT/$up.bin" "$MNT/.base/$up.bin"
 cp "$MNT/model.gguf" merged.gguf
-# One line for the merge, and no graft.
+# The merge has one line, and there is no graft.
 tensors=$(ls "$MNT"/*/*.bin | wc -l)
 equal "$(cut -f 1-4 "$MNT/.grafts" | tr '\t' ' ')" ".merge merge linear $tensors"
 equal "$(cat "$MNT/.undo")" '# nothing is changed'
@@ -33,7 +33,7 @@ grep -q '^ok	merge	linear of 2 models' "$MNT/.check" || fail "$(cat "$MNT/.check
 grep -q '^ok	lineage	merge: clerk-Q4_K_M.gguf: same base' "$MNT/.check" ||
 	fail "$(cat "$MNT/.check")"
 
-# Grafts, of the base's own tensor too, and removals.
+# Grafts, also of the base's own tensor, and removals.
 cp "$MNT/.base/$up.bin" "$MNT/$up.bin"
 same "$MNT/$up.bin" "$MNT/.base/$up.bin"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -42,9 +42,9 @@ equal "$(cut -f 2 "$MNT/.grafts" | tr '\n' ' ')" 'merge reference copy removed '
 differ "$MNT/model.gguf" merged.gguf
 cp "$MNT/model.gguf" grafted.gguf
 
-# After a SIGKILL, and once more without the model, which comes back.
+# After a SIGKILL, then without the model, which comes back.
 kill_daemon
-# If the disk does not answer for seconds, a model counts as gone until the next look.
+# If the disk does not answer for seconds, a model counts as missing until the next look.
 is_grafted() {
 	ls "$MNT/organs" >"$TMP/ls"
 	cmp -s "$MNT/model.gguf" grafted.gguf 2>"$TMP/said"
@@ -66,7 +66,7 @@ absent x.gguf
 mv away.gguf "$donor"
 until_true 60 is_grafted || fail "the model is back: $(cat "$MNT/.log")"
 
-# Another model at its place is not merged without a word.
+# Another model in its place is merged only with a message.
 unmount_and_wait
 mv "$donor" away.gguf
 cp "$base" "$donor"
@@ -99,7 +99,7 @@ cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 cp "$MNT/.recipe" recipe.yml
 echo all >"$MNT/.undo"
 printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/.merge"
-# A recipe without that merge is not done over it.
+# A recipe without that merge is refused over it.
 expect_fail 'invalid argument' cp recipe.yml "$MNT/.recipe"
 log_says '\.recipe: .*the model is changed already'
 rm "$MNT/.merge"
@@ -108,7 +108,7 @@ mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
 
-# The same bytes are the same model, also where they are those of the base's file by now.
+# Equal bytes are the same model, even if the base's file has them by now.
 cp "$base" copy.gguf
 mount_model -o noassemble,fresh "$base"
 sed 's/model: scribe-Q4_K_M/model: copy/' same.yml >"$MNT/.merge"
@@ -120,7 +120,7 @@ same "$MNT/model.gguf" merged.gguf
 rm "$MNT/.merge"
 unmount_and_wait
 
-# The layer's record of a merge is damaged: the base never takes its place.
+# If the layer's record of a merge is damaged, the base never takes its place.
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 printf 'merge_method: passthrough\nmodels: [{model: clerk-Q4_K_M}]\n' >"$MNT/.merge"
 unmount_and_wait

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A merge by another user than root, in a mount of root's, is in force in the next mount too, beside
-# root's own grafts; its models are opened with the rights of that user.
+# Another user's merge in a mount of root's is in force at the next mount too, beside root's own
+# grafts; its models are opened with that user's rights.
 . "${0%/*}/../lib.sh"
 
 need_root

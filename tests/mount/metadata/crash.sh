@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# After kill -9 the next mount has every edit of the metadata that close had confirmed.
+# After kill -9 the next mount has every edit of metadata that close() confirmed.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -17,7 +17,7 @@ printf '["x", "\\udcff\\n"]' >"$TMP/list"
 touch "$m/my.list"
 setfattr -n user.organfs.type -v 'string[]' "$m/my.list"
 cp "$TMP/list" "$m/my.list"
-# Not closed: a shell would do that between its commands.
+# The file stays open, which a shell would close between its commands.
 python3 -c "
 import time
 with open('$m/llama.block_count', 'w') as f:
@@ -48,7 +48,7 @@ for round in 1 2; do
 	kill_daemon
 done
 
-# Undone, it stays undone.
+# An undone edit stays undone.
 mount_model "$base"
 cp "$MNT/.base/metadata/"* "$m/"
 rm "$m/moved" "$m/my.number" "$m/my.list"
@@ -56,7 +56,7 @@ kill_daemon
 mount_model "$base"
 same "$MNT/model.gguf" "$base"
 
-# A row of the layer that is no value is left alone, and with it the layer.
+# A row of the layer that is no value is left alone, and so is the layer.
 echo 5 >"$m/llama.block_count"
 echo 6 >"$m/llama.block_count"
 kill_daemon

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: LeakSanitizer does not work under strace
-# The next open() finds the value that close() confirmed, also if a string was only emptied: the
+# The next open() finds the value that close() confirmed, even if a string was only emptied: the
 # kernel sends RELEASE only after close() has returned.
 . "${0%/*}/../lib.sh"
 
@@ -10,8 +10,8 @@ mount_model "$base"
 key=$MNT/metadata/general.name
 need_strace
 
-# The daemon's present threads are made to take requests late. New threads may answer a later
-# request earlier.
+# Make the daemon's present threads take requests late. A new thread may answer a later request
+# earlier.
 mapfile -t tasks < <(ls "/proc/${DAEMON[$MNT]}/task")
 are_traced() {
 	local task
@@ -48,8 +48,8 @@ for i in range(int(sys.argv[2])):
 END
 full_speed
 
-# A descriptor that was emptied and duplicated stays open: lookups wait for a moment and no longer,
-# and a later write counts.
+# An emptied and duplicated descriptor stays open: look-ups wait only for a moment, and a later
+# write counts.
 echo before >"$key"
 {
 	[ "$(timeout 30 cat "$key")" = before ] || fail 'it is empty before it is closed'

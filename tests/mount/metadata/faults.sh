@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 1800
-# Edits of metadata on a disk that fails, or where the daemon dies, at each of its calls in turn: a
-# refused edit has changed nothing, and the next mount shows exactly the confirmed edits.
+# Edits of metadata on a disk that fails, or with a daemon that dies, at each of its calls in turn:
+# a refused edit has changed nothing, and the next mount shows exactly the confirmed edits.
 #
-# FAULTS=all tries every call, else a sample; FAULTS='EIO 17' that one.
+# FAULTS=all tries every call, else a sample; FAULTS='EIO 17' tries that one.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults
@@ -12,7 +12,7 @@ faulty=${ORGANFS%/*}/tests/tools/organfs-faults
 edits=$here/../tools/faults_metadata.py
 base=$(use stories260K)
 
-# try K FAULT: false if there are fewer than K calls.
+# try K FAULT: run the edits; false if they make fewer than K calls.
 try() {
 	local status=0 what="call $1, $2" call
 	rm -rf "${XDG_STATE_HOME:?}"/* "$TMP/state" "$TMP/fault"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Metadata as files: every value as text, exact sizes, and model.gguf after values are written, keys
-# removed, added and renamed. A copy from .base undoes each change.
+# Metadata as files: every value as text, exact sizes, and model.gguf after values are written, and
+# keys removed, added and renamed. A copy from .base undoes each change.
 . "${0%/*}/../lib.sh"
 
 type_of() {
@@ -27,7 +27,7 @@ m=$MNT/metadata
 mount_model "$base"
 changed
 
-# Values. The newline that echo adds is not part of a string.
+# Values. A string does not include the newline of echo.
 echo 4096 >"$m/llama.context_length"
 echo 'another name' >"$m/general.name"
 printf '1.5e-5' >"$m/llama.attention.layer_norm_rms_epsilon"
@@ -49,7 +49,7 @@ for text in junk -1 4294967296 1.5 '' '5 6' true; do
 done
 expect_fail 'invalid argument' cp "$TMP/text" "$m/tokenizer.ggml.tokens"
 changed "${edits[@]}"
-# Emptying alone leaves a number; a string is empty then.
+# An emptied file leaves a number as it was, and makes a string empty.
 : >"$m/llama.context_length"
 equal "$(cat "$m/llama.context_length")" 4096
 for i in 1 2 3 4 5; do
@@ -60,7 +60,7 @@ done
 edits[1]=general.name=string:
 changed "${edits[@]}"
 
-# A process that has the old value open goes on reading it.
+# A process that has the old value open reads it to the end.
 exec 5<"$m/llama.block_count"
 echo 6 >"$m/llama.block_count"
 equal "$(cat <&5)" 5
@@ -81,7 +81,7 @@ changed "${edits[@]}"
 echo 'a%2Fb' >"$m/a%2Fb"
 changed "${edits[@]}" 'a/b=string:a%2Fb'
 rm "$m/a%2Fb"
-# The same key made again has its type again.
+# A key that is made again has its old type.
 echo 3 >"$m/tokenizer.ggml.seperator_token_id"
 equal "$(type_of "$m/tokenizer.ggml.seperator_token_id")" uint32
 rm "$m/tokenizer.ggml.seperator_token_id"
@@ -104,7 +104,7 @@ expect_fail 'invalid argument' setfattr -n user.organfs.type -v float33 "$m/my.n
 setfattr -n user.organfs.type -v f32 "$m/llama.context_length"
 changed "${edits[@]}" my.number=int64:7 llama.context_length=float32:4096
 
-# Undo: the base's own value is no edit.
+# The base's own value ends an edit.
 rm "$m/my.number" "$m/my.list" "$m/zz.added" "$m/pad"
 setfattr -n user.organfs.type -v u32 "$m/llama.context_length"
 cp "$MNT/.base/metadata/"* "$m/"
@@ -124,7 +124,7 @@ expect_fail 'not permitted|denied' mv -f "$m/general.name" "$m/general.alignment
 expect_fail 'not permitted|denied' cp "$m/llama.block_count" "$m/split.count"
 same "$MNT/model.gguf" "$TMP/aligned.gguf"
 
-# An unmount assembles where only metadata was changed.
+# An unmount assembles a model with changed metadata only.
 echo 8 >"$m/llama.attention.head_count"
 "$GGUF" edit "$TMP/aligned.gguf" "$TMP/expected" llama.attention.head_count=uint32:8
 same "$MNT/model.gguf" "$TMP/expected"

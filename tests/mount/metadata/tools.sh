@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # release: editors of others
 # plain: tests programs of others
-# The tools that people edit text with, each on metadata, as it is: one changed number, no file
-# left behind, and model.gguf with that number.
+# Common tools for editing text, each used on metadata: one changed number, no other file, and
+# model.gguf with that number.
 . "${0%/*}/../lib.sh"
 need vim ex nano rsync
 
@@ -13,7 +13,7 @@ key=llama.context_length
 mount_model "$base"
 names=$(ls -A "$m")
 
-# now N TOOL: the key holds N, and nothing else has changed.
+# now N TOOL: the key has N, and nothing else has changed.
 now() {
 	equal "$(cat "$m/$key")" "$1" "$2"
 	"$GGUF" edit "$base" "$TMP/expected" "$key=uint32:$1"
@@ -21,7 +21,7 @@ now() {
 	equal "$(ls -A "$m" | diff - <(echo "$names"))" '' "$2"
 	equal "$(wc -l <"$MNT/.grafts")" 1 "lines in .grafts after $2"
 }
-# vim OPTIONS N M
+# with_vim OPTIONS N M: replace N by M.
 with_vim() {
 	vim -es -u NONE -i NONE -c "set nocompatible backupskip= $1" -c "%s/$2/$3/" -c wq \
 		"$m/$key" </dev/null || fail "vim with $1 ends with $?"
@@ -53,7 +53,7 @@ rm "$m/$key~"
 now 72 'nano --backup'
 printf '%%s/72/8/\nwq\n' | ex -s "$m/$key"
 now 8 ex
-# A key of a type of its own keeps it through an editor that puts the old file aside.
+# A key with a type of its own keeps it through an editor that renames the old file.
 touch "$m/my.key"
 setfattr -n user.organfs.type -v int16 "$m/my.key"
 echo -5 >"$m/my.key"
@@ -62,7 +62,7 @@ vim -es -u NONE -i NONE -c 'set backupskip= backupcopy=no writebackup' -c '%s/5/
 equal "$(cat "$m/my.key")" -6
 equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$m/my.key")" int16
 rm "$m/my.key"
-# A value that the editor cannot write leaves the old one.
+# If the editor cannot write a value, the old one stays.
 ! vim -es -u NONE -i NONE -c 'set backupskip=' -c '%s/8/eight/' -c wq "$m/$key" </dev/null ||
 	fail 'vim wrote junk'
 rm -f "$m/$key~" # vim leaves the old text here
@@ -99,7 +99,7 @@ now 17 dd
 truncate -s 1 "$m/$key"
 now 1 truncate
 
-# A directory of another mount, and back from a tar of it all.
+# Metadata come from another mount's directory, and back from a tar of all.
 cp -r "$m" "$TMP/saved"
 tar -C "$m" --xattrs -cf "$TMP/all.tar" .
 cp -r "$MNT/.base/metadata/." "$m/"
@@ -109,7 +109,7 @@ tar -C "$m" --xattrs --xattrs-include='user.*' -xf "$TMP/all.tar"
 now 1 'tar of all'
 cp "$TMP/saved/"* "$m/"
 now 1 'cp of all'
-# Types come along with the attributes.
+# Types travel with the attributes.
 base_of_donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor"
 mount_model -o ro "$base_of_donor" "$TMP/donor"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A new key that the GGUF specification names has its type from there: llama.cpp does not load a
-# model in which a count is a string.
+# A new key of the GGUF specification gets its type from there: llama.cpp does not load a model in
+# which a count is a string.
 . "${0%/*}/../lib.sh"
 
 type_of() {
 	getfattr --absolute-names --only-values -n user.organfs.type "$1"
 }
-# makes KEY TEXT TYPE: writing that text makes a key of that type.
+# makes KEY TEXT TYPE: a write of that text makes a key of that type.
 makes() {
 	printf '%s\n' "$2" >"$m/$1"
 	equal "$(type_of "$m/$1")" "$3" "the type of $1"
@@ -33,11 +33,11 @@ echo many >"$TMP/text"
 expect_fail 'invalid argument' cp "$TMP/text" "$m/llama.expert_count"
 log_says 'metadata/llama.expert_count: refused.* uint32'
 absent "$m/llama.expert_count"
-# A type that is asked for comes before.
+# A type set before wins.
 touch "$m/llama.expert_used_count"
 setfattr -n user.organfs.type -v uint64 "$m/llama.expert_used_count"
 makes llama.expert_used_count 2 uint64
-# A key that is copied from another model has its type too, and an edit of a string key stays one.
+# A copied key has its type too, and an edited string key stays a string.
 cp "$m/llama.nextn_predict_layers" "$m/llama.leading_dense_block_count"
 equal "$(type_of "$m/llama.leading_dense_block_count")" uint32
 # Another architecture has other keys.
@@ -55,7 +55,7 @@ makes llama.expert_group_count 4 string
 	llama.leading_dense_block_count=uint32:1 general.architecture=string:qwen3 \
 	qwen3.expert_group_count=uint32:4 llama.expert_group_count=string:4
 same "$MNT/model.gguf" "$TMP/expected"
-# The types stay with the next mount.
+# The types outlive the mount.
 kill_daemon
 mount_model "$base"
 same "$MNT/model.gguf" "$TMP/expected"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Diffusion models as ComfyUI-GGUF writes them: classes, blocks by the names that each model has
-# for them, grafts between blocks, blocks that are removed or added. They have no block_count and no
-# head.
+# Diffusion models in ComfyUI-GGUF's form: classes, blocks under each model's names, grafts between
+# blocks, removed and added blocks. They have neither block_count nor a head.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/../check/lib.sh"
 
@@ -14,7 +13,7 @@ done
 mount_model -o noassemble "$TMP/models"
 root=$MNT
 
-# A model's tensors of block 0 and outside the blocks, by class.
+# A model's tensors in block 0 and outside of blocks, by class.
 tree() {
 	(cd "$root/$1" && ls -d {skeleton,organs,embed,norm,adapters,other}/*.bin 2>/dev/null) |
 		sed '/_[1-9]_.*_\|blocks_[1-9]_\|layers_[1-9]_/d; s/\.bin$//' | sort | tr '\n' ' '
@@ -22,7 +21,7 @@ tree() {
 block() {
 	getfattr --absolute-names --only-values -n user.organfs.block "$root/$1.bin" 2>&1 || true
 }
-# is_drawn MODEL TITLE ROLE...: in theta.svg.
+# is_drawn MODEL TITLE ROLE...: theta.svg has these.
 is_drawn() {
 	local svg=$root/$1/theta.svg role
 	grep -q ">$2<" "$svg" || fail "$1: no title $2"
@@ -63,7 +62,7 @@ equal "$(block qwen_image/skeleton/transformer_blocks_1_attn_to_q)" 1
 equal "$(block lumina2/organs/layers_2_feed_forward_w1)" 2
 case $(block flux/embed/img_in) in [0-9]*) fail 'img_in is of a block' ;; esac
 
-# The two kinds of blocks have rows of their own, the others share theirs.
+# Each of two kinds of blocks has its own rows; kinds of other models share theirs.
 is_drawn flux 'flux, blocks 0-2, 37 tensors' img_mlp_0 single_blocks_linear1 img_in
 is_drawn wan 'wan, blocks 0-2, 30 tensors' ffn_0 self_attn_q
 is_drawn lumina2 'lumina2, blocks 0-2, 31 tensors' attention_qkv feed_forward_w1
@@ -93,7 +92,7 @@ cp "$MNT/organs/single_blocks_0_linear2.bin" "$MNT/organs/single_blocks_1_linear
 says impossible role 'single_blocks_1_linear1.bin holds single_blocks.0.linear2.weight'
 cp "$MNT/.base/organs/single_blocks_1_linear1.bin" "$MNT/organs/"
 
-# again PATTERN: undo the removal of those.
+# again PATTERN: undo these removals.
 again() {
 	local file
 	for file in "$MNT"/.base/*/$1.bin; do
@@ -106,7 +105,7 @@ says ok blocks '^2 from 0 on'
 says ok complete 'no block'
 equal "$("$GGUF" organs "$MNT/model.gguf" | grep -c "single_blocks.[0-9].linear1")" 2
 again 'single_blocks_2_*'
-# Blocks of one kind go though those of the other stay, but leave no gap.
+# Blocks of one kind can be removed without those of the other, but must leave no gap.
 rm "$MNT"/*/double_blocks_1_*.bin
 says ok overall '9 removed'
 again 'double_blocks_1_*'

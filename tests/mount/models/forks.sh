@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Types that forks of ggml define: named, of the right size with the headers of their rows, grafted
-# and assembled byte for byte, and not decoded.
+# Types of ggml forks: they have names and sizes, including row headers, are grafted and assembled
+# byte for byte, and are not decoded.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -13,7 +13,7 @@ mv "$TMP/base.gguf" "$TMP/donor.gguf" "$TMP/models"
 mount_model -o noassemble "$TMP/models"
 base=$MNT/base donor=$MNT/donor
 
-# part NAME TYPE BYTES: an organ of 64 rows, each of so many bytes.
+# part NAME TYPE BYTES: make an organ of 64 rows of that many bytes.
 part() {
 	local file=$base/organs/$1.bin name=blk.0.${1#blk_?_}.weight
 	equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$file")" "$2" "$1"

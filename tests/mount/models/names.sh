@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every tensor name of llama.cpp's Python package gguf, vision and audio included, has a row in
-# gguf/tensor_classes.tsv or is one for which the words in the name decide, by a pattern below.
+# gguf/tensor_classes.tsv or matches a pattern below, whose words decide.
 . "${0%/*}/../lib.sh"
 
-# -P: no other module of that name is meant.
+# -P excludes another module of that name.
 python3 -P -c 'import gguf.constants' 2>/dev/null || skip 'no Python package gguf'
 python3 -P - "$here/../../gguf/tensor_classes.tsv" <<'END' || fail 'give these names a row'
 import fnmatch
@@ -12,7 +12,7 @@ import re
 import sys
 from gguf.constants import TENSOR_NAMES
 
-# {n} stands for a number. Norms are norms wherever they stand.
+# {n} stands for a number. Norms are norms in any place.
 FALLBACK = """
 *norm*
 blk.{n}.attn_*

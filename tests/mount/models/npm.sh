@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs node
-# Chimeras of grafts across types, of purified organs and of other experts are read by an
-# independent parser and generate text, also from the mount. ORGANFS_NPM: a directory with
-# node_modules of @huggingface/gguf and node-llama-cpp.
+# An independent parser reads chimeras of grafts across types, purified organs and reordered
+# experts, and they generate text, also from the mount. ORGANFS_NPM: a directory with node_modules
+# of @huggingface/gguf and node-llama-cpp.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -24,7 +24,7 @@ mount_model "$TMP/base.gguf"
 mount_model -o ro "$donor" "$TMP/donor"
 cp "$TMP"/donor/organs/*_ffn_*.bin "$MNT/organs/"
 cp "$TMP"/donor/norm/*_ffn_norm.bin "$MNT/norm/"
-# A Q6_K organ where the base has a smaller or a larger type, so that offsets change in any case.
+# The Q6_K organ replaces a smaller or a larger type, so offsets change.
 cp "$TMP/donor/embed/token_embd.bin" "$MNT/embed/"
 cp "$TMP/donor/organs/blk_5_ffn_down.bin" "$MNT/organs/blk_1_ffn_down.bin"
 
@@ -62,14 +62,14 @@ unmount_and_wait "$TMP/donor"
 check "$TMP/base.grafted.gguf"
 same "$TMP/text" "$TMP/live"
 
-# The same as shards, from which a loader finds the others by the name of the first.
+# Shards of the same model: a loader finds the others by the first one's name.
 mount_model -o noassemble "$TMP/base.grafted.gguf"
 echo "$TMP/part-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
 unmount_and_wait
 node "$TMP/generate.mjs" "$TMP"/part-00001-of-*.gguf >"$TMP/text" || fail 'no text from shards'
 same "$TMP/text" "$TMP/live"
 
-# With the shell alone: the middle blocks twice, and one block less.
+# The shell alone doubles the middle blocks, and removes a block.
 base=$(use scribe-Q4_K_M)
 mount_model -o noassemble "$base"
 for n in 5 4; do
@@ -96,7 +96,7 @@ check "$MNT/model.gguf" 48 5
 kill_daemon
 rm -rf "$XDG_STATE_HOME"
 
-# Purified whole.
+# The whole model is purified.
 for form in spectral fractal; do
 	mount_model -o noassemble "$base"
 	for class in skeleton organs embed; do
@@ -108,7 +108,7 @@ for form in spectral fractal; do
 	rm -rf "$XDG_STATE_HOME"
 done
 
-# Configurations of mergekit as they are published, with the names of these models.
+# Published configurations of mergekit, with these models' names.
 cat >"$TMP/slerp.yml" <<END
 slices:
   - sources:
@@ -164,7 +164,7 @@ for method in slerp dare_ties passthrough; do
 	kill_daemon
 done
 
-# Experts with other numbers are the same model; one less is another that runs.
+# Renumbered experts make the same model; with one less it still runs.
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
 order() {
 	for directory in "$MNT"/.views/experts/*/*/; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Several models in one mount: names, files that are skipped, the files of the root, copies from one
-# model to another, and their state when the donor model is gone.
+# Several models in one mount: names, skipped files, files of the root, copies from one model to
+# another, and their state when the donor model is missing.
 . "${0%/*}/../lib.sh"
 
 need rsync strace
@@ -28,7 +28,7 @@ equal "$(stat -c %h "$MNT")" 6
 python3 -m json.tool "$MNT/manifest.json" >"$TMP/json"
 equal "$(grep -c '"directory"' "$TMP/json")" 4
 
-# Whoever only looks measures nothing.
+# Listing measures nothing.
 find "$MNT" -ls >"$TMP/found"
 ls -laR "$MNT" >"$TMP/found"
 du -a "$MNT" >"$TMP/found"
@@ -40,7 +40,7 @@ measured=$(getfattr --only-values -n user.organfs.measured "$MNT")
 [ "$measured" -gt 100 ] || fail "measured $measured"
 "$GGUF" check-manifest "$TMP/m/a.gguf" "$MNT/a"
 "$GGUF" check-mount "$TMP/m/sub/b.gguf" "$MNT/b"
-# The figures of the ranking are those of each model's report.
+# The ranking's figures equal each model's report.
 for model in a a-2 b; do
 	read -r _ _ elements tensors signal parameters count name \
 		< <(grep "^model .*  $model\$" "$MNT/.theta")
@@ -62,7 +62,7 @@ for command in "touch $MNT/x" "mkdir $MNT/x" "ln -s x $MNT/x" "rm -f $MNT/.theta
 	expect_fail 'not permitted|denied' $command
 done
 
-# Copies become references with any tool: no byte is written.
+# Any tool's copy becomes a reference, without a byte written.
 from=$MNT/b/organs to=$MNT/a/organs
 strace -f -o "$TMP/trace" cp "$from/blk_0_ffn_up.bin" "$to/"
 ! grep -E '(^|[^a-z])(write|pwrite64|sendfile)\(' "$TMP/trace" || fail "cp writes"
@@ -89,14 +89,14 @@ equal "$(rsync -ai "$from/blk_1_ffn_up.bin" "$to/")" ""
 cat "$TMP/gate" >"$from/blk_1_ffn_gate.bin"
 cp "$from/blk_1_ffn_gate.bin" "$to/"
 cmp -i 50 "$to/blk_1_ffn_gate.bin" "$TMP/gate"
-# A refusal is in the model's log, and in the root's with the model's name.
+# A refusal is in the model's log, and in the root's under the model's name.
 expect_fail 'Invalid argument' cp "$from/blk_1_ffn_down.bin" "$to/blk_1_ffn_up.bin"
 refused='organs/blk_1_ffn_up.bin: graft refused'
 tail -1 "$MNT/a/.log" | grep -q " $refused" || fail "$(cat "$MNT/a/.log")"
 tail -1 "$MNT/.log" | grep -q " a/$refused" || fail "$(cat "$MNT/.log")"
 cp "$MNT/a/.base/organs/blk_1_ffn_gate.bin" "$to/"
 
-# The next mount has them, also without the other model in it.
+# The next mount has them, even without the other model.
 kill_daemon
 mount_model -o noassemble "$TMP/m"
 same "$MNT/a/model.gguf" "$TMP/expected"
@@ -105,7 +105,7 @@ mount_model -o noassemble "$TMP/m/a.gguf"
 same "$MNT/model.gguf" "$TMP/expected"
 unmount_and_wait
 
-# The other model is gone, then another one, then back.
+# The other model is missing, then another one, then back.
 is_broken() {
 	mount_model "$TMP/m/a.gguf"
 	equal "$(cut -f 2 "$MNT/.grafts" | sort | uniq -c | tr -s ' ')" " 5 broken reference"
@@ -129,7 +129,7 @@ echo junk >"$TMP/m/sub/b.gguf"
 is_broken ".*GGUF"
 mv "$TMP/b.gguf" "$TMP/m/sub/b.gguf"
 
-# Each is assembled into the directory that output= says.
+# Each is assembled into the directory of output=.
 mkdir "$TMP/written"
 mount_model -o "output=$TMP/written" "$TMP/m"
 same "$MNT/a/model.gguf" "$TMP/expected"
@@ -141,8 +141,8 @@ same "$TMP/written/a.grafted.gguf" "$TMP/expected"
 same "$TMP/written/b.grafted.gguf" "$TMP/expected.b"
 no_litter "$XDG_STATE_HOME"
 
-# A directory with one model is mounted as a directory; one without models, or a file that is no
-# model, is refused.
+# A directory with one model is mounted as a directory; a directory without models, or a file that
+# is none, is refused.
 mkdir "$TMP/one" "$TMP/none"
 cp "$TMP/m/a.gguf" "$TMP/one"
 mount_model -o ro "$TMP/one"

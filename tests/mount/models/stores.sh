@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models by the names of ollama, the Hub's cache and LM Studio: mounts, commands, merges and
-# recipes. The stores are not changed, and written files have the model's name.
+# Models by their names in ollama, the Hub's cache and LM Studio: mounts, commands, merges and
+# recipes. The stores do not change, and written files have the model's name.
 . "${0%/*}/../lib.sh"
 
 export HOME=$TMP/home
@@ -23,7 +23,7 @@ state >"$TMP/before"
 mkdir "$TMP/here"
 cd "$TMP/here"
 
-# graft NAME: mount it, graft, and the unmount writes into the working directory.
+# graft NAME: mount and graft; the unmount writes to the working directory.
 graft() {
 	mount_model "$1"
 	cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
@@ -41,7 +41,7 @@ equal "$(echo *)" 'clerk.grafted-2.gguf clerk.grafted.gguf scribe-7b.grafted.ggu
 same clerk.grafted.gguf clerk.grafted-2.gguf
 rm ./*
 
-# The private layer of an earlier mount, a split model, several models.
+# Cases: an earlier mount's private layer, a split model, several models.
 mount_model -o noassemble ollama:scribe:7b
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_0_ffn_up.bin"
 sum=$(checksum "$MNT/model.gguf")
@@ -71,7 +71,7 @@ cp "$MODELS/stories260K.gguf" hf:file.gguf
 same packed.gguf "$MODELS/stories260K.gguf"
 rm ./*
 
-# Merges: from a configuration, whose result has the human name too, and from a written model.
+# Merges: by a configuration, whose result has the readable name too, and from a written model.
 configuration() {
 	printf 'merge_method: linear\nmodels:\n'
 	printf -- '- {model: "%s", parameters: {weight: 0.5}}\n' "$@"
@@ -104,7 +104,7 @@ equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged"
 rm "$MNT/.merge"
 unmount_and_wait
 
-# An unusable model is refused by its name; nothing so far has written to a store.
+# An unusable model is refused by name; no store was written so far.
 state | cmp - "$TMP/before" || fail 'a store has changed'
 truncate -s -1 "$HOME"/.ollama/models/blobs/*
 expect_refusal ollama:scribe:7b

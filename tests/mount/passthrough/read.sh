@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The kernel itself reads files that lie in one file on disk: the daemon is not asked, and their
-# pages are in memory once. Other files, and those that were changed, the daemon reads.
+# The kernel itself reads views that are one file on disk: the daemon gets no request, and the
+# pages are cached once. The daemon reads other and changed files.
 . "${0%/*}/../lib.sh"
 need_passthrough
 need fincore
@@ -11,7 +11,7 @@ base=$(use scribe-Q4_K_M)
 donor=$(use clerk-Q4_K_M)
 before=$(checksum "$base")
 
-# Bytes that the daemon reads from files while a command runs.
+# Bytes that the daemon reads from files during a command.
 preads_of() {
 	local tracer
 	strace -f -qq -e trace=pread64,preadv -o "$TMP/calls" -p "${DAEMON[$MNT]}" &
@@ -35,17 +35,17 @@ python3 - "$MNT/model.gguf" "$base" <<'END' || fail 'a map differs'
 import mmap, os, sys
 served, base = (open(path, "rb") for path in sys.argv[1:])
 assert mmap.mmap(served.fileno(), 0, prot=mmap.PROT_READ)[:] == base.read()
-# Direct reads need no alignment, as ever.
+# Direct reads need no alignment.
 fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
 buffer = mmap.mmap(-1, 4096)
 assert os.preadv(fd, [buffer], 0) == 4096 and buffer[:4] == b"GGUF"
 END
-# The kernel's pages are the file's.
+# The kernel's pages belong to the file.
 cat "$MNT/model.gguf" >/dev/null
 [ "$(fincore -nb -o PAGES "$MNT/model.gguf")" -le "$(fincore -nb -o PAGES "$base")" ] ||
 	fail 'pages in memory twice'
 
-# While it is open by a reader without pages, the daemon reads for all.
+# While a direct reader has the file open, the daemon reads for all.
 python3 - "$MNT/model.gguf" "$base" <<'END' || fail 'beside a direct reader'
 import os, sys
 direct = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
@@ -53,7 +53,7 @@ assert os.getxattr(sys.argv[1], "user.organfs.read") == b"daemon"
 assert open(sys.argv[1], "rb").read() == open(sys.argv[2], "rb").read()
 os.close(direct)
 END
-# An organ that the layer holds as a file of its own.
+# The layer has the organ as a file of its own.
 unmount_and_wait
 mount_model -o "noassemble,compress=off,layer=$TMP/layer" "$base"
 "$ORGANFS" -o ro "$donor" "$TMP/donor"
@@ -70,7 +70,7 @@ read_by passthrough "$MNT/model.gguf"
 same "$MNT/model.gguf" "$TMP/out.gguf"
 [ "$(preads_of cat "$MNT/model.gguf")" -lt 65536 ] || fail 'the daemon reads the assembled model'
 
-# An organ that was taken up from the layer has to be looked at once.
+# The daemon has to hash an organ from the layer once.
 unmount_and_wait
 mount_model -o "noassemble,layer=$TMP/layer" "$base"
 read_by daemon "$MNT/organs/blk_1_ffn_up.bin"
@@ -83,7 +83,7 @@ read_by daemon "$MNT/model.gguf"
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
 
-# A base that was written to is not handed out.
+# A changed base is not handed to the kernel.
 mount_model -o noassemble "$base"
 printf x | dd of="$base" bs=1 seek=900000 conv=notrunc status=none
 read_by daemon "$MNT/model.gguf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# On a filesystem that shares blocks a grafted model.gguf is one file while it is open: the kernel
-# reads it by itself, and it takes no more room than the grafts.
+# On a filesystem that shares blocks, an open grafted model.gguf is one file: the kernel reads it
+# itself, and it takes only the grafts' room.
 . "${0%/*}/../lib.sh"
 need_passthrough
 need strace
@@ -11,7 +11,7 @@ used() {
 	df --output=used -B1 "$TMP/disk" | tail -n 1
 }
 
-# run_on TYPE MIB
+# run_on TYPE MIB: run the test there.
 run_on() {
 	local disk=$TMP/disk before now size
 	mount_image "$1" "$2" "$disk"
@@ -30,7 +30,7 @@ run_on() {
 	now=$(used)
 	[ $((now - before)) -lt $((2 * size + (8 << 20))) ] ||
 		fail "$1: $((now - before)) bytes for a graft of $size"
-	# A graft since does not reach who has it open.
+	# A later graft does not reach an open file.
 	cp "$TMP/up" "$MNT/organs/blk_3_ffn_up.bin"
 	cmp /dev/fd/4 "$TMP/expected.gguf" || fail "$1: an open model.gguf has changed"
 	differ "$MNT/model.gguf" "$TMP/expected.gguf"
@@ -40,7 +40,7 @@ run_on() {
 	same "$TMP/expected.gguf" "$disk/out.gguf"
 	rm "$disk/out.gguf"
 	unmount_and_wait
-	# Grafts that were taken up are looked at first, which takes no open() long.
+	# Grafts from the layer are hashed first, which delays no open().
 	mount_model -o "noassemble,layer=$disk/layer" "$disk/base.gguf"
 	read_by daemon "$MNT/model.gguf"
 	same "$MNT/model.gguf" "$TMP/expected.gguf"
@@ -51,7 +51,7 @@ run_on() {
 	read_by daemon "$MNT/model.gguf"
 	same "$MNT/model.gguf" "$TMP/expected.gguf"
 	unmount_and_wait
-	# A layer elsewhere, with which the base shares nothing.
+	# The layer is elsewhere, and shares nothing with the base.
 	mv "$disk/layer" "$TMP/layer"
 	mount_model -o "noassemble,layer=$TMP/layer" "$disk/base.gguf"
 	read_by daemon "$MNT/model.gguf"
@@ -65,7 +65,7 @@ run_on() {
 run_on xfs 600
 run_on btrfs 600
 
-# Organs changed by adapters are computed while they are read.
+# Organs changed by adapters are computed at the read.
 mount_image xfs 600 "$TMP/other"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/other/base.gguf"
 "$LORA" make "$TMP/other/base.gguf" "$TMP/style.gguf" '*.attn_q.weight'
@@ -78,7 +78,7 @@ read_by passthrough "$MNT/model.gguf"
 unmount_and_wait
 umount "$TMP/other"
 
-# The kernel takes no file of a stacked filesystem.
+# The kernel accepts no file of a stacked filesystem.
 mkdir "$TMP/upper" "$TMP/work" "$TMP/stacked" "$TMP/lower"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/lower/base.gguf"
 mount -t overlay -o "lowerdir=$TMP/lower,upperdir=$TMP/upper,workdir=$TMP/work" overlay \

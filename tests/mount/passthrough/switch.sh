@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 300
-# Eight readers compare every byte, by read() and by maps, while grafts, undos and assemblies change
-# how model.gguf is read: each of them sees one state, whole, however often it is passed through or
-# read from a snapshot.
+# Eight readers compare every byte, by read() and by maps, while grafts, undos and assemblies
+# change the read mode of model.gguf: each sees one whole state, however often it is passed through
+# or read from a snapshot.
 . "${0%/*}/../lib.sh"
 need_passthrough
 
@@ -58,7 +58,7 @@ print(*wrong, *(f"{way}={n}" for way, n in ways.items()), sep="\n")
 sys.exit(bool(wrong))
 END
 readers=$!
-# A reader comes to its end, or all have seen enough.
+# A reader finishes, or all have read enough.
 is_read_again() {
 	[ "$(stat -c %s "$TMP/rounds")" -gt "$before" ] || is_gone $readers
 }

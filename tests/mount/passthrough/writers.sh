@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The kernel opens an inode in one way at a time: who writes while it reads by itself meets no error
-# that was not there before.
+# The kernel opens an inode in one mode at a time: a writer meets no new error while the kernel
+# reads by passthrough.
 . "${0%/*}/../lib.sh"
 need_passthrough
 
@@ -10,7 +10,7 @@ donor=$(use clerk-Q4_K_M)
 mount_model -o "noassemble,compress=off,layer=$TMP/layer" "$base"
 "$ORGANFS" -o ro "$donor" "$TMP/donor"
 
-# A write to model.gguf is ignored, also while it is read.
+# A write to model.gguf is ignored, also during reads.
 exec 4<"$MNT/model.gguf"
 read_by passthrough "$MNT/model.gguf"
 cp "$donor" "$MNT/model.gguf"
@@ -30,14 +30,14 @@ END
 exec 4<&-
 log_says 'model.gguf: .*discarded'
 
-# A writer that is there first: the others read beside it.
+# A writer comes first, and the others read beside it.
 exec 5>"$MNT/model.gguf"
 read_by daemon "$MNT/model.gguf"
 same "$MNT/model.gguf" "$base"
 exec 5>&-
 until_true 20 eval '[ "$(way "$MNT/model.gguf")" = passthrough ]'
 
-# An organ of the layer is grafted anew, edited in place and removed while it is read.
+# An organ of the layer is grafted anew, edited in place and removed during reads.
 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$TMP/organ"
 cp "$TMP/organ" "$MNT/organs/blk_1_ffn_up.bin"
 exec 4<"$MNT/organs/blk_1_ffn_up.bin"
@@ -56,7 +56,7 @@ exec 4<&- 6<&-
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 same "$MNT/model.gguf" "$base"
 
-# One without a name cannot be told apart from the readers.
+# A nameless writer cannot be told from the readers.
 cp "$TMP/organ" "$MNT/organs/blk_1_ffn_up.bin"
 python3 - "$MNT/organs/blk_1_ffn_up.bin" <<'END' || fail 'a writer without a name'
 import errno, os, sys, time
@@ -69,7 +69,7 @@ except OSError as error:
 else:
     sys.exit("opened")
 os.close(reader)
-# Alone it writes, once the daemon knows that the reader has closed it; the daemon reads then.
+# It can write once the daemon knows of the reader's close; then the daemon reads.
 for _ in range(500):
     try:
         writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)

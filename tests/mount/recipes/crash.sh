@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: killed processes report nothing
-# A daemon killed during a recipe leaves all changes of it or none, and right after it all; the
+# A daemon killed during a recipe leaves all its changes or none, and all right after its end; the
 # donors of grafts by cp, rsync, tar, cat and links are the same after a crash.
 # timeout: 400
 . "${0%/*}/../lib.sh"
@@ -17,7 +17,7 @@ again() {
 	mount_model -o noassemble"${1:+,$1}" "$TMP/base.gguf"
 }
 
-# Provenance.
+# Provenance of grafts.
 cp "$TMP/donor/organs/blk_0_ffn_up.bin" "$MNT/organs/"
 rsync -a --inplace "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 rsync -a "$TMP/donor/organs/blk_2_ffn_up.bin" "$MNT/organs/"
@@ -42,19 +42,19 @@ cp "$MNT/organs/blk_1_ffn_up.bin" "$TMP/first.bin"
 cp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/second.bin"
 cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/third.bin"
 
-# Right after it is done, all is there.
+# Right after the end everything is there.
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$TMP/base.gguf"
 cp "$TMP/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 again
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 
-# kinds FILE: grafts and their kinds; a recipe makes a reference of a link to another mount.
+# kinds FILE: grafts with their kinds; a recipe makes a link to another mount a reference.
 kinds() {
 	cut -f 1,2 "$1" | sed s/reference/link/ | sort
 }
 
-# killed_amid BASE: at any moment of that recipe, after which the model is the base or whole.gguf.
+# killed_amid BASE: kill at any moment of that recipe; the model is then the base or whole.gguf.
 killed_amid() {
 	local base=$1 none=0 all=0 delay writer
 	for delay in 0.002 0.005 0.01 0.015 0.02 0.03 0.04 0.06 0.1; do
@@ -65,7 +65,7 @@ killed_amid() {
 		sleep "$delay"
 		kill_daemon
 		wait "$writer" || true
-		# A cp that began only now has written into the bare directory.
+		# A late cp has written into the bare directory.
 		rm -f "$MNT/.recipe"
 		mount_model -o noassemble "$base"
 		if cmp -s "$MNT/model.gguf" "$base"; then
@@ -85,7 +85,7 @@ killed_amid "$TMP/base.gguf"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
 
-# A merge beneath the grafts, which the recipe puts in force too.
+# The recipe also puts a merge beneath the grafts in force.
 base=$(use scribe-Q4_K_M)
 cp "$(use clerk-Q4_K_M)" "$TMP/beneath.gguf"
 "$GGUF" organ "$TMP/beneath.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"

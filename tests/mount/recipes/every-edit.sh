@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The .recipe of a model with every kind of change, replayed on a copy of its base elsewhere, with
-# the donors in another directory and under other names, gives the same model.gguf.
+# The .recipe of a model with every kind of change, replayed on a copy of its base, with the donors
+# in another directory and under other names, gives the same model.gguf.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -40,18 +40,18 @@ cp "$MNT/.recipe" "$TMP/recipe.yml"
 equal "$(stat -c %s "$TMP/recipe.yml")" "$size"
 cat "$TMP/recipe.yml"
 cp "$MNT/model.gguf" "$TMP/first.gguf"
-# It is the same for the same state.
+# The same state has the same recipe.
 cmp "$MNT/.recipe" "$TMP/recipe.yml"
 cat "$MNT/organs/blk_4_ffn_up.bin" >"$TMP/piped.bin"
 
-# After a crash it is the same too.
+# A crash does not change the recipe.
 kill_daemon
 mount_model -o noassemble "$TMP/first/base.gguf"
 same "$MNT/.recipe" "$TMP/recipe.yml"
 unmount_and_wait "$MNT"
 unmount_and_wait "$TMP/donor"
 
-# The same elsewhere.
+# The recipe is replayed elsewhere.
 cp "$TMP/first/base.gguf" "$TMP/second/base.gguf"
 mv "$TMP/first/donor.gguf" "$TMP/donors/renamed.gguf"
 mv "$TMP/first/style.gguf" "$TMP/donors/tone.gguf"
@@ -62,7 +62,7 @@ mv "$TMP/piped.bin" "$TMP/one.bin" "$TMP/organs"
 mkdir "$TMP/beside"
 mv "$TMP/recipe.yml" "$TMP/beside"
 
-# Without donors all that is missing is said.
+# Without donors the messages list everything that is missing.
 mount_model -o noassemble,layer="$TMP/layer" "$TMP/second/base.gguf"
 if cp "$TMP/beside/recipe.yml" "$MNT/.recipe"; then
 	fail 'a recipe without its donors was taken'
@@ -80,7 +80,7 @@ mount_model -o noassemble,layer="$TMP/layer",donors="$TMP/donors:$TMP/organs" \
 cp "$TMP/beside/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 same "$MNT/model.gguf" "$TMP/first.gguf"
 cat "$MNT/.grafts"
-# Once more it changes nothing, though links lead to other places by now.
+# A second replay changes nothing, even though links lead to other places by now.
 kill_daemon
 mount_model -o noassemble,layer="$TMP/layer" "$TMP/second/base.gguf"
 same "$MNT/model.gguf" "$TMP/first.gguf"

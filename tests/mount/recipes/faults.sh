@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # timeout: 600
-# A disk that fails, or a power cut, at each call that doing a recipe makes, with a merge and
-# without: all of it is done, or nothing is, at once and for the next mount.
+# A failing disk, or a power cut, at each call of a replay, with a merge and without: the whole
+# recipe is in force or nothing, at once and at the next mount.
 . "${0%/*}/../lib.sh"
 
 faulty=${ORGANFS%/*}/tests/tools/organfs-faults

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o lineage: an assembled model carries its recipe, all views of the model have the same bytes, and
-# a chain of three chimeras can be followed back to its bases.
+# -o lineage: an assembled model embeds its recipe, all views of the model have the same bytes, and
+# a chain of three chimeras leads back to its bases.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models" "$TMP/donor"
@@ -24,7 +24,7 @@ done
 mount_model -o lineage,output="$TMP/models/two.gguf" "$TMP/models/one.gguf"
 same "$MNT/model.gguf" "$TMP/models/one.gguf"
 
-# One layout.
+# The view and the assembled file have one layout.
 mount_model -o ro "$TMP/models/clerk.gguf" "$TMP/donor"
 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
 echo second >"$MNT/metadata/general.name"
@@ -42,17 +42,17 @@ grep -q '^- name: clerk.gguf' "$TMP/two.yml" || fail "$(cat "$TMP/two.yml")"
 ! grep -q "$TMP" "$TMP/two.yml" || fail 'a recipe to be handed on has paths'
 unmount_and_wait "$TMP/donor"
 
-# A model with a recipe is accepted as a recipe, replayed on the base.
+# A model with a recipe is accepted as a recipe, and replayed on the base.
 mount_model -o noassemble,lineage,donors="$TMP/models" "$TMP/models/one.gguf"
 cp "$TMP/two.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 same "$MNT/model.gguf" "$TMP/models/two.gguf"
-# Once more changes nothing.
+# A second replay changes nothing.
 cp "$TMP/two.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
 log_says 'is already as the recipe says'
 echo all >"$MNT/.undo"
 unmount_and_wait "$MNT"
 
-# The third is of the second, with a donor that is a chimera too.
+# The third model is made from the second, with a chimera as donor.
 mount_model -o ro "$TMP/models/two.gguf" "$TMP/donor"
 mount_model -o lineage,output="$TMP/models/other.gguf" "$TMP/models/clerk.gguf"
 cp "$TMP/donor/norm/blk_1_attn_norm.bin" "$MNT/norm/blk_2_attn_norm.bin"
@@ -71,7 +71,7 @@ for line in '^  name: two.gguf' '^    organfs: recipe 1' '^      name: one.gguf'
 	grep -q "$line" "$TMP/three.yml" || fail "three.gguf does not say \"$line\""
 done
 
-# Without the option the base's own recipe stays unchanged.
+# Without the option the base's own recipe stays.
 mount_model -o noassemble "$TMP/models/two.gguf"
 rm "$MNT/organs/blk_3_ffn_up.bin"
 equal "$(cat "$MNT/metadata/organfs.recipe")" "$(cat "$TMP/two.yml")"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The recipe of a model over a merge has the configuration and its models, and gives the same bytes
-# again, with models that have other names and places by now; or nothing is changed.
+# The recipe of a model over a merge has the configuration and its models. It gives the same bytes,
+# even if the models have other names and places by now, or changes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M) donor=$(use clerk-Q4_K_M)
 cd "$TMP"
 mkdir moved away
 
-# record OPTIONS: save the model shown, and its recipe.
+# record OPTIONS: save the shown model, and its recipe.
 record() {
 	cp "$MNT/.recipe" recipe.yml
 	cp "$MNT/model.gguf" expected.gguf
@@ -19,8 +19,8 @@ without_places() {
 	sed '/^[- ] \(path\|name\):/d'
 }
 
-# replayed: the recipe gives the same bytes and the same recipe, but for paths, also to the next
-# mount.
+# replayed: the recipe gives the same bytes and, except for paths, the same recipe, also at the
+# next mount.
 replayed() {
 	mount_model -o "noassemble,fresh,donors=$TMP/moved" "$base"
 	cp recipe.yml "$MNT/.recipe" || fail "$(tail -n 5 "$MNT/.log")"
@@ -37,7 +37,7 @@ replayed() {
 	unmount_and_wait
 }
 
-# Grafts, a removal, a key and an adapter over a merge of two, one of which is the base.
+# Grafts, a removal, a key and an adapter lie over a merge of two models, one of which is the base.
 "$LORA" make "$base" style.gguf 'blk.0.ffn_up.weight'
 cat >merge.yml <<-'END'
 	merge_method: linear # as mergekit has it
@@ -60,19 +60,19 @@ record
 mv "$donor" moved/other-name.gguf
 replayed
 
-# Without its models it changes nothing.
+# Without its models the recipe changes nothing.
 mv moved/other-name.gguf away/
 mount_model -o "noassemble,fresh,donors=$TMP/moved" "$base"
 expect_fail 'invalid argument' cp recipe.yml "$MNT/.recipe"
 log_has 'the model clerk-Q4_K_M.gguf of the merge is not found' || log_says clerk-Q4_K_M.gguf
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 mv away/other-name.gguf moved/
-# Nor where one of its grafts cannot be.
+# With an impossible graft it changes nothing.
 sed 's/  from: blk.1.ffn_up.weight/  from: blk.99.ffn_up.weight/' recipe.yml >wrong.yml
 expect_fail 'invalid argument' cp wrong.yml "$MNT/.recipe"
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 same "$MNT/model.gguf" "$base"
-# Nor over another merge.
+# Over another merge it changes nothing.
 sed 's/0.75/0.7/' merge.yml | sed "s|./clerk-Q4_K_M.gguf|$TMP/moved/other-name|" >"$TMP/another.yml"
 cp another.yml "$MNT/.merge"
 cp "$MNT/.grafts" grafts
@@ -82,7 +82,7 @@ same "$MNT/.grafts" grafts
 unmount_and_wait
 mv moved/other-name.gguf "$donor"
 
-# A configuration with a URL is private, and in no recipe.
+# A configuration with a URL is private, and not in the recipe.
 mount_model -o noassemble,fresh "$base"
 sed "s|\./clerk-Q4_K_M.gguf|file://$TMP/clerk-Q4_K_M.gguf|" merge.yml >url.yml
 cp url.yml "$MNT/.merge"
@@ -90,7 +90,7 @@ grep -q '^# there is no recipe: .*a URL' "$MNT/.recipe" || fail "$(cat "$MNT/.re
 rm "$MNT/.merge"
 unmount_and_wait
 
-# More blocks than the base has: grafts on them, and a removal.
+# The merge has more blocks than the base, with grafts on them and a removal.
 mount_model -o noassemble,fresh "$base"
 cat >"$MNT/.merge" <<-'END'
 	merge_method: passthrough
@@ -104,7 +104,7 @@ rm "$MNT/organs/blk_7_ffn_up.bin"
 record
 replayed
 
-# The model that is written carries it, without paths, and can be had again from that.
+# The written model embeds the recipe without paths, which gives the model again.
 mount_model -o "lineage,fresh,output=$TMP/out.gguf" "$base"
 cp merge.yml "$MNT/.merge"
 rm "$MNT/organs/blk_3_ffn_up.bin"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recipe that is handed on without paths and without its donor, but with the organ files: the
-# donor keeps its name and fingerprint, in all that tells of it, over remounts.
+# A recipe passed on without paths and donor, but with the organ files: the donor keeps its name
+# and fingerprint everywhere, over remounts.
 . "${0%/*}/../lib.sh"
 
 need jq

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A graft equal to the base's content under another time is a graft also if a recipe makes it,
-# and the model then matches the recipe.
+# A graft equal to the base's content with another time is a graft also by a recipe, and the model
+# then matches the recipe.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# -o recipe=: the recipe is in force when the mount is ready, or there is no mount and standard
-# error lists everything that is missing.
+# -o recipe=: the recipe is in force when the mount is ready; otherwise there is no mount, and
+# stderr lists everything that is missing.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/first" "$TMP/away" "$TMP/donor" "$TMP/recipes"
@@ -21,7 +21,7 @@ unmount_and_wait "$TMP/donor"
 mv "$TMP/first/clerk.gguf" "$TMP/first/style.gguf" "$TMP/away"
 rm -r "$XDG_STATE_HOME"
 
-# Nothing is there: three lines, and no mount.
+# Everything is missing: three lines, and no mount.
 mv "$TMP/away/recipe.yml" "$TMP/recipes/recipe.yml"
 if "$ORGANFS" -o recipe="$TMP/recipes/recipe.yml" "$TMP/first/base.gguf" "$MNT" 2>"$TMP/said"; then
 	fail 'it is mounted'
@@ -38,7 +38,7 @@ for wrong in recipe="$TMP/nothing" recipe="$TMP/first/base.gguf" \
 	[ "$(wc -l <"$TMP/said")" = 1 ] || fail "$wrong: $(cat "$TMP/said")"
 done
 
-# In the background, with paths relative to the working directory.
+# The mount is in the background, with paths relative to the working directory.
 (cd "$TMP" && mount_daemon -o noassemble,recipe=recipes/recipe.yml,donors=:away:no/such \
 	"$TMP/first/base.gguf" "$MNT")
 same "$MNT/model.gguf" "$TMP/whole.gguf"
@@ -51,17 +51,17 @@ umount_waits() {
 }
 umount_waits
 
-# The layer has it, and the same line of fstab mounts it again.
+# The layer has the recipe, and the same line of fstab mounts again.
 mount_model -o noassemble,recipe="$TMP/recipes/recipe.yml" "$TMP/first/base.gguf"
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 unmount_and_wait "$MNT"
-# Donors next to the recipe are found without an option.
+# Donors next to the recipe need no option.
 cp "$TMP/recipes/recipe.yml" "$TMP/away/recipe.yml"
 mount_model -o layer="$TMP/layer",recipe="$TMP/away/recipe.yml" "$TMP/first/base.gguf"
 same "$MNT/model.gguf" "$TMP/whole.gguf"
 unmount_and_wait "$MNT"
 
-# Slots that the recipe removes are removed; a daemon in the background ends.
+# The recipe's removals are in force; a daemon in the background ends.
 mount_model -o noassemble,layer="$TMP/without" "$TMP/first/base.gguf"
 rm "$MNT"/organs/blk_[01]_ffn_up.bin
 cp "$MNT/.recipe" "$TMP/recipes/without.yml"

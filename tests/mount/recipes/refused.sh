@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A text that is no recipe for the mount is refused with line and column, and the mount is
-# unchanged: hostile YAML, another base, missing tensors and slots, wrong values, changed donors.
+# A recipe that does not fit the mount is refused with line and column, and the mount stays as it
+# is: hostile YAML, another base, missing tensors and slots, wrong values, changed donors.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -21,7 +21,7 @@ unchanged() {
 	equal "$(cat "$MNT/.grafts")" '' "$1"
 }
 
-# refused TEXT WORDS
+# refused TEXT WORDS: the recipe fails with these words.
 refused() {
 	printf "$1" >"$TMP/text"
 	if cat "$TMP/begin" "$TMP/text" 2>/dev/null | dd of="$MNT/.recipe" bs=1M iflag=fullblock \
@@ -56,7 +56,7 @@ refused "$up, how: removed}\noptions: {merged: keep}\nadapters:\n- {file: x.scal
 	'.recipe: refused'
 same "$MNT/model.gguf" "$TMP/base.gguf"
 
-# Some prefixes of the text are shorter recipes; none does harm.
+# Some prefixes are shorter recipes; none does harm.
 for n in $(seq 0 7 "$(stat -c %s "$TMP/good.yml")"); do
 	head -c "$n" "$TMP/good.yml" >"$TMP/cut"
 	if dd if="$TMP/cut" of="$MNT/.recipe" bs=1M status=none 2>/dev/null; then
@@ -65,13 +65,13 @@ for n in $(seq 0 7 "$(stat -c %s "$TMP/good.yml")"); do
 	unchanged "the first $n bytes"
 done
 
-# Another base.
+# The base is another one.
 sed '/^base/,/fingerprint/s/fingerprint: .*/fingerprint: 00000000000000000000000000000000/' \
 	"$TMP/good.yml" >"$TMP/other.yml"
 expect_fail "Invalid argument" cp "$TMP/other.yml" "$MNT/.recipe"
 log_says 'another base, base.gguf'
 
-# A donor that was changed where nothing but the hash of the copy sees it.
+# The donor has a change that only the copy's hash detects.
 cp "$TMP/donors/donor.gguf" "$TMP/kept/kept.gguf"
 offset=$(getfattr --absolute-names --only-values -n user.organfs.extent \
 	"$TMP/donor/organs/blk_1_ffn_up.bin" | cut -d : -f 2)
@@ -82,7 +82,7 @@ expect_fail "Invalid argument" cp "$TMP/good.yml" "$MNT/.recipe"
 log_says 'missing: .*organs/blk_1_ffn_up, an organ file of '
 unchanged 'a donor that was changed'
 
-# One that is there under another name is found, and one that is cut is none.
+# A donor under another name is found, and a truncated one is none.
 cp "$TMP/kept/kept.gguf" "$TMP/donors/donor.gguf"
 truncate -s -100 "$TMP/donors/donor.gguf"
 expect_fail "Invalid argument" cp "$TMP/good.yml" "$MNT/.recipe"

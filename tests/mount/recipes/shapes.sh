@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A recipe of a model with organs of another shape, as experts were taken out of a stack or
-# shape=any was in force, makes the same model where it is not.
+# A recipe with organs of another shape, from experts removed from a stack or from shape=any, makes
+# the same model without that option.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" experts "$(use stories260K)" "$TMP/moe.gguf" 4
 mkdir "$TMP/beside"
 
-# again: the recipe gives the same model in this mount after an undo, and in another mount.
+# again: the recipe gives the same model here after an undo, and in another mount.
 again() {
 	cp "$MNT/model.gguf" "$TMP/expected"
 	cp "$MNT/.recipe" "$TMP/beside/recipe.yml"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A donor may be a split model, in the mount or by its shards in a directory; a graft between two
+# A donor may be a split model, in the mount or as shards in a directory; a graft between two
 # models of a mount is a reference, also after a replay.
 . "${0%/*}/../lib.sh"
 
@@ -22,14 +22,14 @@ cp "$own/.recipe" "$TMP/other/recipe.yml"
 cp "$own/model.gguf" "$TMP/whole.gguf"
 echo all >"$own/.undo"
 
-# In the same mount.
+# The donor is in the same mount.
 cp "$TMP/other/recipe.yml" "$own/.recipe" || fail "$(cat "$MNT/.log")"
 same "$own/model.gguf" "$TMP/whole.gguf"
 same "$own/.recipe" "$TMP/other/recipe.yml"
 echo all >"$own/.undo"
 unmount_and_wait "$MNT"
 
-# In a mount of its own, with the shards elsewhere.
+# The mount has its own model, and the shards are elsewhere.
 mv "$TMP/shards" "$TMP/away"
 mount_model -o noassemble,donors="$TMP/away" "$TMP/models/base.gguf"
 cp "$TMP/other/recipe.yml" "$MNT/.recipe" || fail "$(cat "$MNT/.log")"
@@ -40,7 +40,7 @@ same "$MNT/model.gguf" "$TMP/whole.gguf"
 echo all >"$MNT/.undo"
 unmount_and_wait "$MNT"
 
-# Without one of them it is missing.
+# Without a shard the donor is missing.
 rm "$TMP/away/stories260K-split-00002-of-00003.gguf"
 mount_model -o noassemble,donors="$TMP/away" "$TMP/models/base.gguf"
 expect_fail 'Invalid argument' cp "$TMP/other/recipe.yml" "$MNT/.recipe"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model too large for a recipe is checked, assembled and unmounted all the same; a link without a
-# known donor is no error in a model that carries its recipe.
+# A model too large for a recipe is still checked, assembled and unmounted; a link without a known
+# donor is no error in a model that embeds its recipe.
 . "${0%/*}/../lib.sh"
 
 cp "$(use clerk-Q4_K_M)" "$TMP/base.gguf"
@@ -16,13 +16,13 @@ cp "$MNT/model.gguf" "$TMP/shown.gguf"
 log_says 'lineage: recipe not embedded .*longer'
 echo "$TMP/assembled.gguf" >"$MNT/.assemble"
 same "$TMP/assembled.gguf" "$TMP/shown.gguf"
-# A shorter recipe is written again.
+# Once it is shorter, the recipe is embedded again.
 rm "$MNT/metadata/general.two"
 grep -q organfs.recipe "$MNT/header.gguf" || fail 'header.gguf carries no recipe'
 unmount_and_wait "$MNT"
 "$ORGANFS" --recipe "$TMP/out.gguf" | grep -q '^- key: general.one' || fail 'no recipe'
 
-# Links within the mount, and to nowhere.
+# Links lead within the mount, and nowhere.
 mount_model -o lineage,output="$TMP/links.gguf" "$TMP/base.gguf"
 ln -sf blk_0_ffn_up.bin "$MNT/organs/blk_1_ffn_up.bin"
 ln -sf "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -31,7 +31,7 @@ unmount_and_wait "$MNT"
 cat "$TMP/links.yml"
 grep -q 'target: blk_0_ffn_up.bin' "$TMP/links.yml" || fail 'the link is lost'
 ! grep -q "$TMP" "$TMP/links.yml" || fail 'a recipe to be handed on has paths'
-# A model made from that model carries the recipe.
+# A model made from that model embeds the recipe.
 mount_model -o noassemble,lineage "$TMP/links.gguf"
 rm "$MNT/norm/output_norm.bin" 2>/dev/null || rm "$MNT"/norm/blk_0_ffn_norm.bin
 grep -q '^  recipe: |' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"

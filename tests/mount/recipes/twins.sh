@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A chimera of the base whose organs have the base's types has the base's fingerprint. It is not the
-# base for that: not as a donor, not as a base, and not after a remount.
+# A chimera of the base with organs of the base's types has the base's fingerprint, but is not the
+# base: neither as a donor nor as a base, and not after a remount.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/models" "$TMP/copy" "$TMP/empty"
@@ -18,7 +18,7 @@ print() {
 	sed -n 's/^  fingerprint: //p' "$1" | head -n 1
 }
 
-# again NAME: the recipe of the mount, undone and replayed, gives the same model.
+# again NAME: undo, replay the mount's recipe, and compare the model.
 again() {
 	cp "$at/.recipe" "$TMP/recipe.yml"
 	cat "$TMP/recipe.yml"
@@ -33,7 +33,7 @@ again() {
 	echo all >"$at/.undo"
 }
 
-# Two models of one mount: a reference.
+# Two models of one mount give a reference.
 mount_model -o noassemble "$TMP/models"
 at=$MNT/clerk
 cp "$MNT/tuned/organs/blk_2_ffn_up.bin" "$at/organs/"
@@ -43,7 +43,7 @@ again reference
 cp "$MNT/tuned/organs/blk_2_ffn_up.bin" "$at/organs/"
 cp "$at/model.gguf" "$TMP/referred.gguf"
 unmount_and_wait "$MNT"
-# The model referred to stays unchanged.
+# The referenced model stays unchanged.
 mount_model -o noassemble "$TMP/models"
 same "$MNT/clerk/model.gguf" "$TMP/referred.gguf"
 unmount_and_wait "$MNT"
@@ -54,7 +54,7 @@ unmount_and_wait "$MNT"
 mv "$TMP/empty/tuned.gguf" "$TMP/models/tuned.gguf"
 rm -r "$XDG_STATE_HOME"
 
-# A link, and a copy from another mount.
+# The grafts are a link, and a copy from another mount.
 mount_model -o ro "$TMP/models/tuned.gguf" "$TMP/copy"
 mount_model -o noassemble "$TMP/models/clerk.gguf"
 at=$MNT
@@ -67,7 +67,7 @@ echo all >"$at/.undo"
 cp "$TMP/copy/organs/blk_2_ffn_gate.bin" "$at/organs/"
 again copy
 
-# The recipe of a chimera is for that chimera alone.
+# The recipe of a chimera applies only to that chimera.
 unmount_and_wait "$TMP/copy"
 mount_model -o noassemble "$TMP/models/tuned.gguf" "$TMP/copy"
 echo name >"$TMP/copy/metadata/general.name"
@@ -79,7 +79,7 @@ equal "$(cat "$at/.grafts")" ''
 unmount_and_wait "$TMP/copy"
 unmount_and_wait "$MNT"
 
-# Both models side by side: the right one is found under any name.
+# With both models side by side the right one is found under any name.
 mkdir "$TMP/donors"
 mv "$TMP/models/tuned.gguf" "$TMP/donors/b.gguf"
 cp "$TMP/models/clerk.gguf" "$TMP/donors/a.gguf"

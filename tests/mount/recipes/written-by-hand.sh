@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A mount with the same -o recipe= and layer= can be repeated, as a line of fstab does, also with a
-# recipe written by hand: in another order, without optional parts, with values in another form.
+# A mount with the same -o recipe= and layer= can be repeated, as fstab does, even with a recipe
+# written by hand: in another order, without optional parts, with values in another form.
 . "${0%/*}/../lib.sh"
 
 cp "$(use scribe-Q4_K_M)" "$TMP/base.gguf"
@@ -11,7 +11,7 @@ mkdir "$TMP/donor"
 mount_model -o ro "$TMP/clerk.gguf" "$TMP/donor"
 mount_model -o noassemble,fresh "$TMP/base.gguf"
 ln -sf "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
-blocks=$(cat "$MNT/metadata/llama.block_count") # as llama is the base's own value: no edit
+blocks=$(cat "$MNT/metadata/llama.block_count") # the base's own value is no edit
 sed '/^donors/,$d; /^grafts/,$d' "$MNT/.recipe" >"$TMP/by-hand.yml"
 unmount_and_wait "$MNT"
 cat >>"$TMP/by-hand.yml" <<EOF
@@ -38,7 +38,7 @@ for time in 1 2 3; do
 	equal "$(cat "$MNT/metadata/llama.rope.freq_base")" 25000
 	unmount_and_wait "$MNT"
 done
-# One more item makes it another recipe.
+# An additional item makes another recipe.
 echo '- {file: other.scale, value: "1.5"}' >>"$TMP/by-hand.yml"
 if "$ORGANFS" -o layer="$TMP/layer",recipe="$TMP/by-hand.yml" "$TMP/base.gguf" "$MNT" \
 	2>"$TMP/said"; then

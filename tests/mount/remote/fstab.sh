@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# mount(8) mounts a URL, also one that need not be there.
+# mount(8) mounts a URL, even one that need not exist.
 . "${0%/*}/../lib.sh"
 
 need_root

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A server that redirects to another host: the password of the first is not sent there, and a
-# redirect to another protocol than HTTP is not followed.
+# A server redirects to another host: the first one's password is not sent there, and a redirect to
+# another protocol than HTTP is not followed.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A server of HTTPS is checked with the system's certificates or those in SSL_CERT_FILE, and leads
-# to no server without. A token goes to the Hub alone.
+# An HTTPS server is checked against the system's certificates or those in SSL_CERT_FILE, and
+# cannot redirect to plain HTTP. A token is sent only to the Hub.
 . "${0%/*}/../lib.sh"
 
 need openssl
@@ -20,7 +20,7 @@ same "$MNT/model.gguf" "$TMP/www/m.gguf"
 unmount_and_wait
 expect_refusal "$URL/plain/m.gguf"
 
-# A token for the Hub goes to its host alone.
+# A token for the Hub is sent only to its host.
 mkdir -p "$TMP/www/me/repo/resolve/main"
 cp "$TMP/www/m.gguf" "$TMP/www/me/repo/resolve/main/m.gguf"
 export HF_ENDPOINT=$URL/token HOME=$TMP

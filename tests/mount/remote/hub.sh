@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A file of the Hub that the cache lacks is read from HF_ENDPOINT, mounted and merged; a later mount
-# of the layer and a recipe find it again.
+# A file of the Hub that the cache lacks is read from HF_ENDPOINT, mounted and merged; a later
+# mount of the layer and a recipe find it again.
 . "${0%/*}/../lib.sh"
 
 export HOME=$TMP/home

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A model on an HTTP server behaves like one on a disk: bytes, θ, grafts, assembly, its layer.
+# A model on an HTTP server behaves like one on disk: bytes, θ, grafts, assembly, layer.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www" "$TMP/work"
@@ -10,7 +10,7 @@ serve_www
 cd "$TMP/work"
 url="$URL/a%20scribe.gguf"
 
-# The same tree, byte for byte.
+# The tree is the same, byte for byte.
 mount_model -o views=listed "$url"
 mkdir "$TMP/file"
 mount_model -o ro,views=listed "$TMP/www/a scribe.gguf" "$TMP/file"
@@ -23,12 +23,12 @@ same "$MNT/metadata/tokenizer.ggml.tokens" "$TMP/file/metadata/tokenizer.ggml.to
 "$GGUF" check-mount --grafted "$TMP/www/a scribe.gguf" "$MNT"
 equal "$(findmnt -n -o SOURCE "$MNT")" "$url" 'the source of the mount'
 
-# No path leads to its bytes.
+# The bytes have no local path.
 ! getfattr -n user.organfs.extent "$MNT/organs/blk_3_ffn_up.bin" 2>/dev/null ||
 	fail 'there is an extent'
 getfattr -n user.organfs.tensor "$MNT/organs/blk_3_ffn_up.bin" >/dev/null
 
-# Grafts are in the layer: they stay after a crash, and belong to the URL.
+# Grafts are in the layer: they survive a crash, and belong to the URL.
 mkdir "$TMP/donor"
 mount_model -o ro "$clerk" "$TMP/donor"
 cp "$TMP"/donor/organs/blk_{1,2}_ffn_*.bin "$MNT/organs/"
@@ -42,7 +42,7 @@ mount_model "$url"
 equal "$(wc -l <"$MNT/.grafts")" 6 'grafts that were taken up'
 same "$MNT/model.gguf" "$TMP/chimera"
 
-# The unmount writes to the directory in which organfs was started.
+# The unmount writes to the working directory of organfs.
 unmount_and_wait
 same 'a scribe.grafted.gguf' "$TMP/chimera"
 equal "$(ls)" 'a scribe.grafted.gguf' 'files in the directory'
@@ -59,7 +59,7 @@ unmount_and_wait
 "$GGUF" splice "$clerk" "$TMP/scribe.gguf" blk.4.ffn_up.weight "$TMP/expected"
 same clerk-Q4_K_M.grafted.gguf "$TMP/expected"
 
-# And without a mount.
+# Commands without a mount work too.
 "$ORGANFS" --picture "$url" >"$TMP/remote.svg"
 "$ORGANFS" --picture "$TMP/www/a scribe.gguf" >"$TMP/file.svg"
 same "$TMP/remote.svg" "$TMP/file.svg"

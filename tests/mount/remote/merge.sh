@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models of a merge on a server: of a configuration that is mounted and of one that a later mount
-# takes up, also when every connection was dropped; and a mount that has none opens none.
+# Models of a merge on a server: of a mounted configuration and of a merge that a later mount takes
+# up, also after every connection was dropped; a mount without remote models opens none.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
 clerk=$(use clerk-Q4_K_M)
 serve_ranges
-# configuration SCRIBE CLERK
+# configuration SCRIBE CLERK: print a merge of them.
 configuration() {
 	printf 'merge_method: linear\nmodels:\n'
 	printf -- '- {model: "%s", parameters: {weight: 0.5}}\n' "$@"
@@ -28,7 +28,7 @@ for config in form other; do
 	unmount_and_wait
 done
 
-# A mount that has a model at a URL opens another one, and the next mount of its layer does.
+# A mount of a URL can open another one, and so can the next mount of its layer.
 mkdir "$TMP/layer"
 cp "$TMP/form.yml" "$TMP/written.yml"
 mount_model -o "noassemble,layer=$TMP/layer" "$TMP/other.yml"
@@ -48,7 +48,7 @@ equal "$(checksum "$MNT/organs/blk_2_ffn_up.bin")" "$merged" 'the organ of the r
 rm "$MNT/.merge"
 unmount_and_wait
 
-# A mount that has none says why it does not.
+# A mount without a URL gives the reason why it opens none.
 if ! grep -q '__[at]san_init' "$ORGANFS"; then
 	mount_model -o noassemble "$clerk"
 	! cat "$TMP/written.yml" >"$MNT/.merge" || fail 'a mount of files opens a URL'

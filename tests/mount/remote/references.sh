@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An organ of a remote model in another one is a reference, which a later mount follows again, and
-# which is broken where the model on the server is another one.
+# An organ of a remote model in another model is a reference, which a later mount resolves again,
+# and which is broken if the server has another model.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/www"
 cp "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/scribe.gguf"
 clerk=$(use clerk-Q4_K_M)
 serve_ranges
-# mount_both MODEL...: with the layers of before.
+# mount_both MODEL...: mount with the layers of the earlier mount.
 mount_both() {
 	"$ORGANFS" -f -o "layer=$TMP/layer" "$@" "$MNT" >>"$LOGS/both" 2>&1 </dev/null &
 	DAEMON[$MNT]=$!
@@ -23,7 +23,7 @@ kill_daemon
 equal "$(layer_sql "$TMP/layer/clerk-Q4_K_M" 'SELECT class, name, kind FROM slot')" \
 	'organs|blk_4_ffn_up|reference'
 
-# Its base is a file; it connects to the server anew nevertheless.
+# The base is a file; the mount connects to the server all the same.
 mount_model -o "layer=$TMP/layer/clerk-Q4_K_M" "$clerk"
 serve_ranges_again
 same "$MNT/model.gguf" "$TMP/chimera"

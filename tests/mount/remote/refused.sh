@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A URL that cannot be mounted is refused with one sentence, and no password is shown anywhere.
+# An unmountable URL is refused in one sentence, and no password is shown anywhere.
 . "${0%/*}/../lib.sh"
 
 with_clock
@@ -10,7 +10,7 @@ head -c 100000 /dev/urandom >"$TMP/www/noise.gguf"
 : >"$TMP/www/empty.gguf"
 serve_ranges
 
-# refused URL PATTERN: one line that names the URL.
+# refused URL PATTERN: one line names the URL.
 refused() {
 	local status=0
 	"$ORGANFS" "$1" "$MNT" >"$TMP/.said" 2>&1 </dev/null || status=$?
@@ -41,14 +41,14 @@ status=0
 "$ORGANFS" file://elsewhere/m.gguf "$MNT" 2>"$TMP/.said" || status=$?
 equal $status 2 'exit status for a file of another machine'
 
-# These do well: redirects, some that hold for a while only, refusals and breaks in between.
+# These succeed: redirects, some of them temporary, refusals and breaks in between.
 for manner in moved signed busy cut dated nameless; do
 	mount_model -o ro "$URL/$manner/m.gguf"
 	same "$MNT/model.gguf" "$TMP/www/m.gguf"
 	unmount_and_wait
 done
 
-# A password is in no list and no file.
+# No list and no file has the password.
 mount_model "http://me:pass%20word@$host/secret/m.gguf?token=sesame"
 same "$MNT/model.gguf" "$TMP/www/m.gguf"
 rm "$MNT/organs/blk_0_ffn_up.bin"

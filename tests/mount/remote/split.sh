@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A split model by the URL of any of its shards: all of them have to be there.
+# A split model is mounted by the URL of any of its shards, if all exist.
 . "${0%/*}/../lib.sh"
 
 mkdir -p "$TMP/www" "$TMP/cwd"
@@ -22,7 +22,7 @@ cp "$MNT/model.gguf" "$TMP/chimera"
 unmount_and_wait
 same scribe.grafted.gguf "$TMP/chimera"
 
-# Passwords and tokens are in no file of the mount, no list and no output.
+# No file of the mount, no list and no output has a password or token.
 leaks() {
 	grep -rlaE 'pass(%20| )word|sesame' "$@"
 }
@@ -42,7 +42,7 @@ unmount_and_wait
 exists "$TMP/cwd/out.gguf"
 ! leaks "$TMP"/kept* "$TMP/layer" "$TMP/cwd" "$LOGS" "$XDG_STATE_HOME" || fail 'a password is kept'
 
-# All are there, but not all tensors that they say there are.
+# All shards exist, but have fewer tensors than they claim.
 "$GGUF" split "$MODELS/scribe-Q4_K_M.gguf" "$TMP/www/less" 3
 for shard in "$TMP"/www/less-*; do
 	"$GGUF" edit "$shard" "$TMP/edited" split.tensors.count=int32:1000

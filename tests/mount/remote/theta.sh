@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# θ of a remote model of 3 GB reads under 2 % of it, and looking at the tree next to nothing.
+# θ of a remote model of 3 GB reads less than 2 % of it, and a listing of the tree next to nothing.
 # timeout: 600
 . "${0%/*}/../lib.sh"
 

@@ -17,8 +17,8 @@ part() {
 	dd if="$1/model.gguf" bs=1M skip="$2" count=4 iflag=direct status=none
 }
 
-# The server is killed: reads of unread parts fail with EIO, names and metadata are there, and reads
-# go on when the server is back.
+# The server is killed: reads of unread parts fail with EIO, names and metadata still work, and
+# reads continue when the server is back.
 part "$MNT" 0 | cmp - <(part "$TMP/file" 0)
 kill -9 "$SERVER"
 wait "$SERVER" 2>/dev/null || true
@@ -32,8 +32,8 @@ serve_ranges "$port"
 part "$MNT" 40 | cmp - <(part "$TMP/file" 40)
 unmount_and_wait
 
-# It hangs: another model is read meanwhile, and neither an interrupted reader nor the unmount waits
-# until the server has been silent for too long, which is said.
+# The server hangs: reads of another model work, and neither an interrupted reader nor the unmount
+# waits for the server's time limit, which is reported.
 mkdir "$TMP/both"
 cp "$TMP/copy.gguf" "$TMP/both/other.gguf"
 "$ORGANFS" -f -o ro,threads=3 "$URL/hang/big.gguf" "$TMP/both/other.gguf" "$MNT" \
@@ -50,7 +50,7 @@ done
 until_true 60 wait_inside "${readers[@]}" || late 'a reader does not wait'
 cmp "$MNT/other/model.gguf" "$TMP/copy.gguf"
 ls -lR "$MNT" >/dev/null
-# So is its θ, though all threads that compute or wait could be waiting for the other's.
+# θ of the other model works too, although readers of the hung one could occupy all threads.
 for i in {0..39}; do
 	cat "$MNT/big/organs/blk_$((i % 3))_ffn_up.theta" >/dev/null 2>&1 &
 	readers+=($!)
@@ -81,14 +81,14 @@ unmount_and_wait
 ! grep 'cannot be read' "$LOGS/both" || fail 'the server was waited for'
 rm "$TMP/www/hang"
 
-# It is slow: it is read nevertheless.
+# A slow server works.
 mount_model -o ro "$URL/slow/big.gguf"
 part "$TMP/file" 100 | head -c 65536 >"$TMP/expected"
 dd if="$MNT/model.gguf" bs=64K skip=1600 count=1 iflag=direct status=none | cmp - "$TMP/expected"
 unmount_and_wait
 
-# The server has another file of the same size: bytes read before stay, other reads fail with EIO.
-# The same if its answers do not identify the file.
+# The server has another file of the same size: bytes read before stay, other reads fail with EIO,
+# even if its answers do not identify the file.
 mkdir "$TMP/nameless"
 mount_model -o ro "$URL/nameless/big.gguf" "$TMP/nameless"
 mount_model -o ro "$URL/good/big.gguf"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Models that are symbolic links, as in a cache that keeps files by their hashes: the shards of one
-# are found by the names of the links, and grafts by reference lead to them also at the next mount.
+# Models by symbolic links, as in a cache that names files by hash: shards are found by the names
+# of the links, and references lead to them also at the next mount.
 . "${0%/*}/../lib.sh"
 
 blobs=$TMP/cache/blobs

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# More shards than a process may have files open; and a model of 10^12 weights in 13 shards.
+# More shards than a process may have open files; and a model of 10^12 weights in 13 shards.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 
@@ -18,7 +18,7 @@ mkdir "$TMP/ones" "$TMP/kimi"
 		$((1100 * (64 * 8 * 4 + 28) + 10 * 19 + 90 * 20 + 900 * 21 + 100 * 22))
 	"$GGUF" organs "$MNT/model.gguf" >"$TMP/listed"
 	equal "$(wc -l <"$TMP/listed")" 1100
-	# In any order, by many at once.
+	# Many processes read in any order.
 	printf '%s\n' "$MNT"/organs/*.bin | shuf --random-source=/bin/ls |
 		xargs -P 16 -n 20 cat >/dev/null || fail 'read by many'
 	open=$(ls "/proc/$daemon/fd" | wc -l)
@@ -39,7 +39,7 @@ equal "$(stat -c %s "$MNT/organs/blk_60_ffn_up_exps.bin")" $((7168 * 2048 * 384 
 equal "$(stat -f -c %b "$MNT")" "$(stat -f -c %b "$TMP/kimi")"
 grep -q 'model experts        384, 8 used' "$MNT/.theta" || fail "$(head -n 12 "$MNT/.theta")"
 grep -q '^model parameters     1026408232448$' "$MNT/.theta" || fail "$(head -n 4 "$MNT/.theta")"
-# The last bytes, beyond 2^39.
+# The last bytes lie beyond 2^39.
 tail -c 100 "$MNT/model.gguf" | cmp - <(tail -c 100 "$TMP/kimi/kimi-00013-of-00013.gguf") ||
 	fail 'the end of model.gguf'
 case $ORGANFS in

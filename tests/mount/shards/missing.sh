@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Shards that are not there, that come and that go.
+# Shards that are missing, appear and disappear.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)
@@ -20,7 +20,7 @@ tensors() {
 	done | sort
 }
 
-# Each strict subset, read-only and not.
+# Each strict subset is mounted, read-only and writable.
 for set in 1 2 3 '1 2' '1 3' '2 3'; do
 	rm -f "$TMP"/m/*
 	there='' missing=''
@@ -52,7 +52,7 @@ END
 		expect_fail 'No data available' cat "$MNT/model.gguf"
 		equal "$(stat -c %s "$MNT/model.gguf")" 0
 		find "$MNT" -ls >/dev/null || fail 'find'
-		# .log names the missing shards only.
+		# .log names only the missing shards.
 		for k in $missing; do
 			tail -n 1 "$MNT/.log" | grep -q "$(name $k)" ||
 				fail "$(tail -n 1 "$MNT/.log")"
@@ -82,7 +82,7 @@ END
 	done
 done
 
-# One after the other arrives while the model is mounted.
+# One after another arrives during the mount.
 rm -f "$TMP"/m/*
 cp "$TMP/all/$(name 2)" "$TMP/m"
 mount_model -o noassemble "$TMP/m/$(name 2)"
@@ -95,7 +95,7 @@ more=$(ls -A "$MNT/organs" | wc -l)
 [ "$more" -gt "$shown" ] || fail "shard 1 has come: $shown files, then $more"
 exists "$MNT/metadata/general.architecture"
 equal "$(cat "$MNT/organs/blk_2_ffn_up.theta")" "$theta"
-# Half of a download is passed over until it is whole, and a signal is as good as a look.
+# Half a download is skipped until it is whole; a signal triggers a look as well.
 head -c 300000 "$TMP/all/$(name 3)" >"$TMP/m/$(name 3)"
 kill -HUP "${DAEMON[$MNT]}"
 until_true 60 is_idle || late 'the signal is not done with'
@@ -109,15 +109,15 @@ is_whole() {
 }
 until_true 60 is_whole || fail 'SIGHUP finds nothing'
 same "$MNT/model.gguf" "$one"
-# Who had something open has it still.
+# Open files stay valid.
 cmp /dev/fd/5 "$MNT/organs/blk_2_ffn_up.bin" || fail 'the open organ is another one now'
 exec 5<&-
-# With all shards it is a model like others.
+# With all shards the model is like any other.
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(wc -l <"$MNT/.grafts")" 1
 want=$(checksum "$MNT/model.gguf")
 unmount_and_wait
-# Without all shards its layer is left alone, with them it is taken up.
+# Its layer is left alone until all shards exist.
 mv "$TMP/m/$(name 2)" "$TMP"
 mount_model -o noassemble "$TMP/m/$(name 1)"
 equal "$(wc -l <"$MNT/.grafts")" 0
@@ -125,13 +125,14 @@ mv "$TMP/$(name 2)" "$TMP/m"
 ls "$MNT" >/dev/null
 equal "$(wc -l <"$MNT/.grafts")" 1
 equal "$(checksum "$MNT/model.gguf")" "$want"
-# Once all have been there the mount keeps them, as it does a single file.
+# Once all have arrived the mount keeps them, like a single file.
 rm "$TMP/m/$(name 3)"
 ls "$MNT" >/dev/null
 equal "$(checksum "$MNT/model.gguf")" "$want"
 unmount_and_wait
 
-# One that goes before that: its θ stays known, its space is free, its bytes cannot be read.
+# A shard disappears before that: its θ stays known, its disk space is free, its bytes are
+# unreadable.
 rm -f "$TMP"/m/*
 cp "$TMP/all/$(name 2)" "$TMP/all/$(name 3)" "$TMP/m"
 mount_model -o ro "$TMP/m/$(name 2)"
@@ -145,14 +146,14 @@ expect_fail 'Input/output error' dd if="$MNT/organs/blk_2_ffn_up.bin" iflag=dire
 ! ls -l "/proc/${DAEMON[$MNT]}/fd" | grep -q "$(name 2)" || fail 'shard 2 is still open'
 # A measurement that did not finish in time is unknown, and the tables say so.
 grep -q "undecoded" "$MNT/norm/.theta" || fail "$(cat "$MNT/norm/.theta")"
-# It comes back.
+# The shard comes back.
 cp "$TMP/all/$(name 2)" "$TMP/all/$(name 1)" "$TMP/m"
 ls "$MNT" >/dev/null
 same "$MNT/model.gguf" "$one"
 ! grep -q undecoded "$MNT/norm/.theta" || fail 'not measured again'
 unmount_and_wait
 
-# The files of a whole model may be moved while it is mounted, as that of a single one: θ goes on.
+# The files of a whole model may be moved during the mount, like a single file: θ still works.
 mkdir "$TMP/elsewhere"
 mount_model -o ro "$TMP/m/$(name 2)"
 mv "$TMP"/m/* "$TMP/elsewhere"
@@ -162,8 +163,7 @@ mv "$TMP"/m/* "$TMP/elsewhere"
 df "$MNT" >/dev/null || fail df
 unmount_and_wait
 
-# A disk can be asked about when the first shard is gone, and one that is being fetched is not
-# taken for whole.
+# df works after the first shard is gone; a shard in transfer does not count as whole.
 cp "$TMP/all/$(name 1)" "$TMP/all/$(name 2)" "$TMP/m"
 mount_model -o ro "$TMP/m/$(name 2)"
 rm "$TMP/m/$(name 1)"
@@ -179,7 +179,7 @@ ls "$MNT" >/dev/null
 same "$MNT/model.gguf" "$one"
 unmount_and_wait
 
-# A layer of another model: reported once, and the mount stays as it was.
+# A layer of another model is reported once, and the mount stays as it was.
 mkdir "$TMP/d"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/d/donor.gguf"
 mount_model -o "layer=$TMP/layer" "$TMP/d/donor.gguf"
@@ -192,7 +192,7 @@ equal "$(grep -c 'new shards cannot be used.*another base' "$MNT/.log")" 1
 expect_fail 'No data available' cat "$MNT/model.gguf"
 exists "$MNT/organs/blk_2_ffn_up.bin"
 unmount_and_wait
-# One that another mount uses just now: once that has ended, a signal is enough.
+# Another mount uses the layer: once that has ended, a signal suffices.
 mkdir "$TMP/other"
 mount_model -o "layer=$TMP/own" "$one" "$TMP/other"
 rm "$TMP/m/$(name 1)"
@@ -207,8 +207,8 @@ until_true 60 is_whole || fail 'SIGHUP does not try again'
 same "$MNT/model.gguf" "$one"
 unmount_and_wait
 
-# A directory: one bad file of a set does not take the others with it; a graft from a model that
-# lacks shards is a copy, which does not need them later.
+# In a directory one bad file of a set does not affect the others; a graft from a model that lacks
+# shards is a copy, which does not need them later.
 rm "$TMP"/m/*
 cp "$TMP/all/$(name 2)" "$TMP/all/$(name 3)" "$TMP/m"
 head -c 1000 "$TMP/all/$(name 1)" >"$TMP/m/$(name 1)"

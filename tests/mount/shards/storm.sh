@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Everything is read, again and again, while shards come and go: an organ gives its bytes or an
-# error, and in the end the model is whole.
+# Repeated reads of everything while shards come and go: an organ gives its bytes or an error, and
+# in the end the model is whole.
 . "${0%/*}/../lib.sh"
 
 mkdir "$TMP/all" "$TMP/m" "$TMP/whole"
@@ -26,7 +26,7 @@ read_again() {
 	reading "$@" &
 	readers+=($!)
 }
-# The organs whose bytes are others, a file cut short among them.
+# List organs with other bytes, including truncated ones.
 compare() {
 	local organ status
 	for organ in "$TMP"/whole/*.bin; do
@@ -47,7 +47,7 @@ is_compared_again() {
 	[ "$(wc -l <"$TMP/rounds")" -gt "$before" ]
 }
 
-# Never all three, for then the model would be whole for good, and always one.
+# Always keep one shard, and never all three, because the model would then stay whole.
 RANDOM=7
 for i in $(seq 1 "$(rounds 25 6)"); do
 	file=$(name $((RANDOM % 3 + 1)))

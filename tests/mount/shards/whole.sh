@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A split model is one model: tree, θ and assembled bytes are those of the single file, whichever
-# shard is named.
+# A split model is one model: tree, θ and assembled bytes equal the single file's, whichever shard
+# is named.
 . "${0%/*}/../lib.sh"
 
-# Shards that gguf-split of llama.cpp wrote, and the file that it wrote them from.
+# gguf-split of llama.cpp wrote the shards from this file.
 
 one=$(use stories260K)
 mkdir "$TMP/m" "$TMP/mnt1" "$TMP/d"
@@ -28,7 +28,7 @@ for k in 1 2 3; do
 	unmount_and_wait
 done
 
-# An extent is where the bytes are: in a shard.
+# An extent names the shard with the bytes.
 mount_model -o ro "$stem-00001-of-00003.gguf"
 for organ in "$MNT"/organs/*.bin; do
 	IFS=: read -r file offset length \
@@ -38,7 +38,7 @@ for organ in "$MNT"/organs/*.bin; do
 		<(tail -c "+$((offset + 1))" "$file" | head -c "$length") ||
 		fail "$organ is not at $file:$offset"
 done
-# The disk that the shards are on.
+# df shows the disk of the shards.
 equal "$(stat -f -c %b "$MNT")" "$(stat -f -c %b "$TMP/m")"
 unmount_and_wait
 
@@ -58,7 +58,7 @@ mount_model -o "output=$TMP/out.gguf" "$stem-00002-of-00003.gguf"
 graft "$MNT"
 same "$MNT/model.gguf" "$TMP/mnt1/model.gguf"
 equal "$(grep -c 'blk_2.*reference' "$MNT/.grafts")" 1
-# After a crash the grafts are resumed, references to the model's own shards too.
+# After a crash the grafts are taken up, also references to the model's own shards.
 kill_daemon
 mount_model -o "output=$TMP/out.gguf" "$stem-00003-of-00003.gguf"
 same "$MNT/model.gguf" "$TMP/mnt1/model.gguf"
@@ -69,7 +69,7 @@ unmount_and_wait "$TMP/mnt2"
 "$GGUF" organs "$TMP/out.gguf" >"$TMP/listed"
 equal "$(wc -l <"$TMP/listed")" 48
 
-# No shard is a target.
+# A shard is no target.
 mount_model -o noassemble "$stem-00001-of-00003.gguf"
 for k in 1 2 3; do
 	before=$(checksum "$stem-0000$k-of-00003.gguf")
@@ -78,7 +78,7 @@ for k in 1 2 3; do
 done
 unmount_and_wait
 
-# In a directory and beside others; references into a split model from another one.
+# The split model is in a directory beside others; another model refers to it.
 rm "$TMP"/m/*
 cp "$one" "$TMP/m/single.gguf"
 "$GGUF" split "$TMP/d/donor.gguf" "$TMP/m/donor" 3
@@ -91,7 +91,7 @@ unmount_and_wait
 mount_model -o noassemble "$TMP/m"
 equal "$(checksum "$MNT/single/model.gguf")" "$want"
 unmount_and_wait
-# A reference to a model that lacks a shard is broken, and says so.
+# A reference to a model that lacks a shard is broken, with the reason.
 mkdir "$TMP/away"
 mv "$TMP/m/donor-00002-of-00003.gguf" "$TMP/away"
 mount_model -o noassemble "$TMP/m"

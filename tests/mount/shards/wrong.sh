@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Shards under wrong names, of another model, with the same number: usable shards are used, the
-# others are skipped with the reason.
+# Shards with wrong names, of another model, or with the same number: usable ones are used, others
+# are skipped with the reason.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)
@@ -23,7 +23,7 @@ lacks() {
 	unmount_and_wait
 }
 
-# Names in the wrong order: the key split.no decides.
+# Names are in the wrong order: the key split.no decides.
 afresh
 mv "$(name 1)" "$m/tmp"
 mv "$(name 3)" "$(name 1)"
@@ -33,7 +33,7 @@ same "$MNT/model.gguf" "$one"
 log_says 'x-00001-of-00003.gguf: taken for shard 3'
 unmount_and_wait
 
-# A file name that is no shard's: its tensors are there, the other shards cannot be found.
+# The file name is no shard's: its tensors exist, the other shards cannot be found.
 afresh
 mv "$(name 2)" "$m/other.gguf"
 mount_model -o ro "$m/other.gguf"
@@ -43,14 +43,14 @@ lacks '2 of its 3 shards'
 mount_model -o ro "$(name 1)"
 lacks 'x-00002-of-00003.gguf'
 
-# The same number twice: the file whose name agrees is the shard.
+# Two files have one number: the one whose name agrees is the shard.
 afresh
 cp "$(name 2)" "$(name 3)"
 mount_model -o ro "$(name 3)"
 log_says 'x-00003-of-00003.gguf: passed over: .*shard 2, as another'
 lacks 'x-00003-of-00003.gguf \(it says'
 
-# Shards of other models: another count of shards, another count of tensors, no shard, no GGUF.
+# Shards of other models: another count of shards or tensors, no shard, no GGUF.
 afresh
 "$GGUF" split "$one" "$m/y" 4
 cp "$m/y-00002-of-00004.gguf" "$(name 2)"
@@ -80,7 +80,7 @@ mkfifo "$(name 2)"
 mount_model -o ro "$(name 1)"
 lacks 'x-00002-of-00003.gguf'
 
-# A tensor that another shard has; too few in all.
+# Two shards have the same tensor; there are too few in all.
 afresh
 "$GGUF" shard "$one" "$(name 2)" 1 3 48 token_embd.weight
 mount_model -o ro "$(name 1)"
@@ -93,7 +93,7 @@ expect_fail 'No data available' cat "$MNT/model.gguf"
 tail -n 1 "$MNT/.log" | grep -q '48 tensors .* 33' ||
 	fail "$(tail -n 1 "$MNT/.log")"
 unmount_and_wait
-# The shard that is named has to be one.
+# The named shard must be valid.
 "$GGUF" shard "$one" "$(name 2)" 7 3 48 blk.2.ffn_up.weight
 expect_fail 'shard 8 of 3' "$ORGANFS" "$(name 2)" "$MNT"
 mount_model -o ro "$(name 1)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A measurement reads the sampled spans from the disk, and next to nothing around them: a remote
+# A measurement reads the sampled spans from the disk, and little around them, so that a remote
 # model need not be fetched whole.
 . "${0%/*}/../lib.sh"
 
@@ -10,7 +10,7 @@ mkdir "$TMP/m"
 "$GGUF" split "$TMP/whole.gguf" "$TMP/m/x" 3
 sync "$TMP/whole.gguf" "$TMP"/m/*
 
-# Out of the page cache, where the filesystem lets go of it.
+# Drop the page cache, if the filesystem allows it.
 forget() {
 	for file; do
 		dd if="$file" iflag=nocache count=0 status=none

@@ -3,15 +3,15 @@
 # release: tests a program of the benchmarks
 # plain: tests programs of others
 # The experiments of organfs-faq(7) on grafts and merges can be repeated: each tensor and each
-# class is grafted by itself and measured, and the loss is that of the model.
+# class is grafted and measured by itself, and the loss is the model's.
 . "${0%/*}/../lib.sh"
 
 need python3 cksum
 base=$(use stories260K)
 donor=$(use stories260K-donor)
 
-# In the place of llama-perplexity: a number that is another one for other bytes. Its first answer
-# ends too early, as that of a busy machine may.
+# A stand-in for llama-perplexity: a number that depends on the bytes. Its first output ends too
+# early, as on a busy machine.
 cat >"$TMP/perplexity" <<'END'
 #!/bin/sh
 [ "$1" = -m ] && [ "$3" = -f ] && [ -f "$4" ] || exit 1
@@ -51,7 +51,7 @@ expect_fail 'no perplexity' \
 unmount
 unmount "$TMP/donor"
 
-# A model predicts the text it was trained on.
+# A model predicts its training text best.
 python3=$(PATH=/usr/bin:$PATH command -v python3)
 "$python3" -c 'import numpy' 2>/dev/null || skip 'no python3-numpy'
 head -c 1024 "$here/../texts/english.txt" >"$TMP/english"

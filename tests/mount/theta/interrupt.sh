@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits for θ can be interrupted, and a measurement that no process waits for any
-# more is cancelled.
+# A process that waits for θ can be interrupted, and a measurement without a waiting process is
+# cancelled.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
@@ -11,7 +11,7 @@ for signal in INT TERM KILL; do
 	at_terminal cat "$large" >"$TMP/out" 2>&1 &
 	pid=$!
 	comes_to_work || late 'nothing is measured'
-	# While others get their answers.
+	# Other processes get their answers meanwhile.
 	in_time 30 cat "$MNT/norm/output_norm.theta" "$MNT/norm/blk_0_attn_norm.theta" \
 		"$MNT/embed/output_norm.theta" >/dev/null 2>&1 || true
 	in_time 30 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
@@ -20,7 +20,7 @@ for signal in INT TERM KILL; do
 	wait $pid 2>/dev/null || true
 	until_true 60 is_idle || fail "measuring goes on after $signal"
 done
-# A report of all of them waits for that one too.
+# A report of all tensors waits for that one too.
 cat "$MNT/.report.json" >"$TMP/out" 2>&1 &
 pid=$!
 comes_to_work || late 'nothing is measured'
@@ -29,7 +29,7 @@ kill $pid
 until_true 60 is_gone $pid || fail 'the report cannot be interrupted'
 wait $pid 2>/dev/null || true
 until_true 60 is_idle || fail 'measuring for the report goes on'
-# Two wait for the same: one leaves, the other goes on waiting.
+# Of two processes that wait for one result, one leaves and the other goes on waiting.
 cat "$large" >/dev/null 2>&1 &
 first=$!
 cat "$large" >/dev/null 2>&1 &
@@ -41,7 +41,7 @@ comes_to_work || late 'one left and the work stopped for the other'
 kill $second
 wait $second 2>/dev/null || true
 until_true 60 is_idle || fail 'measuring goes on'
-# So many that they could take every thread; then the mount ends under them.
+# Enough readers to take every thread wait when the mount ends.
 for _ in $(seq 40); do
 	cat "$large" >/dev/null 2>&1 &
 done

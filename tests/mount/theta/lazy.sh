@@ -16,11 +16,11 @@ find "$MNT" -printf '%s %b %t %i %p\n' >"$TMP/sizes"
 ls -lRa "$MNT" >"$TMP/listing"
 du -a "$MNT" >"$TMP/du"
 stat "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT"/{.theta,.report.json,theta.svg} >"$TMP/stat"
-getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # a file manager's sweep
+getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # as a file manager reads
 tail -c 0 "$MNT/.theta"
 equal "$(measured)" 0 'measured by looking'
 
-# wc -c reads nothing where it believes the size, cat does.
+# wc -c reads nothing if it believes the size; cat does.
 for file in "$MNT"/*/*.theta "$MNT"/*/.theta "$MNT/.theta" "$MNT/theta.svg" "$MNT/manifest.json" \
 	"$MNT/.report.json"; do
 	equal "$(wc -c <"$file")" "$(stat -c %s "$file")" "$file, wc"
@@ -32,7 +32,7 @@ cat "$MNT/organs/blk_2_ffn_up.theta" >/dev/null
 getfattr -n user.organfs.kurtosis "$MNT/organs/blk_2_ffn_up.bin" >/dev/null
 equal "$(measured)" 1 'measured again'
 
-# The head of a table, byte by byte where a program asks so.
+# The head of a table may be read byte by byte.
 head -c 300 "$MNT/organs/.theta" >/dev/null
 dd if="$MNT/skeleton/.theta" bs=100 count=1 status=none >/dev/null
 [ "$(measured)" -le 20 ] || fail "$(measured) measured for the first lines of two tables"
@@ -45,7 +45,7 @@ equal "$(measured)" "$tensors" 'measured in all'
 grep -c . "$MNT/manifest.json" "$MNT/theta.svg" "$MNT"/*/.theta >/dev/null
 equal "$(measured)" "$tensors" 'measured once more'
 
-# A graft is another content.
+# A graft has another content.
 before=$(cat "$MNT/organs/blk_2_ffn_up.theta")
 exec 7<"$MNT/organs/blk_2_ffn_up.theta"
 cp "$MNT/skeleton/blk_0_attn_q.bin" "$TMP/organ"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# 16 readers of every θ file while grafts replace tensors: whole answers, and only true ones.
+# 16 readers of every θ file while grafts replace tensors: answers are whole and true.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -50,9 +50,9 @@ for file in "$MNT"/organs/*.bin; do
 	[ ! -s "$TMP/wrong" ] || fail "$name once had $(head -n 1 "$TMP/wrong") degrees"
 	equal "$(cat "${file%bin}theta")" "$(cat "$TMP/first.$name")" "$name at the end"
 done
-# Looking at them lets go of files made from grafts that are gone.
+# The listing drops files made from earlier grafts.
 ls -lRa "$MNT" >/dev/null
-# Four descriptors for the layer, and one for each graft in force that is no row.
+# The layer has four descriptors, and each graft in force outside of a row has one.
 no_leak $((before + 4 + $(ls "$XDG_STATE_HOME"/organfs/*/blobs | wc -l)))
 unmount_and_wait "$TMP/donor"
 unmount_and_wait

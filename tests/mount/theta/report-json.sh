@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .report.json of a model and of several: JSON of a size known in advance, which agrees with the
-# other files, also after grafts and their undo. organfs --report --json makes it from tables.
+# .report.json of one model and of several: JSON of an announced size, in agreement with the other
+# files, also after grafts and their undo. organfs --report --json makes it from tables.
 . "${0%/*}/../lib.sh"
 
 need python3 getfattr
@@ -20,14 +20,14 @@ equal "$(measured)" 0 'measured by stat'
 cat "$MNT/.report.json" >"$TMP/whole"
 equal "$(stat -c %s "$TMP/whole")" "$size" 'bytes'
 equal "$(measured)" 57
-# In pieces, and from behind.
+# The pieces are read from the last to the first.
 dd if="$MNT/.report.json" bs=777 status=none >"$TMP/pieces"
 same "$TMP/pieces" "$TMP/whole"
 tail -c 100 "$MNT/.report.json" >"$TMP/tail"
 same "$TMP/tail" <(tail -c 100 "$TMP/whole")
 report check "$MNT"
 
-# Grafts from a donor whose name is no plain word, an added one, a removed one, another type.
+# Grafts: from a donor whose name needs escapes, an added one, a removed one, another type.
 donor=$TMP/$(printf 'do"n\\or\nx').gguf
 cp "$MODELS/clerk-Q4_K_M.gguf" "$donor"
 mount_model -o ro "$donor" "$TMP/donor"
@@ -67,7 +67,7 @@ report check "$MNT"
 unmount_and_wait "$TMP/donor"
 unmount_and_wait
 
-# Every type; part of it has no values that are known.
+# Every type; some values are unknown.
 for model in types types-stress stories260K stories260K-q8_0; do
 	mount_model -o ro "$MODELS/$model.gguf"
 	report check "$MNT"
@@ -77,13 +77,13 @@ done
 mount_model -o "ro,samples=all" "$MODELS/stories260K.gguf"
 report check "$MNT"
 unmount_and_wait
-# The figures of the values, as they are computed without organfs.
+# Figures of the values, computed without organfs.
 report values "$MODELS/types.gguf" "$TMP/types.json" F32 F16 Q8_0 Q4_K
 report values "$MODELS/stories260K.gguf" "$TMP/stories260K.json" F32
 report values "$MODELS/stories260K-q8_0.gguf" "$TMP/stories260K-q8_0.json" Q8_0 F32
 report values "$base" "$TMP/whole" Q4_K F32
 
-# Several, and the same of their tables.
+# Several models, and the same from their tables.
 all='scribe-Q4_K_M stories260K clerk-Q4_K_M types'
 paths=() tables=()
 for name in $all; do
@@ -106,11 +106,11 @@ unmount_and_wait
 report same "$TMP/all.json" "$TMP/printed"
 "$ORGANFS" --json --report=types "${tables[@]}" >"$TMP/printed"
 report same "$TMP/types.json" "$TMP/printed"
-# Two are too few for a law.
+# Two models are too few for a law.
 mount_daemon -o ro "${paths[@]:0:2}" "$MNT"
 report models "$MNT"
 unmount_and_wait
-# A table of an earlier version.
+# The table is of an earlier version.
 cut -f 1-20 "$TMP/types.tsv" >"$TMP/older.tsv"
 "$ORGANFS" --report --json "$TMP/older.tsv" >"$TMP/printed"
 python3 - "$TMP/printed" <<'END'
@@ -122,7 +122,7 @@ END
 expect_fail 'no model typo' "$ORGANFS" --report=typo --json "${tables[@]}"
 expect_fail 'json goes with' "$ORGANFS" --json "${paths[0]}" "$MNT"
 
-# A name in many models of one mount, and one that is no text.
+# One name in many models of a mount, and a name that is no text.
 mkdir "$TMP/several"
 cp "$MODELS/stories260K.gguf" "$TMP/several/$(printf 'a "b" \377').gguf"
 cp "$MODELS/stories260K-q8_0.gguf" "$TMP/several/.report.json.gguf"
@@ -133,7 +133,7 @@ equal "$(stat -c %s "$TMP/printed")" "$(stat -c %s "$MNT/.report.json")"
 python3 -m json.tool "$TMP/printed" >/dev/null || fail "$(cat "$TMP/printed")"
 unmount_and_wait
 
-# The one-liners of organfs(5), as they are written there.
+# The one-liners of organfs(5), word for word.
 command -v jq >/dev/null || skip 'no jq; all else was looked at'
 page=$here/../../mount-helpers/organfs.5
 sed -n "/^r=mnt/,/^\.Ed/p" "$page" | sed 's/\\e/\\/g; /^\.Ed/d' >"$TMP/commands"

@@ -13,7 +13,7 @@ field() {
 	awk -v kind="$1" -v name="$2" -v n="$3" '$1 == kind && $2 == name { print $n }' \
 		"$TMP/report"
 }
-# about A B: the same but for rounding.
+# about A B: check that A and B are equal except for rounding.
 about() {
 	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a - b <= 0.011 && b - a <= 0.011) }' ||
 		fail "$3: $1 is not $2"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# θ of a truncated base is an error, and earlier measurements stay.
+# θ of a truncated base is an error; earlier measurements stay.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)

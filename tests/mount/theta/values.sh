@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# θ and every indicator of every tensor, as an independent program computed them, wherever a mount
-# shows them. ORGANFS_MODELS may name a directory with more models.
+# θ and every indicator of every tensor equal an independent program's, wherever a mount shows
+# them. ORGANFS_MODELS may name a directory with more models.
 . "${0%/*}/../lib.sh"
 
 need getfattr jq
@@ -20,15 +20,15 @@ for expected in "$here"/../unit/theta-*.tsv; do
 done
 [ $checked -ge 2 ] || fail "only $checked models checked"
 
-# The same weights in fewer bits: θ belongs to the weights. The bounds are rounded to hundredths.
-theta_of() { # by the signal, of which the tables have more digits
+# The same weights in fewer bits have similar θ. The bounds are rounded to hundredths.
+theta_of() { # from the signal, which has more digits in the tables
 	mount_model -o ro "$1"
 	awk '$1 != "file" { print $1 "\t" atan2($5, sqrt(1 - $5 * $5)) * 45 / atan2(1, 1) }' \
 		"$MNT"/*/.theta | sort
 	unmount_and_wait
 }
 theta_of "$MODELS/stories260K.gguf" >"$TMP/exact"
-# close NAME MOST: no tensor may be further from the exact one.
+# close NAME MOST: no tensor is further from the exact one.
 close() {
 	theta_of "$1" >"$TMP/other"
 	join -t "$(printf '\t')" "$TMP/exact" "$TMP/other" | awk -v most="$2" -v mean="${3:-$2}" '
@@ -44,7 +44,7 @@ if [ -f "${ORGANFS_MODELS-}/stories260K-f16.gguf" ]; then
 	close "$ORGANFS_MODELS/stories260K-q4_0.gguf" 1.3 0.30
 fi
 
-# Everything that is sampled, looked at whole.
+# Sampled tensors are measured whole.
 mount_model -o ro,samples=all "$MODELS/stories260K.gguf"
 "$GGUF" check-theta "$here/../unit/theta-stories260K.tsv" "$MNT" || fail 'samples=all'
 unmount_and_wait

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Writing to θ files does nothing, so that whole directories can be copied in.
+# A write to a θ file has no effect, so that whole directories can be copied in.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -41,8 +41,8 @@ echo again >"$theta"
 : >"$MNT/organs/.theta"
 equal "$(cat "$theta")" "$value"
 equal "$(ls -A "$MNT/organs" | wc -l)" "$count" 'names'
-# However something else gets the name of one, it is dropped, but for an organ, and no name is there
-# twice.
+# A file that gets a θ file's name in any way is dropped, unless it is an organ, and no name is
+# listed twice.
 ORGANS=$MNT/organs
 up=$ORGANS/blk_1_ffn_up.bin
 names=$(ls -A "$ORGANS" | wc -l)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs restic, borg and others
-# restic and borg find an unchanged model unchanged at the next mount: they store nothing of it, and
-# read only the files that describe the current state.
+# restic and borg see an unchanged model as unchanged at the next mount: they store nothing of it,
+# and read only the files that describe the current state.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -27,7 +27,7 @@ restic_backup() {
 	restic backup -r "$TMP/restic" --json "$MNT" >"$TMP/said" 2>&1 || fail "$(cat "$TMP/said")"
 }
 
-# A condition on restic's summary.
+# Check a condition on restic's summary.
 summary() {
 	jq -e "select(.message_type == \"summary\") | $1" "$TMP/said" >/dev/null ||
 		fail "restic: $(tail -n 1 "$TMP/said")"
@@ -44,19 +44,19 @@ for tool in $tools; do
 done
 unmount_and_wait
 mount_model "$base"
-# In another order than that of the first ones.
+# The order differs from the first listing's.
 stat "$MNT/theta.svg" "$MNT/.theta" "$MNT/.check" "$MNT/model.gguf" "$MNT/embed/.theta" >/dev/null
 for tool in $tools; do
 	${tool}_backup second
 	case $tool in
 	restic) summary '.files_new == 0 and .files_changed <= 2 and .data_blobs == 0' ;;
 	borg)
-		# .log and .assemble are of the moment.
+		# .log and .assemble describe the moment.
 		! grep -v -E '/\.(log|assemble)$' "$TMP/said" || fail "borg reads again"
 		;;
 	esac
 done
-# A changed model is stored.
+# A changed model is stored again.
 unmount_and_wait
 cp "$MODELS/stories260K-donor.gguf" "$base"
 touch -d '2024-05-05 05:05:05' "$base"

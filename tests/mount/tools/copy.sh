@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp -a, tar and rsync take a tree out without a warning, and it is all there.
+# cp -a, tar and rsync copy a tree without a warning, and completely.
 . "${0%/*}/../lib.sh"
 
 need tar rsync

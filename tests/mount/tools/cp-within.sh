@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cp from one slot of a mount to another moves no byte, of 5 GiB either, which cp asks for in two
-# parts.
+# cp from slot to slot of a mount moves no byte, even for 5 GiB, which cp requests in two parts.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth "$TMP/large.gguf" --tensors 38 --vocab 10 --size 12G --organ 5G
@@ -28,8 +27,7 @@ printf 'y' | dd of="$MNT/organs/blk_2_ffn_up.bin" bs=1 seek=100000 conv=notrunc 
 differ "$MNT/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(dd if="$MNT/organs/blk_1_ffn_up.bin" bs=1 skip=100000 count=1 status=none)" x
 
-# A copy with a time to keep, or of a part, is an ordinary copy; an organ that does not fit is
-# refused.
+# A copy with its time, or of a part, is an ordinary copy; an unfitting organ is refused.
 cp -p "$MNT/norm/blk_0_attn_norm.bin" "$MNT/norm/blk_1_attn_norm.bin"
 cp -p "$MNT/norm/blk_0_attn_norm.bin" "$TMP/norm.bin"
 cmp <(tail -c 16384 "$MNT/norm/blk_1_attn_norm.bin") <(tail -c 16384 "$TMP/norm.bin")
@@ -45,7 +43,7 @@ for at, n in ((0, 100), (100, 1000), (1100, size)):
         n -= got
 assert os.pread(b, size + 1, 0) == os.pread(a, size, 0)
 END
-# The same onto itself, and from .base.
+# Copy the organ onto itself, and from .base.
 cp "$MNT/.base/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 ! grep -qE '^organs/blk_[12]_' "$MNT/.grafts" || fail 'not undone'
@@ -56,7 +54,7 @@ for n in $(seq 10 59); do
 	rm "$MNT/organs/blk_${n}_ffn_up.bin"
 done
 equal "$(references)" 0 'after rm'
-kill -s KILL "${DAEMON[$MNT]}" # without 12 GB written
+kill -s KILL "${DAEMON[$MNT]}" # without writing 12 GB
 wait "${DAEMON[$MNT]}" 2>/dev/null || true
 unset "DAEMON[$MNT]"
 fusermount3 -uz "$MNT"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ls, find, du, df and stat tell the truth about sizes, kinds and space.
+# ls, find, du, df and stat show true sizes, kinds and space.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -12,7 +12,7 @@ equal "$(find "$MNT" -name '*.bin' -type f | wc -l)" 48 'organs found'
 for directory in skeleton organs embed norm; do
 	[ -d "$MNT/$directory" ] || fail "$directory is no directory"
 done
-# Adapters can be linked there; nothing is listed before there is one.
+# Adapters can be linked there; before the first one the directory is empty.
 [ -d "$MNT/adapters" ] || fail 'adapters is no directory'
 ! ls -A "$MNT" | grep -qx adapters || fail 'adapters is listed'
 absent "$MNT/other"
@@ -24,7 +24,7 @@ absent "$MNT/organs/blk_0_attn_q.bin"
 find "$MNT" -type f ! -name .log | while read -r file; do
 	equal "$(stat -c %s "$file")" "$(wc -c <"$file")" "size of $file"
 done
-# An organ takes the space it takes, and the model, which is the same bytes again, none.
+# An organ takes its own space, and the model, with the same bytes, takes none.
 find "$MNT" -name '*.bin' -printf '%b %s %p\n' | while read -r blocks size file; do
 	[ $((blocks * 512)) -ge "$size" ] || fail "$file looks sparse: $blocks blocks, $size bytes"
 	[ $((blocks * 512)) -le $((size + 65536)) ] || fail "$file: $blocks blocks, $size bytes"
@@ -40,7 +40,7 @@ links=$(stat -c %h "$MNT/organs/blk_0_ffn_up.bin" "$MNT/embed/token_embd.bin" | 
 equal "$links" '2 1' 'links of an organ that blocks/0 has too, and of one in no block'
 [ "$(stat -c %Y "$MNT/organs")" = "$(stat -c %Y "$base")" ] ||
 	fail 'a directory is not as old as its model'
-# A stat is as good with a cold cache, and of a name asked for directly.
+# stat works with a cold cache, and for any form of a path.
 equal "$(stat -c %s "$MNT/organs/../organs/./blk_0_ffn_up.bin")" \
 	"$(stat -c %s "$MNT/organs/blk_0_ffn_up.bin")"
 unmount_and_wait

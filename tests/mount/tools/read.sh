@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Ordinary readers: O_DIRECT, maps, odd offsets, past the end.
+# Ordinary readers: O_DIRECT, maps, odd offsets, reads past the end.
 . "${0%/*}/../lib.sh"
 
 base=$(use scribe-Q4_K_M)
@@ -35,7 +35,7 @@ for _ in range(500):
 assert os.pread(f, 100, size) == b"" and os.pread(f, 100, size + 1 << 40) == b""
 assert os.lseek(f, 0, os.SEEK_END) == size
 END
-# A private map that may be written to is no writing to the file.
+# A write to a private map does not reach the file.
 python3 - "$organ" <<'END'
 import mmap, os, sys
 f = os.open(sys.argv[1], os.O_RDONLY)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # cp -r, rsync and rm of whole directories and trees succeed: organs are grafted and removed,
-# metadata values change only if they are named, and writes to files that show the model's state are
-# ignored.
+# metadata change only by name, and writes to files that show the model's state are ignored.
 . "${0%/*}/../lib.sh"
 
 need rsync
@@ -42,7 +41,7 @@ is_donors() {
 unassembled=$(cat "$MNT/.assemble")
 differ "$donor/metadata/general.name" "$MNT/metadata/general.name"
 
-# A tree, and its .assemble.
+# A whole tree is copied, with its .assemble.
 for tool in 'cp -r' 'rsync -a' 'rsync -a --inplace' 'cp -a'; do
 	well $tool "$donor/." "$MNT/"
 	is_donors "$tool"
@@ -61,7 +60,7 @@ echo x >"$MNT/manifest.json"
 grep -q general.name "$MNT/manifest.json" || fail 'a manifest that was written to'
 equal "$(ls -A "$MNT" | grep -c '\.manifest')" 0 'files beside the manifest'
 
-# Named values are copied.
+# Metadata named in the command are copied.
 well cp "$donor/metadata/general.name" "$MNT/metadata/"
 same "$donor/metadata/general.name" "$MNT/metadata/general.name"
 undo 'the way back from metadata'
@@ -69,18 +68,18 @@ well cp -r "$donor/metadata" "$MNT/"
 same "$donor/metadata/general.name" "$MNT/metadata/general.name"
 undo 'the way back from all of metadata'
 
-# rm of everything in a class; its θ files go with the organs.
+# rm removes everything in a class; θ files go with their organs.
 well rm "$MNT/organs/"*
 equal "$(ls "$MNT/organs")" '' 'files after rm'
 equal "$(grafts)" " $n organs removed" 'grafts after rm'
 well cp -r "$MNT/.base/organs" "$MNT/"
 equal "$(cat "$MNT/.grafts")" '' 'grafts after the base is copied back'
 equal "$(ls "$MNT/organs" | grep -c theta)" "$n" 'θ files that are back'
-# Once more, onto existing files.
+# The second copy goes onto existing files.
 well cp -r "$MNT/.base/organs" "$MNT/"
 equal "$(cat "$MNT/.grafts")" '' 'grafts after the base is copied on itself'
 
-# The directory itself: it is there again, and another one to who was in it.
+# A removed class directory exists again, as another directory for a process in the old one.
 expect_fail 'not empty' rmdir "$MNT/organs"
 equal "$(grafts)" '' 'grafts after rmdir'
 exec 9<"$MNT/organs"

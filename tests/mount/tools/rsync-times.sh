@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # Files of one shape and one mtime: rsync and cp -u tell their organs apart; organs copied with
-# their time are unchanged at the next look, also from a read-only mount and after the next mount.
-# An unchanged model looks the same at every mount.
+# their time count as unchanged later, also from a read-only mount and after the next mount. An
+# unchanged model looks the same at every mount.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
@@ -14,7 +14,7 @@ ours=$(use stories260K)
 theirs=$(use stories260K-donor)
 equal "$(stat -c %Y "$ours")" "$(stat -c %Y "$theirs")" 'times of the models'
 
-# stat of every file, without those that describe the current state or contain paths.
+# stat of every file, except files that describe the current state or contain paths.
 looks() {
 	(cd "$1" && find . -mindepth 1 ! -name .log ! -name .assemble ! -name manifest.json \
 		! -name .report.json -exec \
@@ -43,7 +43,7 @@ unmount_and_wait "$donor"
 mount_model "$theirs" "$donor"
 equal "$(rsync -ai "$donor/organs/" "$MNT/organs/")" '' 'files that rsync copies from a new mount'
 
-# The base's own come back, with their time.
+# The base's own organs come back, with their time.
 rsync -a "$MNT/.base/organs/" "$MNT/organs/"
 equal "$(cat "$MNT/.grafts")" '' 'grafts after the way back'
 equal "$(rsync -rti --include='*.bin' --exclude='*' "$MNT/.base/organs/" "$MNT/organs/")" '' \
@@ -59,7 +59,7 @@ cp "$donor/organs/blk_1_ffn_up.bin" "$TMP/new"
 cp -u "$TMP/new" "$MNT/organs/blk_1_ffn_up.bin"
 same "$MNT/organs/blk_1_ffn_up.bin" "$TMP/new"
 
-# Modes are those of the files, and the mount is read-only.
+# Modes are the files', and the mount is read-only.
 unmount_and_wait "$donor"
 mount_model -o ro "$theirs" "$donor"
 equal "$(stat -c %a "$donor/organs/blk_0_ffn_up.bin")" 644 'mode in a read-only mount'
@@ -68,7 +68,7 @@ expect_fail 'Read-only' cp "$TMP/new" "$donor/organs/blk_1_ffn_up.bin"
 cp -r "$donor/organs" "$TMP/by-cp"
 equal "$(stat -c %a "$TMP/by-cp/blk_0_ffn_up.bin")" 644 'mode of a copy'
 
-# Unmounted, copied and mounted again, it looks as it did.
+# After unmount, copy and mount it looks as before.
 looks "$donor" >"$TMP/before"
 unmount_and_wait "$donor"
 mkdir "$TMP/copy"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # plain: tests programs of others
 # release: needs Samba
-# Samba opens each file by a descriptor that it has already, without a name: a model that it shares
-# can be read and grafted from another machine.
+# Samba reopens each file by descriptor, without a name: a shared model can be read and grafted
+# from another machine.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -14,7 +14,7 @@ donor=$MODELS/stories260K-donor.gguf
 "$GGUF" organ "$base" blk.0.ffn_up.weight "$TMP/own"
 mount_model "$base"
 
-# A server of its own: nothing of it is elsewhere.
+# The server has its own directories.
 mkdir "$TMP/samba"
 cat >"$TMP/smb.conf" <<END
 [global]
@@ -50,7 +50,7 @@ smb() {
 is_ready() {
 	smb ls || ! kill -0 $server 2>/dev/null
 }
-# Another process may take the port before the server does.
+# Another process may take the port first.
 for try in 1 2 3; do
 	port=$(free_port)
 	smbd --foreground --configfile="$TMP/smb.conf" --port="$port" >>"$LOGS/smbd.out" 2>&1 \
@@ -80,7 +80,7 @@ grep -q '^organs/blk_0_ffn_up.bin' "$MNT/.grafts" || fail "$(cat "$MNT/.grafts")
 smb "get organs\\blk_0_ffn_up.bin $TMP/read" || fail "get: $(cat "$TMP/said")"
 same "$TMP/read" "$TMP/donor"
 
-# A new slot, removed again, and metadata, shorter and longer.
+# A new slot is made and removed; metadata become shorter and longer.
 put "$TMP/donor" 'organs\blk_5_ffn_up.bin'
 until_true 60 cmp -s "$MNT/organs/blk_5_ffn_up.bin" "$TMP/donor" || fail 'a new slot'
 smb 'del organs\blk_5_ffn_up.bin' || fail "del: $(cat "$TMP/said")"
@@ -92,7 +92,7 @@ for name in 'x' 'the name of a model that was given by way of a network'; do
 		fail "a key: $(cat "$MNT/metadata/general.name") $(cat "$MNT/.log")"
 done
 
-# A file that is no organ.
+# A file that is no organ is refused.
 echo junk >"$TMP/junk"
 smb "put $TMP/junk organs\\blk_1_ffn_up.bin" || true
 log_comes_to_say 'blk_1_ffn_up.bin'

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A link of .diff leads to a mount whose daemon stops while its metadata is read: any number of
-# processes may look at the file and give up; the rest of the mount goes on, and the link can be
-# removed and made again. Circles of .diff files do not hang either.
+# A link of .diff leads to a mount whose daemon stops while its metadata are read: any number of
+# processes may open the file and give up; the rest of the mount works, and the link can be removed
+# and made again. Loops of .diff files do not hang either.
 . "${0%/*}/../lib.sh"
 
 with_clock
 D=$MNT/.diff
 other=$TMP/other
-# Parsed, and not in memory any more: that command has to read values. $waiting is its process.
+# hang: the model is parsed and no longer cached, so the command has to read values. $waiting is
+# its process.
 hang() {
 	stat "$D/x.tsv" >"$TMP/stat"
 	dd if="$other/model.gguf" iflag=nocache count=0 status=none
@@ -18,7 +19,7 @@ hang() {
 	until_true 60 has_thread_inside "${DAEMON[$MNT]}" || late "$* does not wait"
 	! is_gone $waiting || fail "$* has values that are not in memory"
 }
-# ends PID: before the daemon's clock is a minute on, without a wait of so long.
+# ends PID: it ends before the daemon's clock has gained a minute, without such a wait.
 ends() {
 	local s
 	for ((s = 0; s < 60; s++)); do
@@ -28,13 +29,13 @@ ends() {
 	done
 	until_true 20 is_gone "$1"
 }
-# The daemon has a second for an answer.
+# The daemon has a second to answer.
 kill_waiting() {
 	kill -KILL $waiting 2>/dev/null || true
 	ends $waiting || fail 'a reader cannot be killed'
 }
 
-# mount_both MODEL OTHER: a link leads to the other mount, and not to a file on disk.
+# mount_both MODEL OTHER: link to the other mount, not to a file on disk.
 mount_both() {
 	mount_model -o noassemble,fresh "$1"
 	mount_model -o noassemble,fresh "$2" "$other"
@@ -42,8 +43,8 @@ mount_both() {
 	ln -s "$other" "$D/x.gguf"
 }
 
-# Who helps readers of a table measures no θ, and the link can be removed also while the first
-# sample is read: no tensor is of one type in both.
+# A helper of a table's readers measures no θ, and the link can be removed even during the read of
+# the first sample: no tensor has one type in both.
 mount_both "$(use stories260K)" "$(use stories260K-q8_0)"
 hang cat "$D/x.tsv"
 kill_waiting
@@ -64,8 +65,7 @@ unmount_and_wait "$other"
 mount_both "$(use scribe-Q4_K_M)" "$(use clerk-Q4_K_M)"
 hang stat "$D/x"
 kill_waiting
-# More processes that give up than there are threads for them. One that comes late finds that the
-# second is over.
+# More processes give up than there are threads for them. A late one finds that the second is over.
 for ((i = 0; i < 40; i++)); do
 	stat "$D/x" >"$TMP/stat" 2>&1 &
 	waiting=$!
@@ -80,7 +80,7 @@ in_time 20 grep -q '^mean  all' "$D/x" || fail 'a new link of the name'
 kill -CONT "${DAEMON[$other]}"
 rm "$D/x.gguf"
 
-# Each of two files of .diff is made of the other.
+# Each of two files of .diff is made from the other.
 ln -s "$MNT/.diff/a.tsv" "$other/.diff/b.gguf"
 ln -s "$other/.diff/b.tsv" "$D/a.gguf"
 for circle in "$D/a.tsv" "$other/.diff/b.tsv"; do
@@ -89,6 +89,6 @@ for circle in "$D/a.tsv" "$other/.diff/b.tsv"; do
 	wait $! || fail 'a circle'
 done
 rm "$D/a.gguf" "$other/.diff/b.gguf"
-# Nothing of the other mount is open any more, though the kernel still knows files of .diff.
+# No file of the other mount is open any more, although the kernel still knows files of .diff.
 unmount_and_wait "$other"
 unmount_and_wait

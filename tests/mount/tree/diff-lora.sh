@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .diff/OTHER.lora-R.gguf: a LoRA adapter from the difference of two models. It finds a merged
-# adapter again, turns one model into the other in adapters/, has the same bytes however it is read
-# and an exact size before; .lora-R.tsv gives the part of the difference that is kept.
+# .diff/OTHER.lora-R.gguf: a LoRA adapter from the difference of two models. It recovers a merged
+# adapter, turns one model into the other in adapters/, and has the same bytes and size however it
+# is read; .lora-R.tsv gives the kept part of the difference.
 . "${0%/*}/../lib.sh"
 
 D=$MNT/.diff
@@ -11,7 +11,7 @@ exact() {
 	size=$(stat -c %s "$1")
 	equal "$(wc -c <"$1")" "$size" "bytes of $1"
 }
-# total COLUMN FILE: of the line of all.
+# total COLUMN FILE: column of the total line.
 total() {
 	awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i }
 		$1 == "total" { print $at + 0 }' "$2"
@@ -39,7 +39,7 @@ for name in other.lora-0.gguf other.lora-257.gguf other.lora-03.gguf other.lora-
 done
 exists "$D/other.lora-256.tsv"
 
-# Kept part: with rank 3 all of it.
+# Rank 3 keeps the whole difference.
 table=$TMP/table
 cp "$D/other.lora-3.tsv" "$table"
 equal "$(head -n 1 "$table" | cut -f 5- | tr '\t' ' ')" 'rank norm kept-1 kept-2 kept-3 status'
@@ -51,7 +51,7 @@ equal "$(awk -F '\t' 'NR > 1 && $6 > 0 && $1 != "total" { print $4 }' "$table" |
 	'token_embd.weight blk.0.attn_q.weight blk.0.attn_k.weight blk.1.ffn_up.weight '
 equal "$(cut -f 5- "$D/base.lora-3.tsv" | grep -c 'same$')" "$(($(wc -l <"$table") - 2))"
 
-# The same bytes: as a whole, in odd parts, and from a mount that has found nothing yet.
+# The bytes are the same as a whole, in odd parts, and from a fresh mount.
 adapter=$TMP/adapter.gguf
 cp "$D/other.lora-3.gguf" "$adapter"
 dd if="$D/other.lora-3.gguf" bs=7777 2>/dev/null | cmp - "$adapter" || fail 'parts are other bytes'
@@ -62,7 +62,7 @@ equal "$(cat "$TMP/mnt/metadata/general.type" "$TMP/mnt/metadata/general.archite
 	"$TMP/mnt/metadata/adapter.type" | tr '\n' ' ')" 'adapter llama lora '
 unmount_and_wait "$TMP/mnt"
 
-# In adapters/ it makes one model of the other.
+# In adapters/ it turns one model into the other.
 mount_model -o noassemble "$base" "$TMP/mnt"
 ln -s "$adapter" "$TMP/mnt/adapters/"
 ln -s "$other" "$TMP/mnt/.diff/"
@@ -75,7 +75,7 @@ rm "$TMP/mnt/adapters/adapter.gguf"
 same "$TMP/mnt/.diff/other.lora-3.gguf" "$adapter"
 unmount_and_wait "$TMP/mnt"
 
-# Models of one mount stand beside each other.
+# The models are in one mount.
 mkdir "$TMP/models"
 cp "$base" "$other" "$TMP/models"
 mount_model -o ro "$TMP/models" "$TMP/mnt"
@@ -133,7 +133,7 @@ equal "$(timeout -s INT -k 20 0.3 cat "$D/b.lora-256.gguf" >/dev/null; echo $?)"
 equal "$(timeout -k 20 0.3 cat "$D/b.lora-256.tsv" >/dev/null; echo $?)" 124
 in_time 60 head -c 16000 "$D/b.lora-1.gguf" >"$TMP/head" || fail 'no adapter after an interrupt'
 equal "$(wc -c <"$TMP/head")" 16000
-# Removing the link interrupts a reader of its adapter too, with an error.
+# The removal of the link fails a reader of its adapter too.
 cat "$D/b.lora-256.gguf" >"$TMP/part" 2>"$TMP/said" &
 reader=$!
 until_true 60 test "/proc/$reader/fd/3" -ef "$D/b.lora-256.gguf" || late 'it is not read'

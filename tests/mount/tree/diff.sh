@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .diff compares the current model with its base, with others of the mount, and with the targets of
-# links. Sizes are exact before anything is measured, exactly the graft shows, and a link that leads
-# to no model, in circles or nowhere is reported in a sentence.
+# .diff compares the current model with its base, with others of the mount, and with targets of
+# links. Sizes are exact before any measurement, only the graft shows, and a link to no model, in a
+# loop or to nothing is reported in a sentence.
 # timeout: 240
 . "${0%/*}/../lib.sh"
 
 D=$MNT/.diff
-# The names of tensors that differ.
+# Names of tensors that differ.
 differing() {
 	awk -F '\t' '$7 == "no" { print $4 }' "$1"
 }
@@ -32,10 +32,10 @@ exact "$D/base"
 exact "$D/base.tsv"
 equal "$(differing "$D/base.tsv")" ''
 says "$D/base" '^mean  all +57 +0 +57 '
-# The same as without a mount.
+# The result equals that without a mount.
 "$ORGANFS" --diff=tsv "$base" "$base" | cmp - "$D/base.tsv" || fail 'another table than --diff'
 
-# One graft: exactly it shows; an open file keeps its content.
+# Exactly one graft shows; an open file keeps its content.
 exec 5<"$D/base.tsv"
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(differing /dev/fd/5)" '' 'a table that was opened before'
@@ -52,7 +52,7 @@ cp "$MNT/.base/organs/blk_3_ffn_up.bin" "$MNT/.base/organs/blk_2_ffn_up.bin" "$M
 cp "$MNT/.base/metadata/general.name" "$MNT/metadata/"
 equal "$(differing "$D/base.tsv")" ''
 
-# Links: a file, a mount, and one that is neither.
+# Links lead to a file, a mount, and something else.
 cp "$MODELS/clerk-Q4_K_M.gguf" "$TMP/clerk.gguf"
 ln -s "$TMP/clerk.gguf" "$D/"
 equal "$(ls -A "$D" | tr '\n' ' ')" 'base base.svg base.tsv clerk clerk.gguf clerk.svg clerk.tsv '
@@ -68,17 +68,17 @@ mkdir "$TMP/mnt"
 mount_model -o noassemble "$TMP/clerk.gguf" "$TMP/mnt"
 ln -s "$TMP/mnt" "$D/mounted.gguf"
 same "$D/clerk.tsv" "$D/mounted.tsv"
-# Two mounts that lead to each other, with a graft from each other.
+# Two mounts link to each other, with grafts from each other.
 ln -s "$MNT" "$TMP/mnt/.diff/back.gguf"
 ln -s "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin" 2>/dev/null ||
 	ln -sf "$MNT/organs/blk_0_ffn_up.bin" "$TMP/mnt/organs/blk_0_ffn_up.bin"
-later 3 # where a link leads is looked at again then
+later 3 # after this a link is looked up again
 in_time 30 cat "$D/mounted.tsv" >"$TMP/one" || fail 'no table of a mount with grafts'
 in_time 30 cat "$TMP/mnt/.diff/back.tsv" >"$TMP/other" || fail 'no table the other way'
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/one")" yes
 equal "$(awk -F '\t' '$4 == "blk.0.ffn_up.weight" { print $7 }' "$TMP/other")" yes
 rm "$D/mounted.gguf" "$TMP/mnt/.diff/back.gguf"
-# Nothing of the other mount is open any more, though the kernel still knows files of .diff.
+# No file of the other mount is open any more, although the kernel still knows files of .diff.
 unmount_and_wait "$TMP/mnt"
 absent "$D/mounted"
 absent "$D/mounted.tsv"
@@ -96,7 +96,7 @@ in_time 20 grep -q '^# there is nothing' "$D/loop" || fail 'a link to itself'
 in_time 20 grep -q '^# there is nothing' "$D/fifo" || fail 'a FIFO'
 in_time 30 ls -l "$D" >/dev/null || fail 'the listing has errors'
 rm "$D/self.gguf" "$D/none.gguf" "$D/text.gguf" "$D/loop.gguf" "$D/fifo.gguf"
-# A shard is not the model, which its mount is.
+# A shard is not the model, unlike its mount.
 cp "$MODELS"/stories260K-split-*.gguf "$TMP"
 ln -s "$TMP/stories260K-split-00001-of-00003.gguf" "$D/shard.gguf"
 says "$D/shard" '^# there is nothing .*: the file is one of 3 shards: mount the model'
@@ -117,7 +117,7 @@ equal "$(readlink "$D/clerk.gguf")" "$TMP/clerk.gguf" 'a link that was not renam
 expect_fail 'not permitted|denied' rm "$D/base"
 expect_fail 'not permitted|denied' bash -c "echo x >$D/base"
 
-# Another file at the path counts, one that was cut off is an error, and said.
+# Another file at the path counts; a truncated one is a reported error.
 cp "$base" "$TMP/new"
 mv "$TMP/new" "$TMP/clerk.gguf"
 later 3
@@ -128,7 +128,7 @@ mv "$TMP/new" "$TMP/clerk.gguf"
 later 3
 [ "$(differing "$D/clerk.tsv" | wc -l)" -gt 40 ] || fail 'the new file does not count'
 exec 5<&-
-cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin" # nothing is known of it
+cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin" # this organ is unmeasured
 exec 5<"$D/clerk.tsv"
 truncate -s 100000 "$TMP/clerk.gguf"
 expect_fail 'Input/output error' cat <&5
@@ -138,7 +138,7 @@ later 3
 says "$D/clerk.tsv" '^# there is nothing to compare with: .*clerk\.gguf: '
 unmount_and_wait
 
-# In a read-only mount there are no links; several models stand beside each other.
+# A read-only mount has no links; several models stand beside each other.
 mkdir "$TMP/models"
 cp "$base" "$MODELS/clerk-Q4_K_M.gguf" "$TMP/models"
 mount_model -o ro "$TMP/models"
@@ -153,7 +153,7 @@ cp "$MNT/clerk-Q4_K_M/organs/blk_1_ffn_up.bin" "$MNT/scribe-Q4_K_M/organs/"
 equal "$(awk -F '\t' '$7 == "yes" { print $4 }' "$MNT/clerk-Q4_K_M/.diff/scribe-Q4_K_M.tsv")" \
 	blk.1.ffn_up.weight
 unmount_and_wait
-# One with the name of the base is not listed in its place; a link has another name for it.
+# A model with the base's name is not listed in its place; a link has another name for it.
 mv "$TMP/models/clerk-Q4_K_M.gguf" "$TMP/models/base.gguf"
 mount_model -o noassemble,fresh "$TMP/models"
 D=$MNT/scribe-Q4_K_M/.diff

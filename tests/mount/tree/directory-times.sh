@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The time of a directory of grafts, which the kernel keeps, is the one that the layer says as soon
-# as a change is confirmed: after a graft by each way in, a removal, .undo, a key and a touch.
+# The kernel caches the time of a directory of grafts. It equals the layer's as soon as a change is
+# confirmed: a graft of any kind, a removal, .undo, a key and a touch.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -18,21 +18,21 @@ time_of() {
 	stat -c %y "$1"
 }
 
-# kept_time DIRECTORY: that of the layer.
+# kept_time DIRECTORY: the layer's time.
 kept_time() {
 	local ns
 	ns=$(layer_sql "$layer" "SELECT printf('%010d', mtime) FROM directory WHERE name = '$1'")
 	date -d "@${ns%?????????}.${ns: -9}" '+%F %T.%N %z'
 }
 
-# changes DIRECTORY COMMAND...: the time there is another behind the command, and the layer's, which
-# keeps one that was set with the next change.
+# changes DIRECTORY COMMAND...: the directory's time differs after the command, and so does the
+# layer's, which records a set time with the next change.
 changes() {
 	local directory=$1 before other
 	shift
 	before=$(time_of "$MNT/$directory")
 	other=$(time_of "$MNT/norm")
-	sleep 0.02 # times on disks go by ticks
+	sleep 0.02 # times on disks have ticks
 	"$@" || fail "$*: $?"
 	[ "$(time_of "$MNT/$directory")" != "$before" ] || fail "$*: $directory has its old time"
 	[ "$1" = touch ] || equal "$(time_of "$MNT/$directory")" "$(kept_time "$directory")" "$*"
@@ -70,7 +70,7 @@ printf '\3' | dd of="$TMP/b" bs=1 seek="$last" conv=notrunc status=none
 changes organs touch -d '2020-01-02 03:04:05.678' "$MNT/organs"
 changes organs sh -c "echo $b >'$MNT/.undo'"
 
-# The writer need not be the process that looks, and close() confirms.
+# The writer and the reader differ, and close() confirms.
 exec 5>"$MNT/$a"
 before=$(time_of "$MNT/organs")
 sleep 0.02
@@ -86,7 +86,7 @@ equal "$(find "$MNT" -maxdepth 1 -newer "$TMP/reference" -name organs)" "$MNT/or
 changes organs touch -d @0 "$MNT/organs"
 changes organs cp "$TMP/b" "$MNT/$a"
 
-# Others that look meanwhile do not keep an older one.
+# Concurrent readers do not make the kernel keep an older time.
 cat >"$TMP/hammer.py" <<'END'
 import os, shutil, signal, sqlite3, sys, threading
 mnt, layer, copy, count = sys.argv[1:]
@@ -128,7 +128,7 @@ END
 python3 "$TMP/hammer.py" "$MNT" "$layer" "$TMP/copy.db" "$(rounds 250 60)" ||
 	fail 'a time from before'
 
-# A time that was set outlives the mount.
+# A set time outlives the mount.
 touch -d '2020-01-02 03:04:05.678' "$MNT/organs"
 touch -d @0 "$MNT/metadata"
 expected=$(time_of "$MNT/organs")
@@ -137,7 +137,7 @@ mount_model -o "noassemble,layer=$layer" "$base"
 equal "$(time_of "$MNT/organs")" "$expected"
 equal "$(stat -c %Y "$MNT/metadata")" 0
 
-# Several models have their own.
+# Each of several models has its own time.
 unmount_and_wait
 cp "$base" "$TMP/second.gguf"
 mount_daemon -o noassemble "$base" "$TMP/second.gguf" "$MNT"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Without a graft model.gguf is the base, and the tree holds every tensor once.
-# ORGANFS_MODELS may name a directory with more models to try.
+# Without a graft model.gguf is the base, and the tree has every tensor once. ORGANFS_MODELS may
+# name a directory with more models to try.
 # timeout: 300
 . "${0%/*}/../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Inode numbers: unique, the same in listings and by stat, and they stay.
+# Inode numbers are unique, the same in listings and by stat, and stable.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -21,7 +21,7 @@ cat "$MNT"/*/*.bin "$MNT/model.gguf" >/dev/null
 ls -lR "$MNT" >/dev/null
 list | cmp - "$TMP/before" || fail 'numbers changed without a graft'
 
-# A graft changes the inode number of its slot and of files made from it, and of no other organ.
+# A graft changes the inode number of its slot and of files made from it, and no other organ's.
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/organ.bin"
 cp "$TMP/organ.bin" "$MNT/organs/blk_1_ffn_up.bin"
 list >"$TMP/after"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names end at 255 bytes here too: the kernel hands on longer ones to a FUSE filesystem.
+# Names end at 255 bytes here too: the kernel passes longer ones to a FUSE filesystem.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names that are no tensors' cannot be made, moved or removed; in a read-only mount none can.
+# Names that are no tensor's cannot be made, moved or removed; in a read-only mount no name can.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 
-# refused MESSAGE COMMAND...: it fails for that reason.
+# refused MESSAGE COMMAND...: the command fails with that message.
 refused() {
 	local message=$1 said
 	shift

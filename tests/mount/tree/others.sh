@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Other users whom a user's daemon lets in can read the mount and change nothing, for any mode
-# bits: the daemon would act with its user's rights.
+# Other users whom a user's daemon lets in can read the mount but change nothing, despite any mode
+# bits, because the daemon would act with its user's rights.
 . "${0%/*}/../lib.sh"
 
 with_mount_helper
@@ -37,7 +37,7 @@ echo "{merge_method: passthrough, models: [{model: $home/donor.gguf}]}" >"$TMP/m
 as_user sh -c "cat >'$mnt/.merge'" <"$TMP/merge.yml"
 as_user cat "$mnt/model.gguf" >"$TMP/model" && as_user cat "$mnt/.grafts" >"$TMP/grafts"
 
-# Root is another user too.
+# Root counts as another user.
 for uid in $OTHER 0; do
 	before=$(lines $uid) || true
 	in_time 60 "$here/../tools/stranger.py" "$mnt" $uid "$home/secret.bin" "$home/owners.gguf" \
@@ -57,11 +57,11 @@ as_user cat "$mnt/.grafts" | cmp - "$TMP/grafts" || fail 'the grafts are others'
 as_user cmp "$mnt/model.gguf" "$TMP/model"
 absent "$mnt/organs/blk_9_ffn_up.bin"
 
-# They read all of it.
+# Other users can read everything.
 as_other cmp "$mnt/model.gguf" "$TMP/model"
 as_other cat "$mnt/organs/blk_0_ffn_up.bin" "$mnt/.theta" "$mnt/metadata/general.name" >"$TMP/read"
 [ -s "$TMP/read" ] || fail 'nothing is read'
-# Files beside the model, and targets of its user's links, stay closed to them.
+# Files beside the model, and targets of the user's links, stay closed to others.
 expect_fail 'permission denied' as_other cat "$home/donor.gguf"
 equal "$(as_other ls -A "$mnt/.diff" | wc -l)" 7
 as_other grep -q '^mean  all' "$mnt/.diff/base" || fail '.diff/base is not read'
@@ -74,7 +74,7 @@ equal "$(lines $OTHER)" $((before + 1)) 'lines of a write to .views/npy'
 as_other cat "$mnt/.views/npy/organs/blk_0_ffn_up.npy" >"$TMP/npy"
 as_user cmp "$mnt/.views/npy/organs/blk_0_ffn_up.npy" "$TMP/npy"
 
-# Its user may change everything.
+# The mount's user may change everything.
 as_user cp "$TMP/npy" "$mnt/.views/npy/organs/blk_4_ffn_up.npy"
 as_user cut -f 1 "$mnt/.grafts" | grep -qx organs/blk_4_ffn_up.bin || fail 'no graft by .npy'
 as_user rm "$mnt/.diff/link.gguf"
@@ -82,7 +82,7 @@ as_user cp "$home/secret.bin" "$mnt/organs/blk_2_ffn_up.bin"
 as_user sh -c "echo '!$home/owners.gguf' >'$mnt/.assemble'"
 differ "$home/owners.gguf" "$base"
 as_user cmp "$home/owners.gguf" "$mnt/model.gguf"
-# A process of another user may write to a descriptor that the mount's user opened.
+# Another user's process may write to a descriptor that the mount's user opened.
 python3 -c 'import os, sys
 user, other = int(sys.argv[1]), int(sys.argv[2])
 os.setegid(user), os.seteuid(user)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# stat shows uid=, gid= and umask=; another user gets in with allow_other only.
+# stat shows uid=, gid= and umask=; another user has access only with allow_other.
 . "${0%/*}/../lib.sh"
 
 need_root
 need setpriv
 base=$(use stories260K)
-# A developer who tests as root may have made the directories for root alone.
+# The directories may be root's alone, if a developer tests as root.
 chmod 755 "$ORGANFS_TEST_DIR" "$TMP"
 other() {
 	setpriv --reuid 12345 --regid 12345 --clear-groups "$@"
@@ -31,7 +31,7 @@ same "$TMP/read" "$TMP/expected"
 	fail 'the mode is not respected'
 unmount_and_wait
 
-# A file that another user may not write is not written for that user.
+# A file that another user may not write is not written on that user's behalf.
 mkdir "$TMP/locked"
 mount_model -o allow_other,umask=0 "$base"
 ! other sh -c "echo '$TMP/locked/x.gguf' >'$MNT/.assemble'" 2>/dev/null ||

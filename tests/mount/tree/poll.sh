@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# poll(), select() and epoll wait for a change of .grafts and .log by POLLPRI: of each descriptor
-# since it was opened, and of no other file. All files are ready to be read and written.
+# poll(), select() and epoll wait for a change of .grafts and .log by POLLPRI: on each descriptor
+# since its open(), and on no other file. All files are ready for reads and writes.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -9,7 +9,7 @@ organ=organs/blk_0_ffn_up.bin
 echo no organ >"$TMP/no-organ"
 WAITERS=()
 
-# wait_on CALL FILE: a process that waits in CALL, whose events are in its own file then.
+# wait_on CALL FILE: start a process that waits in CALL and writes the events to its own file.
 wait_on() {
 	local pid
 	python3 - "$@" >"$TMP/events-${#WAITERS[@]}" <<'END' &
@@ -37,7 +37,7 @@ is_waiting() {
 	esac
 }
 
-# told NUMBER EVENTS: the waiter of that number has ended with them.
+# told NUMBER EVENTS: that waiter has ended with these events.
 told() {
 	wait_in_time "${WAITERS[$1]}"
 	equal "$(cat "$TMP/events-$1")" "$2" "waiter $1"
@@ -53,7 +53,7 @@ refuse() {
 }
 
 mount_model -o noassemble "$base"
-refuse "$MNT/$organ" # so that .log has a line
+refuse "$MNT/$organ" # for a line in .log
 python3 - "$MNT" $organ <<'END'
 import os, select, sys
 mnt, organ = sys.argv[1], f"{sys.argv[1]}/{sys.argv[2]}"
@@ -86,7 +86,7 @@ with open(organ, "rb") as file:
 
 os.unlink(organ)
 assert changed(grafts) and not changed(log)
-# The descriptor has the state of its open(), as before its reads; one opened now has the new one.
+# The descriptor has the state of its open(); one opened now has the new state.
 assert content(grafts) == b"" and changed(grafts)
 after = opened(".grafts")
 assert b"removed" in content(after) and not changed(after)
@@ -117,7 +117,7 @@ assert changed(before)
 assert not any(map(changed, others))
 END
 
-# Processes that wait: all of them for .grafts hear of one change, and of each one the next time.
+# All processes that wait for .grafts are woken by a change, and again by the next one.
 for round in 1 2; do
 	WAITERS=()
 	for call in poll poll select epoll; do
@@ -139,7 +139,7 @@ for round in 1 2; do
 done
 unmount_and_wait
 
-# A mount that can only be read has a log too. It ends while processes wait.
+# A read-only mount has a log too. The mount ends while processes wait.
 mount_model -o ro "$base"
 WAITERS=()
 wait_on poll "$MNT/.log"
@@ -152,7 +152,7 @@ kill -TERM "${DAEMON[$MNT]}"
 told 1 err
 wait_daemon
 
-# Several models: each has its own files, and the mount those of all.
+# Each of several models has its own files, and the mount has files of all.
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"
@@ -172,13 +172,13 @@ refuse "$MNT/a/$organ"
 told 1 pri
 unmount_and_wait
 
-# Shards that come bring another model, whose .grafts is another file.
+# New shards make another model, whose .grafts is another file.
 mkdir "$TMP/shards"
 cp "$MODELS"/stories260K-split-0000[12]-of-00003.gguf "$TMP/shards"
 mount_model -o noassemble "$TMP/shards/stories260K-split-00001-of-00003.gguf"
 WAITERS=()
 wait_on poll "$MNT/.grafts"
 cp "$MODELS/stories260K-split-00003-of-00003.gguf" "$TMP/shards"
-kill -HUP "${DAEMON[$MNT]}" # as a look at the directory does
+kill -HUP "${DAEMON[$MNT]}" # like a look at the directory
 told 0 pri
 unmount_and_wait

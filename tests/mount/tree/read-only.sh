@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ro: everything can be read, nothing be written, and the unmount writes nothing.
+# ro: everything is readable, nothing writable, and the unmount writes nothing.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
@@ -18,7 +18,7 @@ grep -q "$MNT [^ ]* ro" /proc/self/mounts || fail "mounted: $(grep "$MNT" /proc/
 unmount_and_wait
 absent "$TMP/out.gguf"
 no_litter "$XDG_STATE_HOME"
-# The base may be a file that cannot be written.
+# The base may be a read-only file.
 chmod 400 "$base"
 mount_model -o ro "$base"
 same "$MNT/model.gguf" "$base"

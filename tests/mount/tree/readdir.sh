@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Large directories are listed whole, also in small pieces and while they are read again.
+# Large directories are listed whole, in small pieces too and while they are read again.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth "$TMP/big.gguf" --tensors 3000 --vocab 100 --size 300M
@@ -10,7 +10,7 @@ equal "$count" 3000 'organs'
 equal "$(ls -f "$MNT/organs" | sort -u | wc -l)" "$(ls -f "$MNT/organs" | wc -l)" 'names'
 python3 - "$MNT/skeleton" <<'END'
 import os, sys
-# Positions can be gone back to.
+# seekdir() works.
 d = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY)
 first = os.listdir(d)
 os.lseek(d, 0, os.SEEK_SET)

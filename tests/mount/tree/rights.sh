@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Root's daemon acts for a user with that user's file rights alone: neither a path in /proc nor a
-# descriptor that root's program writes to reaches files that are closed to the user.
+# Root's daemon acts for a user with only that user's file rights: neither a path in /proc nor a
+# descriptor that root's program writes to reaches files closed to the user.
 . "${0%/*}/../lib.sh"
 
 need_root
@@ -15,7 +15,7 @@ as_other() {
 as_other test -x "$TMP" || skip "$TMP is closed to other users"
 mkdir -m 777 "$TMP/theirs"
 mkdir -m 700 "$TMP/shut"
-mkdir -m 777 "$TMP/shut/open" # every user could write there, and only root gets there
+mkdir -m 777 "$TMP/shut/open" # writable by everyone, but reachable by root only
 "$GGUF" organ "$MODELS/stories260K-donor.gguf" blk.1.ffn_up.weight "$TMP/shut/open/organ.bin"
 cp "$TMP/shut/open/organ.bin" "$TMP/theirs/organ.bin"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/shut/open/donor.gguf"
@@ -25,7 +25,7 @@ roots=$!
 until_true 20 grep -q sleep "/proc/$roots/comm"
 mount_model -o "allow_other,umask=0,noassemble,layer=$TMP/shut/layer" "$base"
 
-# Through a process of root's, or the daemon itself.
+# The path leads through a process of root's, or the daemon itself.
 daemon=${DAEMON[$MNT]}
 for place in "/proc/$roots/cwd" "/proc/$roots/root$TMP/theirs" "/proc/self/root$TMP/theirs" \
 	"/proc/$daemon/root$TMP/theirs" "/proc/thread-self/root$TMP/theirs"; do
@@ -47,7 +47,7 @@ done
 as_other rm -f "$MNT/organs/blk_1_ffn_up.bin"
 echo all >"$MNT/.undo"
 
-# Nor by a recipe, which root can write.
+# A recipe, which root can write, does not reach it either.
 mkdir "$TMP/donor"
 mount_model -o ro "$TMP/shut/open/donor.gguf" "$TMP/donor"
 cp "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/"
@@ -74,7 +74,7 @@ same "$MNT/model.gguf" "$TMP/roots.gguf"
 echo all >"$MNT/.undo"
 unmount_and_wait "$TMP/donor"
 
-# A request that root's program writes to a user's descriptor is made with the user's rights.
+# A request that root's program writes to a user's descriptor has the user's rights.
 python3 -c 'import os, sys
 uid = int(sys.argv[1])
 os.setegid(uid), os.seteuid(uid)
@@ -88,7 +88,7 @@ except OSError as error:
 	fail 'written with the rights of the program'
 absent "$TMP/shut/x.gguf"
 
-# Permitted requests go on: a relative name, a file of the user's, a link, a donor.
+# Permitted requests work: a relative name, a user's file, a link, a donor.
 as_other sh -c "cd '$TMP/theirs' && echo ours.gguf >'$MNT/.assemble'" ||
 	fail "$(cat "$MNT/.assemble")"
 same "$TMP/theirs/ours.gguf" "$base"
@@ -98,7 +98,7 @@ grep -q "^organs/blk_1_ffn_up.bin	copy	.*$TMP/theirs/organ.bin" "$MNT/.grafts" |
 	fail "the donor is not known: $(cat "$MNT/.grafts")"
 as_other ln -sf "$TMP/theirs/organ.bin" "$MNT/organs/blk_2_ffn_up.bin"
 as_other cmp "$MNT/organs/blk_2_ffn_up.bin" "$TMP/theirs/organ.bin"
-# A model assembled and writable by the user is not used to serve model.gguf.
+# A model that the user assembled and can write is not used to serve model.gguf.
 as_other sh -c "echo '$TMP/theirs/again.gguf' >'$MNT/.assemble'"
 model=$(checksum "$TMP/theirs/again.gguf")
 time=$(stat -c %y "$TMP/theirs/again.gguf")
@@ -109,7 +109,7 @@ equal "$(checksum "$MNT/model.gguf")" "$model" 'the model'
 echo "$TMP/shut/roots.gguf" >"$MNT/.assemble"
 same "$TMP/shut/roots.gguf" "$MNT/model.gguf"
 for thread in "/proc/$daemon/task/"*; do
-	# A thread that has ended meanwhile has no rights.
+	# A thread that has ended has no rights.
 	status=$(cat "$thread/status" 2>/dev/null) || continue
 	equal "$(grep -E '^Cap(Prm|Eff)' <<<"$status" | cut -f 2 | sort -u | wc -l)" 1 "$thread"
 	grep -q "^Uid:	0	0	0	0$" <<<"$status" || fail "$(grep ^Uid <<<"$status")"

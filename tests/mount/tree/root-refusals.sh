@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Refusals in the root, a link that leads nowhere, and a NumPy file in a slot each have a line in
-# .log with the remedy.
+# A refusal in the root, a dangling link, and a NumPy file in a slot each have a line in .log with
+# the remedy.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)
 mount_model -o noassemble "$base"
 
-# refused PATTERN COMMAND...
+# refused PATTERN COMMAND...: the command fails, with that line.
 refused() {
 	local pattern=$1 before
 	shift
@@ -37,7 +37,7 @@ before=$(cat "$MNT/.log")
 expect_fail 'not permitted' mkdir "$MNT/.Trash-1000"
 equal "$(cat "$MNT/.log")" "$before" "log after a desktop's files"
 
-# A relative link starts where it is, and not where ln is run.
+# A relative link starts at its directory, not at ln's.
 cd "$TMP"
 cp "$MNT/organs/blk_1_ffn_up.bin" up.bin
 ln -sf up.bin "$MNT/organs/blk_0_ffn_up.bin"
@@ -56,7 +56,7 @@ expect_fail 'Invalid argument' cp "$MNT/.views/npy/organs/blk_2_ffn_up.npy" \
 	"$MNT/organs/blk_2_ffn_up.bin"
 log_says 'organs/blk_2_ffn_up.bin: graft refused: .*NumPy.* .views/npy'
 
-# Several models: the root's log has it too; a read-only mount says that it is read-only.
+# With several models the root's log has the line too; a read-only mount says that it is read-only.
 unmount_and_wait
 mkdir "$TMP/several"
 cp "$MODELS/stories260K.gguf" "$MODELS/stories260K-donor.gguf" "$TMP/several"

@@ -22,13 +22,13 @@ equal "$(attribute extent)" "$base:$(cut -f 4,5 --output-delimiter=: <<<"$info")
 ! attribute block "$MNT/embed/output.bin" || fail 'output is in no block'
 ! attribute nonsense || fail 'an attribute out of nowhere'
 ! getfattr -n security.capability "$organ" 2>/dev/null || fail 'a capability'
-listed=$(getfattr -d -m - "$organ" 2>/dev/null) # a file manager's sweep
+listed=$(getfattr -d -m - "$organ" 2>/dev/null) # as a file manager reads
 for name in theta signal entropy kurtosis spacing magnitude min max mean deviation zeros xxh128; do
 	! grep -q "organfs\.$name=" <<<"$listed" || fail "$name is listed"
 	[ -n "$(attribute $name)" ] || fail "no attribute $name"
 done
 
-# Room for just the value is enough, and for less it is ERANGE (getxattr(2)).
+# A buffer of the value's size suffices; a smaller one gives ERANGE (getxattr(2)).
 python3 - "$organ" <<'EOF'
 import ctypes
 import errno

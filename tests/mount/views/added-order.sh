@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Added tensors are listed in the order of the assembled model, not of their addition: the next
-# mount lists a model as this one does.
+# Added tensors are listed in the assembled model's order, not in that of their addition: the next
+# mount lists the same.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A process that waits for a hash can be interrupted, and a hash that no process waits for any more
-# is cancelled.
+# A process that waits for a hash can be interrupted, and a hash without a waiting process is
+# cancelled.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -17,7 +17,7 @@ for signal in INT TERM KILL; do
 		at_terminal $reader >"$TMP/out" 2>&1 &
 		pid=$!
 		comes_to_work || late "$reader: nothing is hashed"
-		# While others get their answers, θ too.
+		# Other processes get their answers meanwhile, θ too.
 		in_time 60 cat "$MNT"/norm/*.theta "$MNT/embed/output_norm.theta" >/dev/null ||
 			fail 'θ does not get through'
 		in_time 60 ls -lR "$MNT" >/dev/null || fail 'ls does not get through'
@@ -27,7 +27,7 @@ for signal in INT TERM KILL; do
 		until_true 60 is_idle || fail "hashing goes on after $signal to $reader"
 	done
 done
-# Two wait for the same: one leaves, the other goes on waiting.
+# Of two processes that wait for one hash, one leaves and the other goes on waiting.
 for file in checksums.xxh128 .views/gguf-hash.xxh64; do
 	cat "$MNT/$file" >/dev/null 2>&1 &
 	first=$!
@@ -41,7 +41,7 @@ for file in checksums.xxh128 .views/gguf-hash.xxh64; do
 	wait $second 2>/dev/null || true
 	until_true 60 is_idle || fail 'hashing goes on'
 done
-# In chunks: an organ of 400 GB takes no memory.
+# The hash is computed in chunks: an organ of 400 GB takes no memory.
 case $(nm "$ORGANFS" 2>/dev/null) in
 *__asan_* | *__tsan_*) ;;
 *)
@@ -49,7 +49,7 @@ case $(nm "$ORGANFS" 2>/dev/null) in
 	[ "$resident" -lt 32768 ] || fail "$resident KiB resident"
 	;;
 esac
-# So many that they could take every thread; then the mount ends under them.
+# Enough readers to take every thread wait when the mount ends.
 for _ in $(seq 20); do
 	cat "$MNT/checksums.xxh128" >/dev/null 2>&1 &
 	cat "$MNT/.views/gguf-hash.xxh64" >/dev/null 2>&1 &

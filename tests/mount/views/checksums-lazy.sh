@@ -18,13 +18,13 @@ grep -q /gguf-hash.xxh64 "$TMP/sizes" || fail '.views is not listed'
 ls -lRa "$MNT" >"$TMP/listing"
 du -a "$MNT" >"$TMP/du"
 stat "$sums" "$lines" "$MNT/.views" >"$TMP/stat"
-getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # a file manager's sweep
+getfattr -R -d -m - "$MNT" >"$TMP/attributes" 2>/dev/null || true # as a file manager reads
 cat "$MNT"/*/.theta "$MNT/manifest.json" >"$TMP/read"
 equal "$(wc -c <"$sums")" "$(stat -c %s "$sums")"
 cat "$MNT/organs/blk_2_ffn_up.bin" >"$TMP/read"
 equal "$(hashed)" 0 'hashed by looking'
 
-# The first line, and one in the middle.
+# Read the first line, and one in the middle.
 head -c 40 "$sums" >"$TMP/read"
 equal "$(hashed)" 1 'for the first line'
 dd if="$sums" bs=1 skip=1700 count=60 status=none >"$TMP/read"
@@ -36,7 +36,7 @@ getfattr -n user.organfs.xxh128 "$MNT"/*/*.bin "$MNT"/.base/*/*.bin >"$TMP/read"
 equal "$(hashed)" "$organs" 'hashed in all'
 equal "$(getfattr --only-values -n user.organfs.measured "$MNT")" "$organs" 'measured by that'
 
-# A graft is another content; the base's hash stays known.
+# A graft has another content; the base's hash stays known.
 exec 7<"$sums"
 before=$(grep organs/blk_2_ffn_up "$sums")
 cp "$MNT/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -48,7 +48,7 @@ cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(grep organs/blk_2_ffn_up "$sums")" "$before" 'after it was undone'
 equal "$(hashed)" $((organs + 1)) 'hashed after that'
 
-# Other hashes; that of the model is one more, and none of an organ.
+# These are other hashes; the model's is an additional one, and no organ's.
 head -c 40 "$lines" >"$TMP/read"
 equal "$(hashed)" $((organs + 2)) 'for the first line of another kind'
 cat "$lines" "$lines" >"$TMP/read"

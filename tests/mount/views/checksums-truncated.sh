@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The hash of unreadable content is an error and never a line; earlier hashes stay.
+# A hash of unreadable content is an error and never a line; earlier hashes stay.
 . "${0%/*}/../lib.sh"
 
 need getfattr
@@ -11,7 +11,7 @@ mount_model -o ro "$donor" "$TMP/donor"
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/linked.bin"
 unmount_and_wait "$TMP/donor"
 
-# A link whose file is gone.
+# The file of a link is gone.
 mount_model -o noassemble "$base"
 cat "$MNT/checksums.xxh128" >"$TMP/whole"
 cat "$MNT/.views/gguf-hash.xxh64" >"$TMP/whole64"
@@ -27,7 +27,7 @@ expect_fail 'Input/output error' tail -c 20 "$MNT/.views/gguf-hash.xxh64"
 unmount_and_wait
 rm -r "$XDG_STATE_HOME"
 
-# A base that was cut off under the mount.
+# The base was truncated during the mount.
 mount_model -o ro "$base"
 head -c 34 "$MNT/checksums.xxh128" >"$TMP/known"
 truncate -s -1M "$base"

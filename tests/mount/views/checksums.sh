@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# checksums.xxh128 has a line for every organ in force, which xxhsum verifies, after any graft by
-# any means.
+# checksums.xxh128 has a line for every organ in force, which xxhsum verifies, after grafts of any
+# kind.
 . "${0%/*}/../lib.sh"
 
 need xxhsum getfattr
-# every_organ MOUNTPOINT: xxhsum says OK for each, and none is missing or there twice.
+# every_organ MOUNTPOINT: xxhsum verifies each, and each is listed once.
 every_organ() {
 	(cd "$1" && xxhsum --strict -c checksums.xxh128) >"$TMP/said" 2>&1 ||
 		fail "$(grep -v ': OK$' "$TMP/said")"
@@ -29,8 +29,8 @@ line_of() {
 base=$(use scribe-Q4_K_M)
 mount_model -o ro "$base"
 every_organ "$MNT"
-# The hash equals that of an organ file by an independent program; lines are in the order of the
-# classes and their tables.
+# The hash equals an independent program's of the organ file; lines have the order of the classes
+# and their tables.
 "$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ.bin"
 before=$(line_of organs/blk_2_ffn_up.bin)
 equal "$before" "$(xxhsum -H2 "$TMP/organ.bin" | cut -d ' ' -f 1)"
@@ -42,13 +42,13 @@ same <(dd if="$MNT/checksums.xxh128" bs=7 status=none) "$MNT/checksums.xxh128"
 expect_fail 'Read-only' tee "$MNT/checksums.xxh128" </dev/null
 unmount_and_wait
 
-# Grafts: a copy, one that is compressed, links of both kinds, a move, a new slot, an empty one.
+# Grafts: a copy, a compressed one, links of both kinds, a move, a new slot, an empty one.
 donor=$(use clerk-Q4_K_M)
 mkdir "$TMP/donor"
 mount_model -o ro "$donor" "$TMP/donor"
 mount_model -o noassemble,layer="$TMP/layer" "$base"
 cp "$TMP/donor"/organs/blk_[01]_ffn_*.bin "$MNT/organs/"
-# A tensor of zeros is worth compressing.
+# A tensor of zeros compresses.
 zeros=$(getfattr --only-values -n user.organfs.extent "$MNT/organs/blk_2_ffn_up.bin")
 zeros=${zeros##*:}
 head -c "-$zeros" "$TMP/organ.bin" >"$TMP/zeros.bin"
@@ -78,7 +78,7 @@ every_organ "$MNT"
 equal "$(line_of organs/blk_4_ffn_gate.bin)" "$(line_of organs/blk_2_ffn_up.bin)"
 unmount_and_wait
 
-# A later mount hashes the same, which trusts no copy before it has read all of it.
+# A later mount has the same hashes, although it trusts no copy before a whole read.
 mount_model -o ro,layer="$TMP/layer" "$base"
 every_organ "$MNT"
 unmount_and_wait
@@ -92,7 +92,7 @@ equal "$(head -c 34 "$MNT/checksums.xxh128" | cut -c 1-32)" \
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
 
-# Several models: each has its own file, with the organs it got from others.
+# Each of several models has its own file, with the organs from others.
 mount_model -o noassemble,layer="$TMP/layers" "$MODELS"
 cp "$MNT"/clerk-Q4_K_M/organs/blk_2_ffn_*.bin "$MNT/scribe-Q4_K_M/organs/"
 for model in "$MNT"/*/; do
@@ -101,7 +101,7 @@ done
 absent "$MNT/checksums.xxh128"
 unmount_and_wait
 
-# Tensors with any name.
+# Tensors may have any name.
 "$GGUF" hostile "$TMP/hostile"
 for file in "$TMP"/hostile/*.gguf; do
 	"$ORGANFS" -o ro "$file" "$MNT" 2>"$TMP/refused" || continue

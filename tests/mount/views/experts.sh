@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/experts: the slice of each expert in each tensor, moved, swapped and left out.
+# .views/experts: the slice of each expert in each tensor, moved, swapped and omitted.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
-# attribute NAME FILE
+# attribute NAME FILE: print it.
 attribute() {
 	getfattr --absolute-names --only-values -n "user.organfs.$1" "$2"
 }
@@ -22,7 +22,7 @@ absent "$up/7.bin"
 equal "$(attribute shape "$up/005.bin")" 64x172
 equal "$(attribute shape "$experts/blk_1_ffn_gate_inp/005.bin")" 64
 
-# The bytes of each, one after the other, are the stack's.
+# Together the slices' bytes are the stack's.
 data() {
 	tail -c +$((8 + $(attribute tensor "$1" | wc -c) + 8 * $2 + 4 + 1)) "$1"
 }
@@ -32,7 +32,7 @@ done >"$TMP/slices"
 data "$MNT/organs/blk_1_ffn_up_exps.bin" 3 >"$TMP/stack"
 same "$TMP/slices" "$TMP/stack"
 
-# One expert in the place of another, of this model or another.
+# Write one expert in place of another, from this model or another.
 cp "$up/002.bin" "$up/005.bin"
 same "$up/002.bin" "$up/005.bin"
 equal "$(cut -f 1,2 "$MNT/.grafts")" "organs/blk_1_ffn_up_exps.bin	copy"
@@ -44,11 +44,11 @@ dd if="$TMP/organ" of="$up/004.bin" conv=notrunc bs=1000 status=none
 same "$TMP/organ" "$up/004.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 
-# Slices that do not fit.
+# These slices do not fit.
 expect_fail 'Invalid argument' cp "$experts/blk_1_ffn_down_exps/000.bin" "$up/000.bin"
 log_says 'shape is 172x64, .* 64x172'
 expect_fail 'Invalid argument' cp /etc/hostname "$up/000.bin"
-# The kernel refuses that to all but root, organfs to root.
+# The kernel refuses this to users, organfs to root.
 expect_fail 'denied|not permitted' rm "$up/000.bin"
 expect_fail 'denied|not permitted' mv "$up/000.bin" "$up/001.bin"
 echo 0 1 2 9 >"$TMP/order"
@@ -56,13 +56,13 @@ expect_fail 'Invalid argument' cp "$TMP/order" "$up/order"
 log_says 'there is no expert 9; they are 0 to 7'
 equal "$(wc -c <"$MNT/.grafts")" 0
 
-# A slot that holds nothing has no experts, and when it is filled again it has them again.
+# An empty slot has no experts, and a filled one has them again.
 rm "$MNT/organs/blk_1_ffn_up_exps.bin"
 absent "$up"
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 exists "$up/007.bin"
 
-# A tensor is a stack by its slot, not by its header's name.
+# The slot, not the header's name, makes a tensor a stack.
 { printf '\5\0\0\0other' && tail -c +29 "$MNT/organs/blk_1_ffn_up_exps.bin"; } >"$TMP/other"
 cp "$TMP/other" "$MNT/organs/blk_1_ffn_up_exps.bin"
 equal "$(stat -c %i "$up"/* | sort -u | wc -l)" 9
@@ -71,7 +71,7 @@ cp "$TMP/organ" "$up/006.bin"
 same <(tail -c 44032 "$up/006.bin") <(tail -c 44032 "$TMP/organ")
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 
-# An order is obeyed once, also when two threads close a descriptor of it at the same moment.
+# An order is obeyed once, even if two threads close its descriptors at the same moment.
 for _ in {1..16}; do
 	second=$(checksum "$up/001.bin")
 	"${ORGANFS%/*}/tests/tools/closes" "$up/order" 2 '1 2 3 4 5 6 7 0'
@@ -79,7 +79,7 @@ for _ in {1..16}; do
 done
 equal "$(wc -l <"$MNT/.grafts")" 0
 
-# Two swapped everywhere: the same model with other numbers, which models/npm.sh lets generate.
+# Two experts are swapped everywhere, which gives the same model; models/npm.sh lets it generate.
 for d in "$MNT"/.views/experts/*/*/; do
 	echo 0 1 5 3 4 2 6 7 >"$d/order"
 done
@@ -91,7 +91,7 @@ done
 equal "$(wc -l <"$MNT/.grafts")" 0
 same "$MNT/model.gguf" "$TMP/moe.gguf"
 
-# One left out of all, as the README has it; the next mount finds it so.
+# One expert is omitted everywhere, as in the README; the next mount finds it so.
 for d in "$MNT"/.views/experts/*/*/; do
 	echo 0 1 2 3 4 6 7 >"$d/order"
 done
@@ -108,7 +108,7 @@ equal "$(cat "$up/order")" "0 1 2 3 4 5 6"
 same "$MNT/model.gguf" "$TMP/seven.gguf"
 equal "$("$GGUF" organs "$TMP/seven.gguf" | grep -c 'x7	')" 20
 
-# Two writers of one stack: both are in it.
+# Of two concurrent writers of one stack both count.
 cp "$up/000.bin" "$TMP/zero"
 writers=()
 for i in 3 4 5; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/gguf-hash.xxh64 equals the output of llama-gguf-hash for model.gguf, as an independent
-# program computes it; .views is a read-only directory, listed on request.
+# .views/gguf-hash.xxh64 equals llama-gguf-hash's output for model.gguf, computed by an independent
+# program; .views is a read-only directory, listed on request.
 . "${0%/*}/../lib.sh"
 
 need xxhsum
@@ -18,7 +18,7 @@ for name in stories260K types types-stress clerk-Q4_K_M; do
 		grep -Eq '^xxh64     [0-9a-f]{16}  model\.gguf$' || fail 'the form'
 	unmount_and_wait
 done
-# No tensor at all, and a container of an old version.
+# One model has no tensor, one an old container version.
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/vocab.gguf" --vocab
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/old.gguf" --version 1 --align 64
 for name in vocab old; do
@@ -38,12 +38,12 @@ for k in 1 3; do
 	unmount_and_wait
 done
 
-# With grafts of other sizes, and slots added, removed and moved.
+# Grafts have other sizes, and slots are added, removed and moved.
 base=$(use stories260K)
 mount_model -o noassemble "$base"
 right
 before=$(tail -n 1 "$MNT/.views/gguf-hash.xxh64")
-for number in 1 0; do # in another order than that of their names
+for number in 1 0; do # not in the order of their names
 	for file in "$MNT"/*/blk_4_*.bin; do
 		ln "$file" "${file/blk_4_/blk_$((number + 5))_}"
 	done
@@ -56,7 +56,7 @@ mount_model -o ro "$MODELS/stories260K-q8_0.gguf" "$TMP/donor"
 cp "$TMP/donor"/organs/blk_[03]_*.bin "$MNT/organs/"
 ln -sf "$TMP/donor/organs/blk_1_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 right
-# The target of a link becomes another organ, without another look in between.
+# A link's target becomes another organ, without a look in between.
 cp "$TMP/donor/organs/blk_2_ffn_up.bin" "$TMP/linked.bin"
 ln -sf "$TMP/linked.bin" "$MNT/organs/blk_2_ffn_up.bin"
 right
@@ -74,7 +74,7 @@ unmount_and_wait
 unmount_and_wait "$TMP/donor"
 rm -r "$XDG_STATE_HOME"
 
-# Halves of an adapter are no part of the model.
+# Halves of an adapter are not part of the model.
 "$LORA" make "$base" "$TMP/halves.gguf" 'blk.[01].attn_q.weight'
 mount_model -o ro "$TMP/halves.gguf" "$TMP/donor"
 mount_model -o noassemble "$base"

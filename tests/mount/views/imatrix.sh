@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .imatrix is a link to an importance matrix: types are encoded with its weights, as llama-quantize
-# does, in views, chosen types and model.gguf, until the link is removed.
+# .imatrix links to an importance matrix: types are encoded with its weights, as by llama-quantize,
+# in views, chosen types and model.gguf, until the link is removed.
 . "${0%/*}/../lib.sh"
 
 need xxhsum setfattr
@@ -20,7 +20,7 @@ without=$(loss)
 cp "$MNT/organs/.theta" "$TMP/table"
 cp "$MNT/theta.svg" "$TMP/theta.svg"
 expect_fail 'no such attribute' getfattr -n user.organfs.importance "$MNT/$up"
-# Two types are there only with weights.
+# Two types exist only with weights.
 for type in iq3_xxs iq1_m; do
 	equal "$(find "$types/$type" -type f -name '*.bin')" ''
 	absent "$types/$type/$up"
@@ -61,7 +61,7 @@ python3 -c 'import sys; assert float(sys.argv[1]) < float(sys.argv[2])' "$(loss)
 	fail "the weighted error is $(loss), not below $without"
 mean=$(getfattr --absolute-names --only-values -n user.organfs.importance "$MNT/$up")
 python3 -c 'import sys; assert float(sys.argv[1]) > 0' "$mean" || fail "importance: $mean"
-# Tables and the picture have it too, for as long as there is a matrix.
+# Tables and the picture show it too, while there is a matrix.
 equal "$(head -n 1 "$MNT/organs/.theta" | cut -f 16)" importance
 equal "$(awk -F '\t' -v f="$up" '$1 == f { print $16 + 0 }' OFMT=%.9g "$MNT/organs/.theta")" "$mean"
 equal "$(awk -F '\t' '/token_embd/ { print $16 }' "$MNT/embed/.theta")" '             nan'
@@ -69,7 +69,7 @@ equal "$(stat -c %s "$MNT/organs/.theta")" "$(wc -c <"$MNT/organs/.theta")"
 grep -q '^importance  *[0-9]' "$MNT/theta.svg" || fail 'theta.svg has no importance'
 same "$MNT/.base/theta.svg" "$TMP/theta.svg"
 
-# A chosen type has the weights, also at the next mount; a reader keeps the bytes that it began.
+# A chosen type uses the weights, also at the next mount; a reader keeps its bytes.
 cp "$types/q4_k/$up" "$TMP/weighted"
 differ "$TMP/weighted" "$TMP/plain"
 setfattr -n user.organfs.type -v q4_k "$MNT/$up"
@@ -96,7 +96,7 @@ exec 3<&- 4<&-
 same "$types/q4_k/$up" "$TMP/plain"
 same "$MNT/$up" "$TMP/plain"
 
-# A recipe has it, and .undo knows it.
+# The recipe has it, and .undo removes it.
 echo all >"$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 equal "$(loss)" "$without"
@@ -109,7 +109,7 @@ same "$MNT/$up" "$TMP/plain"
 
 echo all >"$MNT/.undo"
 
-# A type that needs the matrix keeps it in force, over mounts, until it is taken back.
+# A type that needs the matrix keeps it in force, over mounts, until the choice is reverted.
 ln -s "$matrix" "$MNT/.imatrix"
 cp "$types/iq3_xxs/$up" "$TMP/needing"
 expect_fail 'invalid argument' bash -c "echo embed/token_embd iq3_xxs >'$MNT/.types'"
@@ -139,7 +139,7 @@ kill_daemon
 mount_model -o noassemble "$base"
 same "$MNT/model.gguf" "$TMP/expected.gguf"
 stays
-# Nor does one without weights of the slot come in its place, now or at the next mount.
+# A matrix without the slot's weights cannot replace it, now or at the next mount.
 sed 's/blk\.2\.ffn_up/blk.9.ffn_up/g' "$matrix" >"$TMP/lacking.gguf"
 expect_fail 'not permitted' ln -sfn "$TMP/lacking.gguf" "$MNT/.imatrix"
 log_says "\.imatrix: refused: IQ3_XXS is chosen for $up and needs weights of the matrix"
@@ -180,7 +180,7 @@ same "$types/iq3_xxs/$up" "$TMP/needing"
 echo all >"$MNT/.undo"
 setfattr -n user.organfs.type -v q4_k "$MNT/$up"
 
-# A file that is no matrix of this model is refused.
+# A file that is no matrix for this model is refused.
 "$GGUF" organ "$base" blk.2.ffn_up.weight "$TMP/organ"
 for file in "$base" "$TMP/organ" /nowhere; do
 	expect_fail 'invalid argument|no such file' ln -s "$file" "$MNT/.imatrix"
@@ -205,7 +205,7 @@ rm "$MNT/.imatrix"
 absent "$MNT/.imatrix"
 expect_fail 'not permitted' mv "$MNT/theta.svg" "$MNT/.imatrix"
 
-# A matrix that was written since is no error of the table. One that is gone is said, and nothing is
+# A matrix changed since is no error of the table. A missing one is reported, and nothing is
 # assembled without it.
 ln -s "$matrix" "$MNT/.imatrix"
 touch "$matrix"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/types/TYPE/loss.tsv: the errors are those of the decoded bytes that .views/types shows, a
-# look computes none of them, and a reader that leaves ends the work.
+# .views/types/TYPE/loss.tsv: the errors equal those of the decoded bytes in .views/types, a
+# listing computes none, and a reader that leaves ends the work.
 . "${0%/*}/../lib.sh"
 
-# The relative error of an organ file that is another one in another type.
+# Relative error of an organ file against another one in another type.
 cat >"$TMP/loss.py" <<'END'
 import math
 import struct
@@ -36,7 +36,7 @@ error = math.fsum((a - b) ** 2 for a, b in zip(x, y))
 print("%.9g" % math.sqrt(error / math.fsum(a * a for a in x)))
 END
 
-# The field of that number in the line of that organ.
+# A field in an organ's line, by number.
 field() {
 	awk -F '\t' -v file="$2" -v n="$3" '$1 == file { print $n + 0 }' "$types/$1/loss.tsv"
 }
@@ -68,7 +68,7 @@ equal "$(tail -n +2 "$types/f16/loss.tsv" | awk '$2 == "F16" && $5 != 0 || $3 !=
 paste "$types/q8_0/loss.tsv" "$types/q4_0/loss.tsv" | tail -n +2 >"$TMP/both"
 equal "$(awk '!($1 == $6 && $5 < $10)' "$TMP/both")" ''
 
-# A graft has an error of its own.
+# A graft has its own error.
 organ=$(cut -f 1 "$TMP/both" | head -n 1)
 before=$(field q4_0 "$organ" 5)
 cp "$types/q4_0/$organ" "$MNT/$organ"
@@ -85,7 +85,7 @@ check_table q8_0
 equal "$(wc -l <"$MNT/.views/types/q4_k/loss.tsv")" 1
 unmount_and_wait
 
-# Nothing is computed by a look.
+# A listing computes nothing.
 "$GGUF" synth "$TMP/large.gguf" --tensors 20 --vocab 10 --size 500G --organ 400G
 mount_model "$TMP/large.gguf"
 types=$MNT/.views/types
@@ -104,7 +104,7 @@ for signal in INT KILL; do
 	wait $pid 2>/dev/null || true
 	until_true 60 is_idle || fail "the computation goes on after $signal"
 done
-# The mount ends under readers.
+# The mount ends during reads.
 cat "$types/q8_0/loss.tsv" >"$TMP/out" 2>&1 &
 comes_to_work || late 'nothing is computed'
 kill -s TERM "${DAEMON[$MNT]}"

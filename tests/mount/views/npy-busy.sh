@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A thread writes into .views/npy or an expert while another one's close() puts the file in force:
-# the write counts, or it fails with ESTALE and changes nothing.
+# A thread writes to .views/npy or an expert while another thread's close() puts the file in force:
+# the write counts, or fails with ESTALE and changes nothing.
 . "${0%/*}/../lib.sh"
 
 "$GGUF" synth --tensors 11 --vocab 100 --size 96M "$TMP/big.gguf"
 "$GGUF" experts "$MODELS/stories260K.gguf" "$TMP/moe.gguf" 8
-# busy.py FILE DELAY: it is written whole, and so many seconds after a copy of the descriptor begins
-# to be closed, one byte again.
+# busy.py FILE DELAY: write it whole, and that many seconds after the close of a duplicate begins
+# write one byte again.
 cat >"$TMP/busy.py" <<'END'
 import errno
 import os
@@ -39,7 +39,7 @@ with open(path, "rb") as file:
 END
 mount_model -o noassemble "$TMP/big.gguf"
 npy=$MNT/.views/npy/organs/blk_0_ffn_down.npy
-# A Q4_K that becomes F16, which is shown as it is.
+# A Q4_K becomes F16, which is shown unconverted.
 cp "$npy" "$TMP/big.npy"
 cp "$TMP/big.npy" "$npy"
 for delay in 0 .01 .03 .1 .2; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Writes to .views/npy: by numpy.save and through maps, for each type of values, and refusals.
+# Writes to .views/npy, by numpy.save and through maps, for each type of values, and refusals.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -57,7 +57,7 @@ mapped[:] = before + 1
 del mapped
 shows(before + 1)
 
-# A header alone would have the slot's own file mapped, which is in C order.
+# For a header alone numpy would map the slot's own file, which is in C order.
 kept = np.load(path)
 for wrong in dict(dtype="<f4", fortran_order=True), dict(dtype="<f8"):
     try:
@@ -87,7 +87,7 @@ expect_fail 'Invalid argument' cp /etc/hostname "$npy"
 expect_fail 'Invalid argument' truncate -s 100 "$npy"
 expect_fail 'not permitted|Permission denied' cp "$TMP/kept.npy" "$MNT/.views/npy/organs/new.npy"
 same "$npy" "$TMP/kept.npy"
-# By cp, into another slot; the base's own values end a graft.
+# cp writes to another slot; the base's own values end a graft.
 cp "$npy" "$MNT/.views/npy/organs/blk_1_ffn_up.npy"
 same "$npy" "$MNT/.views/npy/organs/blk_1_ffn_up.npy"
 cp "$MNT/.base/organs/blk_0_ffn_up.bin" "$MNT/organs/"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/npy: every type as NumPy reads it, any part of it, and no more of the base than that part.
+# .views/npy: every type read by NumPy, in any part, and only that part is read from the base.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -35,7 +35,7 @@ assert len(listed) == seen, listed
 END
 unmount_and_wait
 
-# The content in force is shown: a graft, and nothing for an emptied slot.
+# The content in force is shown: a graft, and no file for an empty slot.
 mount_model "$(use stories260K)"
 npy=$MNT/.views/npy/organs/blk_0_ffn_up.npy
 cp "$npy" "$TMP/before"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/spectral and .views/fractal: the same bytes however they are read, organ files that can be
-# grafted; tensors that are no matrix of weights are unchanged.
+# .views/spectral and .views/fractal: the same bytes however they are read, in organ files that can
+# be grafted; tensors that are no matrix of weights are unchanged.
 . "${0%/*}/../lib.sh"
 
 python3=$(PATH=/usr/bin:$PATH command -v python3)
@@ -9,7 +9,7 @@ python3=$(PATH=/usr/bin:$PATH command -v python3)
 
 mount_model "$(use scribe-Q4_K_M)"
 
-# Reads a file in pages, in any order.
+# Read a file in pages, in any order.
 pages() {
 	python3 - "$1" "$2" <<'END'
 import os
@@ -42,7 +42,7 @@ for form in spectral fractal; do
 done
 differ "$MNT/.views/spectral/organs/blk_0_ffn_up.bin" "$MNT/.views/fractal/organs/blk_0_ffn_up.bin"
 
-# A whole model, grafted; undone organ by organ.
+# A whole model is grafted, and undone organ by organ.
 cp -r "$MNT/.views/fractal" "$TMP/fractal"
 theta=$(cat "$MNT/organs/blk_3_ffn_up.theta")
 for class in skeleton organs embed; do
@@ -66,7 +66,7 @@ done
 equal "$(wc -l <"$MNT/.grafts")" 0
 unmount_and_wait
 
-# Types: float types stay.
+# Floating-point types stay.
 mount_model -o ro "$MODELS/types.gguf"
 for name in f32 f16 bf16 q8_0 q4_0 q6_k iq1_m i32 f64; do
 	case $name in

@@ -21,7 +21,7 @@ setfattr -n user.organfs.type -v q6_k "$MNT/$up"
 same "$MNT/$up" expected
 equal "$(type_of $up)" Q6_K
 equal "$(cut -f 1-3 "$MNT/.grafts")" "$up	retyped	Q6_K"
-# A process that had the organ open goes on reading the old content.
+# A process that had the organ open reads the old content.
 cat <&3 >held
 exec 3<&-
 same held "$MNT/.base/$up"
@@ -45,7 +45,7 @@ rm "$MNT/$up"
 absent "$MNT/$up"
 cp copied "$MNT/$up"
 same "$MNT/$up" expected
-# The choice is the slot's: another slot that gets the same organ shows it as it is read.
+# The choice belongs to the slot: another slot with the same organ shows it unconverted.
 cp "$MNT/$up" "$MNT/organs/blk_3_ffn_up.bin"
 same "$MNT/organs/blk_3_ffn_up.bin" "$MNT/$up"
 setfattr -x user.organfs.type "$MNT/$up"
@@ -53,7 +53,7 @@ same "$MNT/$up" copied
 equal "$(type_of organs/blk_3_ffn_up.bin)" Q6_K
 expect_fail 'no such attribute' setfattr -x user.organfs.type "$MNT/$up"
 
-# The base's type takes the choice back, and so does .undo.
+# The base's type reverts the choice, and so does .undo.
 echo all >"$MNT/.undo"
 setfattr -n user.organfs.type -v Q5_0 "$MNT/$up"
 setfattr -n user.organfs.type -v q4_k "$MNT/$up"
@@ -72,7 +72,7 @@ expect_fail 'invalid argument' bash -c "printf '%s\n' 'organs/* q8_0' 'organs/no
 log_says '"organs/none": there is no such tensor'
 same "$MNT/model.gguf" "$base"
 
-# general.file_type follows most matrices, and .check says if llama.cpp has no such type.
+# general.file_type follows most matrices, and .check reports a type that llama.cpp lacks.
 equal "$(cat "$MNT/metadata/general.file_type")" 15
 printf '%s\n' 'organs/*_ffn_down q8_0' '* q5_0' >"$MNT/.types"
 equal "$(cat "$MNT/metadata/general.file_type")" 8
@@ -82,7 +82,7 @@ equal "$(cat "$MNT/metadata/general.file_type")" 15
 grep -q '^risky	file_type	' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 echo all >"$MNT/.undo"
 
-# Lines of both kinds; the text shown can be written back.
+# Lines of both kinds; the shown text can be written back.
 printf '%s\n' '# comment' "$up q6_k" 'organs/*_ffn_* q5_k' >"$MNT/.types"
 grep -v '_ffn_.* Q5_K' "$MNT/.types" | grep '_ffn_[gdu]' >others
 equal "$(cat others)" "$up Q6_K"
@@ -103,14 +103,14 @@ same "$MNT/model.gguf" expected.gguf
 echo written.gguf >"$MNT/.assemble"
 same written.gguf expected.gguf
 unmount_and_wait
-# The layer is handed on.
+# The layer is passed on.
 mkdir elsewhere
 tar -c -C layer . | tar -x -C elsewhere
 mount_model -o "noassemble,layer=$TMP/elsewhere" "$base"
 same "$MNT/model.gguf" expected.gguf
 unmount_and_wait
 
-# With type=keep grafts have the base's types, unless others are chosen.
+# With type=keep grafts get the base's types, unless others are chosen.
 mount_model -o noassemble,fresh,type=keep "$base"
 cp "donor/.views/types/q8_0/$up" wide
 cp "donor/.views/types/q8_0/organs/blk_3_ffn_up.bin" wide3

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/shards: the model as it is now in one file per tensor, which together are model.gguf; and
-# another modification time for each file whose bytes change, and for no other.
+# .views/shards: the current model in one file per tensor, together model.gguf; each file whose
+# bytes change gets another mtime, and no other file does.
 . "${0%/*}/../lib.sh"
 
-# number-of-count, size and time of each shard.
+# times: number-of-count, size and time of each shard.
 times() {
 	(cd "$shards" && stat -c '%n %s %.9Y' -- *) | sed 's/.*-\([0-9]*-of-[0-9]*\)\.gguf/\1/'
 }
 
-# look WHY: no file has a time that it had with other bytes.
+# look WHY: no file has the time of other bytes.
 look() {
 	times >"$TMP/times"
 	(cd "$shards" && sha256sum -- *) >"$TMP/sums"
@@ -19,8 +19,8 @@ look() {
 		"times of two states after $1"
 }
 
-# changed WHY [NUMBER...]: the files with these numbers have other times and bytes than before, and
-# no other has.
+# changed WHY [NUMBER...]: exactly the files with these numbers have other times and bytes than
+# before.
 changed() {
 	local why=$1
 	shift
@@ -39,7 +39,7 @@ is_the_model() {
 	unmount_and_wait "$TMP/set"
 }
 
-# The number of the shard of a tensor.
+# number_of: number of a tensor's shard.
 number_of() {
 	"$GGUF" organs "$MNT/model.gguf" | cut -f 1 | grep -nFx "$1" |
 		awk -F : '{ printf "%05d\n", $1 + 1 }'
@@ -83,7 +83,7 @@ equal "$(sha256sum <&3)" "$(cat "$TMP/before")" 'of who had it open'
 exec 3<&-
 equal "$(stat -c %.9Y "$shards/stories260K-$up-of-$count.gguf")" \
 	"$(stat -c %.9Y "$MNT/organs/blk_2_ffn_up.bin")"
-# Another organ with the time of the one before.
+# Another organ has the earlier one's time.
 cp "$MNT/organs/blk_3_ffn_up.bin" "$TMP/other.bin"
 touch -r "$MNT/organs/blk_2_ffn_up.bin" "$TMP/other.bin"
 cp -p "$TMP/other.bin" "$MNT/organs/blk_2_ffn_up.bin"
@@ -110,14 +110,14 @@ rm "$MNT/organs/blk_2_ffn_up.bin"
 echo organs/blk_2_ffn_up.bin >"$MNT/.undo"
 changed 'a removal that is undone' "$up"
 
-# The metadata are the first file.
+# The first file has the metadata.
 echo 'another name' >"$MNT/metadata/general.name"
 changed 'a key' 00001
 is_the_model
 echo metadata/general.name >"$MNT/.undo"
 changed 'its undo' 00001
 
-# Two adapters: each with its scale changes the tensors that it touches.
+# Each of two adapters, with its scale, changes its own tensors.
 "$LORA" make "$base" "$TMP/a.gguf" 'blk.[01].attn_q.weight' --seed a
 "$LORA" make "$base" "$TMP/b.gguf" 'blk.1.attn_[qk].weight' --seed b
 a=$(number_of blk.0.attn_q.weight)
@@ -133,7 +133,7 @@ is_the_model
 rm "$MNT/adapters/a.gguf"
 changed 'the first adapter removed' $(printf '%s\n' "$a" "$both" | sort)
 
-# A listing reads no tensor, and computes none.
+# A listing reads and computes no tensor.
 echo 2 >"$MNT/adapters/b.scale"
 before=$(bytes_read)
 ls -l "$shards" >"$TMP/listing"
@@ -141,7 +141,7 @@ ls -l "$shards" >"$TMP/listing"
 rm "$MNT/adapters/b.gguf"
 changed 'both adapters removed' $(printf '%s\n' "$b" "$both" | sort)
 
-# A merge, of all matrices.
+# A merge changes all matrices.
 cp "$MODELS/stories260K-donor.gguf" "$TMP/"
 cat >"$MNT/.merge" <<-END
 	merge_method: linear
@@ -159,7 +159,7 @@ times >"$TMP/times"
 comm -13 <(sort "$TMP/times.before") <(sort "$TMP/times") | cut -c 1-5 >"$TMP/unmerged"
 same "$TMP/unmerged" "$TMP/merged"
 
-# Another number of tensors: other names; the first file is of the same time, or not.
+# Another number of tensors gives other names; the first file's time may stay.
 ln "$MNT/norm/blk_4_ffn_norm.bin" "$MNT/norm/blk_9_ffn_norm.bin"
 equal "$(ls "$shards" | sed -n 1p)" "stories260K-00001-of-$(printf %05d $((n + 2))).gguf"
 absent "$shards/stories260K-00001-of-$count.gguf"
@@ -177,7 +177,7 @@ done
 equal "$(cut -d ' ' -f 1,3 "$TMP/seen" | sort -u | grep -c '^00001-of-00058')" 3
 unmount_and_wait
 
-# Shards of a split model, one with an alignment of its own, several models, a name that is too long
+# Cases: shards of a split model, an alignment of its own, several models, a name that is too long
 # with numbers.
 mkdir "$TMP/models"
 cp "$MODELS"/stories260K-split-* "$TMP/models/"
@@ -195,7 +195,7 @@ mount_model -o ro "$TMP/$long.gguf"
 is_the_model
 unmount_and_wait
 
-# None of a model that lacks shards, has no tensors, or cannot be split.
+# A model that lacks shards, has no tensors, or cannot be split has none.
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/vocab.gguf" --vocab
 "$GGUF" variant "$MODELS/stories260K.gguf" "$TMP/old.gguf" --version 1
 mkdir "$TMP/lacking"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# .views/types: the bytes that llama-quantize makes, organ files that can be grafted, undone and
-# made again by a recipe, and no file where the type cannot have the tensor.
+# .views/types: the bytes of llama-quantize, in organ files that can be grafted, undone and made
+# again by a recipe; no file if the type cannot encode the tensor.
 . "${0%/*}/../lib.sh"
 
 need xxhsum
@@ -12,7 +12,7 @@ types=$MNT/.views/types
 equal "$(ls "$types" | wc -l)" 24
 equal "$(ls "$types/q4_k")" "$(printf '%s\n' embed loss.tsv norm organs skeleton)"
 
-# The table's tensors by the files that they are.
+# The table's tensors, by file name.
 while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 	[ "$importance" = no ] || continue
 	name=${tensor%.weight}
@@ -20,7 +20,7 @@ while IFS=$'\t' read -r importance type tensor _ bytes hash; do
 	equal "$(tail -c "$bytes" "$organ" | xxhsum -H2 | cut -d ' ' -f 1)" "$hash" "$type $tensor"
 done < <(tail -n +2 "$here/../unit/golden_quantise.tsv" | some 40)
 
-# Its size is known before its bytes, the type is told, and its own type is its own bytes.
+# The size is known before the bytes, the type is shown, and the own type has the own bytes.
 organ=$(cd "$MNT" && ls organs/*.bin | head -n 1)
 name=${organ#organs/}
 equal "$(stat -c %s "$types/q6_k/$organ")" "$(wc -c <"$types/q6_k/$organ")"
@@ -28,7 +28,7 @@ equal "$(getfattr --absolute-names --only-values -n user.organfs.type "$types/q6
 same "$types/f16/$organ" "$MNT/$organ"
 expect_fail 'permission denied|read-only' cp "$MNT/$organ" "$types/q6_k/$organ"
 
-# A graft of it, beside the base's organ.
+# Graft a view, beside the base's organ.
 before=$(checksum "$MNT/model.gguf")
 cp "$types/q6_k/$organ" "$TMP/$name"
 cp "$types/q6_k/$organ" "$MNT/$organ"
@@ -48,8 +48,8 @@ mount_model -o noassemble "$base"
 equal "$(checksum "$MNT/model.gguf")" "$after"
 grep -q 'view: types/q6_k' "$MNT/.recipe" || fail 'the view is not known any more'
 
-# A view of the slot's own type tells the slot's donor; a view of a view tells none, as no single
-# view would give its bytes again.
+# A view of the slot's own type has the slot's donor; a view of a view has none, because no single
+# view gives its bytes.
 cp "$types/q6_k/$organ" "$MNT/$organ"
 grep -q 'view: types/q6_k' "$MNT/.recipe" || fail "$(cat "$MNT/.recipe")"
 cp "$types/q8_0/$organ" "$MNT/$organ"
