@@ -65,7 +65,7 @@ def ties(base, models):
         size = np.abs(delta)
         kept = delta.size // 2
         cut = np.partition(size, delta.size - kept)[delta.size - kept]
-        # Of equal values at the cut the last ones are kept.
+        # The last ones of equal values at the cut are kept.
         keep = size > cut
         equal = np.flatnonzero(size == cut)
         keep[equal[len(equal) - (kept - np.count_nonzero(keep)):]] = True

@@ -42,7 +42,7 @@ def expected(method, name, base, donor):
     if method == "slerp":
         return slerp(0.2 + 0.6 * block / 5, base, donor)
     if method == "ties":
-        # With one model all signs agree, and the weight cancels.
+        # All signs of one model agree, and the weight cancels.
         return base + trimmed(d, 0.4)
     if method == "breadcrumbs":
         return base + trimmed(d, 0.8, 0.05)

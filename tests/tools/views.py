@@ -81,7 +81,7 @@ def spectral(x, keep):
     energies = 2 * np.abs(bins[:, 1:]) ** 2
     if n % 2 == 0:
         energies[:, -1] /= 2
-    # Of equal energies the higher frequency comes first.
+    # The higher of two frequencies with equal energies comes first.
     order = np.argsort(energies[:, ::-1], 1, "stable")
     order = energies.shape[1] - 1 - order
     spent = np.cumsum(np.take_along_axis(energies, order, 1), 1)

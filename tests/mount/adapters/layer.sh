@@ -29,7 +29,7 @@ a.scale||-0.5"
 mkdir "$TMP/lora"
 mount_model -o ro "$TMP/b.gguf" "$TMP/lora"
 mount_model -o "layer=$layer" "$base"
-# This is the first read.
+# model.gguf is the first file to be read.
 same "$MNT/model.gguf" "$TMP/one"
 cp -r "$TMP/lora/adapters" "$MNT/"
 {
@@ -54,7 +54,7 @@ same "$MNT/model.gguf" "$TMP/both"
 # The order in which the adapters are found does not matter.
 equal "$(cut -f1-6 "$MNT/.grafts" | sort)" "$(cut -f1-6 "$TMP/grafts" | sort)"
 unmount_and_wait
-# With ro they are in force, and nothing can be changed.
+# Adapters are in force with ro, and nothing can be changed.
 mount_model -o "ro,layer=$layer" "$base"
 same "$MNT/model.gguf" "$TMP/both"
 expect_fail 'read-only' ln -s "$a" "$MNT/adapters/c.gguf"

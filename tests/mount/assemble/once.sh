@@ -85,7 +85,7 @@ echo "$TMP/out/s-%05d-of-%05d.gguf split=500K" >"$MNT/.assemble"
 rm "$TMP/out"/s-00002-*
 writes "$default"
 
-# With noassemble the unmount writes nothing, and the layer stays.
+# noassemble: the unmount writes nothing, and the layer stays.
 graft -o noassemble
 echo "$TMP/out/a.gguf" >"$MNT/.assemble"
 unmount_and_wait

@@ -49,7 +49,7 @@ for type in xfs btrfs; do
 	same "$disk/out.gguf" "$TMP/out"
 	mv "$disk/other.gguf" "$base"
 
-	# With another header all data move, and there is no room for them.
+	# Another header moves all data, for which there is no room.
 	rm "$disk/out.gguf"
 	echo old >"$disk/old.gguf"
 	printf '%01000d' 0 >"$MNT/metadata/general.description"

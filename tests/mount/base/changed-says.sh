@@ -34,7 +34,7 @@ says_once "$MNT" "$base"
 log_says "$base: cannot be read: .*changed"
 unmount_and_wait
 
-# Of several models, only the damaged one is named.
+# Only the damaged one of several models is named.
 mkdir "$TMP/models"
 cp "$MODELS/stories260K.gguf" "$TMP/models/a.gguf"
 cp "$MODELS/stories260K-donor.gguf" "$TMP/models/b.gguf"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With grafts and a truncated base the unmount writes nothing and keeps the grafts.
+# If the base of grafts is truncated, the unmount writes nothing and keeps the grafts.
 . "${0%/*}/../lib.sh"
 
 base=$(use stories260K)

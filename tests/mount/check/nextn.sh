@@ -41,7 +41,7 @@ says ok lineage 'does not apply'
 says ok spreads 'does not apply'
 says ok norms 'within 2 times'
 says ok role 'each'
-# These verdicts are unknown.
+# Some verdicts are unknown.
 says unknown rope 'does not say'
 equal "$(verdict overall)" unknown
 python3 - "$MNT/model.gguf" "$TMP/mtp.gguf" "$base" "${GGUF%/*}" <<'END'

@@ -92,7 +92,7 @@ ORGANFS=$TMP/harmful HARM='printf x | dd of="$dir/embed/token_embd.bin" conv=not
 	expect_fail 'token_embd.bin: it differs from the model' \
 	"$dissect" --verify "$MODELS/stories260K.gguf" "$out"
 only 'dissection_report.json types'
-# Both signals end it while it unpacks.
+# Both signals end organ-dissect while it unpacks.
 for signal in TERM KILL; do
 	HARM='kill -'$signal' $(cat '$TMP'/pid)'
 	export HARM

@@ -40,7 +40,7 @@ equal "$(checksum "$TMP/grafted.gguf")" "$want"
 
 expect_fail 'none: No such file' "$ORGANFS" --pack -o "layer=$TMP/none" "$model" "$TMP/x.gguf"
 
-# Its adapters are included; the command follows their links.
+# The layer's adapters are included; the command follows their links.
 "$LORA" make "$model" "$TMP/style.gguf" 'blk.0.attn_q.weight'
 mount_model -o "layer=$TMP/layer" "$model"
 ln -s "$TMP/style.gguf" "$MNT/adapters/style.gguf"

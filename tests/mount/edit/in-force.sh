@@ -102,7 +102,7 @@ os.write(fd, b"three")
 assert os.pread(fd, 20, 0) == b"onetwothree"
 os.close(fd)
 
-# With a second private name the file stays private and writable.
+# A file with a second private name stays private and writable.
 fd = make(organs + ".temporary", donor)
 os.link(organs + ".temporary", organs + ".second")
 os.rename(organs + ".temporary", organs + "blk_9_ffn_up.bin")

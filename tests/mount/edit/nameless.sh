@@ -124,7 +124,7 @@ for f in reader, late:
     os.close(f)
 shared.close()
 
-# Of two concurrent writers the last close counts, and neither sees the other's bytes.
+# The last close of two concurrent writers counts, and neither sees the other's bytes.
 f, g = nameless(organ, os.O_RDWR), nameless(organ, os.O_RDWR)
 os.ftruncate(f, 0)
 assert os.pread(g, len(now), 0) == now

@@ -19,7 +19,7 @@ mount_model -o noassemble "$TMP/models"
 one=$MNT/$model two=$MNT/$other
 python3 "$edits" "$one" "$two" "$TMP/state" "$seed" "${EDITS:-150}"
 ! grep -q '	copy	' "$two/.grafts" || fail "$(cat "$two/.grafts")"
-# With other seeds every reference may be replaced by now.
+# Other seeds may have replaced every reference by now.
 [ "$seed" != 1 ] || grep -q '	reference	' "$one/.grafts" ||
 	fail "no reference in $(cat "$one/.grafts")"
 kill_daemon

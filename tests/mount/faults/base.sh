@@ -18,7 +18,7 @@ up() {
 	echo "$MNT/organs/blk_$1_ffn_up.bin"
 }
 
-# These are the results with a sound disk.
+# Results with a sound disk.
 mount_model -o ro "$TMP/disk/model.gguf"
 cp "$MNT/.theta" "$MNT/organs/"*.theta "$TMP"
 cp "$MNT/.theta" "$TMP/report"

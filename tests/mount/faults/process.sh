@@ -109,7 +109,7 @@ tries() {
 	[ $refused -ge "${2-0}" ] || fail "$1: nothing is refused"
 	kill -0 "$pid" || fail "$1: the daemon died"
 }
-# With free resources everything succeeds.
+# When resources are free again, everything succeeds.
 heals() {
 	local block
 	for block in 1 2 3 4; do

@@ -24,7 +24,7 @@ equal "$(layer_sql "$layer" 'PRAGMA integrity_check')" ok
 equal "$(ls "$TMP"/*.gguf)" "$base" models
 no_litter "$XDG_STATE_HOME"
 
-# With output= the unmount writes a model, and the layer stays too.
+# output= makes the unmount write a model; the layer stays too.
 mount_model -o "layer=$layer" "$base"
 equal "$(wc -l <"$MNT/.grafts")" 2 'lines in .grafts'
 same "$MNT/organs/blk_0_ffn_up.bin" "$TMP/up.bin"

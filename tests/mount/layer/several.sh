@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# With several models the given directory has a layer for each, named after the model.
+# The given directory has a layer for each of several models, named after the model.
 . "${0%/*}/../lib.sh"
 
 one=$(use stories260K)

@@ -14,7 +14,7 @@ mount_model -o ro "$TMP/halves.gguf" "$TMP/halves"
 mount_model -o "$options" "$base"
 ln -s "$TMP/donor/skeleton/blk_0_attn_k.bin" "$MNT/skeleton/"
 cp "$TMP/donor/skeleton/blk_0_attn_v.bin" "$MNT/skeleton/"
-# Of two links in a row only the second leads to an organ.
+# Only the second of two links in a row leads to an organ.
 ln -s blk_0_attn_k.bin "$MNT/skeleton/blk_1_attn_k.bin"
 stands() {
 	same "$MNT/skeleton/blk_0_attn_k.bin" "$TMP/donor/skeleton/blk_0_attn_k.bin"
@@ -36,7 +36,7 @@ mount_model -o "$options" "$base"
 stands 'after a crash'
 unmount_and_wait
 
-# Without the donor they are broken, and with it whole again.
+# The links are broken without the donor, and whole with it.
 unmount_and_wait "$TMP/donor"
 mv "$donor" "$donor.away"
 mount_model -o "$options" "$base"

@@ -24,7 +24,7 @@ in_time 30 cat "$MNT/model.gguf" "$TMP/two/model.gguf" >/dev/null
 same "$MNT/model.gguf" "$TMP/expected.one"
 same "$TMP/two/model.gguf" "$TMP/expected.two"
 
-# In a loop both slots are broken, without a hang, both at once.
+# Both slots of a loop are broken, without a hang, both at once.
 ln -sf "$b/blk_1_ffn_up.bin" "$a/blk_1_ffn_up.bin"
 rm "$b/blk_1_ffn_up.bin"
 ln -s "$a/blk_1_ffn_up.bin" "$b/blk_1_ffn_up.bin"
@@ -44,7 +44,7 @@ for job in $(jobs -p); do
 done
 graft_is "organs/blk_1_ffn_up.bin" "broken link"
 expect_fail "Too many levels" cat "$a/blk_1_ffn_up.bin"
-# Without the loop both are whole.
+# Both slots are whole without the loop.
 ln -sf "$TMP/two/.base/organs/blk_1_ffn_up.bin" "$b/blk_1_ffn_up.bin"
 same "$a/blk_1_ffn_up.theta" "$TMP/two/.base/organs/blk_1_ffn_up.theta"
 "$GGUF" splice "$one" "$two" 'blk.[01].ffn_up.weight' "$TMP/expected.one"

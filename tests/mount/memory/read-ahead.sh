@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: the calls of the daemon are counted
-# With a large read-ahead the base is not cached twice either: the kernel reads beyond the end of
+# A large read-ahead does not cache the base twice either: the kernel reads beyond the end of
 # an organ, and drops many pages only together.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # plain: sanitizers need memory of their own
-# Of two mounts of one base the second finds the first's pages in memory. A single mount drops its
+# The second of two mounts of one base finds the first's pages in memory. A single mount drops its
 # pages again.
 . "${0%/*}/../lib.sh"
 . "${0%/*}/memory.sh"

@@ -20,7 +20,7 @@ for i in {1..12}; do
 	cp "$TMP/m$i" "$MNT/.merge" 2>/dev/null &
 	writers+=($!)
 done
-# As many requests hang as there are threads for them.
+# All threads for requests to the disk hang.
 is_silent() {
 	[ "$(grep -c silent "$TMP/ready")" -ge 8 ]
 }

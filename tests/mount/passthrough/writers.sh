@@ -69,7 +69,7 @@ except OSError as error:
 else:
     sys.exit("opened")
 os.close(reader)
-# It can write once the daemon knows of the reader's close; then the daemon reads.
+# The writer continues once the daemon knows of the reader's close; then the daemon reads.
 for _ in range(500):
     try:
         writer = os.open(f"/proc/self/fd/{path}", os.O_WRONLY)

@@ -60,19 +60,19 @@ record
 mv "$donor" moved/other-name.gguf
 replayed
 
-# Without its models the recipe changes nothing.
+# The recipe changes nothing without its models.
 mv moved/other-name.gguf away/
 mount_model -o "noassemble,fresh,donors=$TMP/moved" "$base"
 expect_fail 'invalid argument' cp recipe.yml "$MNT/.recipe"
 log_has 'the model clerk-Q4_K_M.gguf of the merge is not found' || log_says clerk-Q4_K_M.gguf
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 mv away/other-name.gguf moved/
-# With an impossible graft it changes nothing.
+# The recipe changes nothing with an impossible graft.
 sed 's/  from: blk.1.ffn_up.weight/  from: blk.99.ffn_up.weight/' recipe.yml >wrong.yml
 expect_fail 'invalid argument' cp wrong.yml "$MNT/.recipe"
 [ ! -s "$MNT/.grafts" ] || fail "$(cat "$MNT/.grafts")"
 same "$MNT/model.gguf" "$base"
-# Over another merge it changes nothing.
+# The recipe changes nothing over another merge.
 sed 's/0.75/0.7/' merge.yml | sed "s|./clerk-Q4_K_M.gguf|$TMP/moved/other-name|" >"$TMP/another.yml"
 cp another.yml "$MNT/.merge"
 cp "$MNT/.grafts" grafts

@@ -79,7 +79,7 @@ equal "$(cat "$at/.grafts")" ''
 unmount_and_wait "$TMP/copy"
 unmount_and_wait "$MNT"
 
-# With both models side by side the right one is found under any name.
+# The right one of both models side by side is found under any name.
 mkdir "$TMP/donors"
 mv "$TMP/models/tuned.gguf" "$TMP/donors/b.gguf"
 cp "$TMP/models/clerk.gguf" "$TMP/donors/a.gguf"

@@ -41,7 +41,7 @@ status=0
 "$ORGANFS" file://elsewhere/m.gguf "$MNT" 2>"$TMP/.said" || status=$?
 equal $status 2 'exit status for a file of another machine'
 
-# These succeed: redirects, some of them temporary, refusals and breaks in between.
+# Some URLs succeed: redirects, also temporary ones, refusals and breaks in between.
 for manner in moved signed busy cut dated nameless; do
 	mount_model -o ro "$URL/$manner/m.gguf"
 	same "$MNT/model.gguf" "$TMP/www/m.gguf"

@@ -46,7 +46,7 @@ copy 200 scribe/.base/norm/ /scribe/norm/
 equal "$(grafts)" ''
 no_scratch || fail 'a scratch file is left'
 
-# These requests are refused before any change.
+# Some requests are refused before any change.
 copy 400 clerk/organs/ /scribe/organs/ -H 'Depth: 0'
 copy 400 clerk/organs/ ''
 copy 403 scribe/organs/ /scribe/organs/

@@ -71,7 +71,7 @@ grep -qi '^Location: /.models/a%20b%22%C3%A4%23/' "$TMP/headers" || fail "$(cat 
 status 201 -d in.gguf "$URL.models"
 equal "$(models)" 'a b"ä# clerk in '
 
-# Their daemons do not count for the limit of concurrent programs.
+# The models' daemons do not count for the limit of concurrent programs.
 has_turns() {
 	local turn
 	for turn in "$TMPDIR"/organ-serve.*/turns/*; do
@@ -80,7 +80,7 @@ has_turns() {
 }
 until_true 60 has_turns || fail 'a daemon has the turn of the program that began it'
 
-# They can be read, listed and copied from, but not changed.
+# The models can be read, listed and copied from, but not changed.
 status 200 "$URL.models/clerk/organs/blk_2_ffn_up.bin"
 mv "$TMP/answer" "$TMP/organ"
 status 207 -X PROPFIND -H 'Depth: 1' "$URL.models/clerk/organs/"

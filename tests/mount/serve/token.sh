@@ -60,7 +60,7 @@ done
 [ $(($(milliseconds) - before)) -ge 4000 ] || fail 'wrong tokens are answered at once'
 equal "$(cat "$MNT/.grafts")" "$grafts"
 
-# Other users cannot see it anywhere, even during a PUT.
+# Other users cannot see the token anywhere, even during a PUT.
 directory=$(echo "$TMPDIR"/organ-serve.*)
 basic=$(printf 'organfs:%s' "$token" | base64 -w 0)
 at=${URL#http://}

@@ -112,12 +112,12 @@ same "$MNT/model.gguf" "$one"
 # Open files stay valid.
 cmp /dev/fd/5 "$MNT/organs/blk_2_ffn_up.bin" || fail 'the open organ is another one now'
 exec 5<&-
-# With all shards the model is like any other.
+# A model with all shards is like any other.
 cp "$MNT/organs/blk_0_ffn_up.bin" "$MNT/organs/blk_1_ffn_up.bin"
 equal "$(wc -l <"$MNT/.grafts")" 1
 want=$(checksum "$MNT/model.gguf")
 unmount_and_wait
-# Its layer is left alone until all shards exist.
+# A layer is left alone until all shards exist.
 mv "$TMP/m/$(name 2)" "$TMP"
 mount_model -o noassemble "$TMP/m/$(name 1)"
 equal "$(wc -l <"$MNT/.grafts")" 0

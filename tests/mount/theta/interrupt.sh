@@ -29,7 +29,7 @@ kill $pid
 until_true 60 is_gone $pid || fail 'the report cannot be interrupted'
 wait $pid 2>/dev/null || true
 until_true 60 is_idle || fail 'measuring for the report goes on'
-# Of two processes that wait for one result, one leaves and the other goes on waiting.
+# If two processes wait for one result, one can leave, and the other goes on waiting.
 cat "$large" >/dev/null 2>&1 &
 first=$!
 cat "$large" >/dev/null 2>&1 &

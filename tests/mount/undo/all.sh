@@ -99,7 +99,7 @@ sed 's/^# //' "$MNT/.undo" | sed 1d >"$TMP/lines"
 cp "$TMP/lines" "$MNT/.undo"
 all_is_undone
 
-# With a wrong word none of the others is obeyed.
+# A wrong word prevents all others.
 change
 cp "$MNT/.grafts" "$TMP/grafts"
 for wrong in nonsense organs/nonsense.bin organs/ffn metadata/no.such adapters/no.gguf \

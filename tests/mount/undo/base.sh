@@ -45,7 +45,7 @@ rm "$MNT/organs/blk_9_ffn_up.bin"
 equal "$(cat "$MNT/.grafts")" ''
 same "$MNT/model.gguf" "$base"
 empty_layer "$XDG_STATE_HOME"/organfs/*
-# With one byte less it is a graft again.
+# The organ with one byte less is a graft again.
 cp "$TMP/organs/blk_0_ffn_up.bin" "$TMP/organ"
 size=$(stat -c %s "$TMP/organ")
 printf 'x' | dd of="$TMP/organ" bs=1 seek=$((size - 1)) conv=notrunc status=none

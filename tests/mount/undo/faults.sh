@@ -97,7 +97,7 @@ for what in kill EIO ENOSPC+ EIO+; do
 	done
 	echo "$what: $k calls"
 done
-# At each failure of that call, the write-ahead log has the whole transaction.
+# The write-ahead log has the whole transaction at each failure of that call.
 for what in EIO EIO+; do
 	k=1
 	while try $k "$what" fdatasync; do

@@ -103,7 +103,7 @@ until_true 60 [ -e "$out" ] || fail 'nothing is written after a lazy umount'
 wait_daemon
 written
 
-# These are no mounts of ours, or invalid commands.
+# Arguments that are no mounts of ours, and invalid commands.
 umount_says 32 'not an organfs mount' "$HELPER" "$MNT"
 umount_says 32 'not an organfs mount' "$HELPER" "$TMP/none/at/all"
 umount_says 2 '^usage:' "$HELPER"

@@ -104,7 +104,7 @@ umount_says 0 "$mnt: also mounted at $TMP/c" unwatched "$mnt"
 umount_says 0 '' unwatched "$TMP/c"
 written
 
-# Of several arguments one is no mount, and one is busy. Each other one is waited for.
+# One of several arguments is no mount, and one is busy. The helper waits for each other one.
 cp "$base" "$TMP/other.gguf"
 graft
 mount_model "$TMP/other.gguf" "$MNT"

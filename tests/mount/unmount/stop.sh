@@ -32,7 +32,7 @@ written() {
 	no_litter "$state"
 }
 
-# It works like organfs-umount, including options and exit status.
+# --stop works like organfs-umount, including options and exit status.
 graft
 says 0 "^assembled: $out: " organfs --stop -v "$MNT"
 written
@@ -100,7 +100,7 @@ is_grafted "$MNT"
 says 0 '' organfs --stop "$MNT"
 written
 
-# Of all mounts one cannot be written, the others are; another user's mount is left alone.
+# One of all mounts cannot be written, the others are; another user's mount is left alone.
 mkdir full
 mount -t tmpfs -o size=1500k tmpfs full
 cp "$base" full/full.gguf

@@ -108,7 +108,7 @@ for file in "$TMP/fifo" "$base" /dev/zero; do
 	sleeper=$!
 	until_true 60 grep -q sleep "/proc/$sleeper/comm" || late 'no process holds it'
 	WATCHED=1 lies 0 'cannot be asked' "$sleeper 6 organfs-x"
-	# Its type is checked by O_PATH before the open, and with the user's rights.
+	# The file's type is checked by O_PATH before the open, and with the user's rights.
 	grep -n "/proc/$sleeper/fd/6" "$TMP/calls" >"$TMP/opened" || fail 'it was not looked at'
 	! grep -v O_PATH "$TMP/opened" || fail 'it was opened'
 	! grep 'open.*"/proc/self/fd/' "$TMP/calls" || fail 'it was opened by way of its descriptor'
@@ -150,7 +150,7 @@ kill $holder
 # A mount without any answer is released by force.
 lies 0 'cannot be asked' '' -f
 
-# It does not wait for ever for an idle daemon, but it does for a working one.
+# The helper does not wait for ever for an idle daemon, but it does for a working one.
 graft
 DAEMON[$mnt]=$(daemon_of "$mnt" as_user) || fail 'no daemon'
 strace -f -qq -o /dev/null -p "${DAEMON[$mnt]}" -e trace=fsync \

@@ -27,7 +27,7 @@ for signal in INT TERM KILL; do
 		until_true 60 is_idle || fail "hashing goes on after $signal to $reader"
 	done
 done
-# Of two processes that wait for one hash, one leaves and the other goes on waiting.
+# If two processes wait for one hash, one can leave, and the other goes on waiting.
 for file in checksums.xxh128 .views/gguf-hash.xxh64; do
 	cat "$MNT/$file" >/dev/null 2>&1 &
 	first=$!

@@ -48,7 +48,7 @@ cp "$MNT/.base/organs/blk_2_ffn_up.bin" "$MNT/organs/blk_2_ffn_up.bin"
 equal "$(grep organs/blk_2_ffn_up "$sums")" "$before" 'after it was undone'
 equal "$(hashed)" $((organs + 1)) 'hashed after that'
 
-# These are other hashes; the model's is an additional one, and no organ's.
+# gguf-hash.xxh64 has other hashes; the model's is an additional one, and no organ's.
 head -c 40 "$lines" >"$TMP/read"
 equal "$(hashed)" $((organs + 2)) 'for the first line of another kind'
 cat "$lines" "$lines" >"$TMP/read"

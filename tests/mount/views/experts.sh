@@ -44,7 +44,7 @@ dd if="$TMP/organ" of="$up/004.bin" conv=notrunc bs=1000 status=none
 same "$TMP/organ" "$up/004.bin"
 cp "$MNT/.base/organs/blk_1_ffn_up_exps.bin" "$MNT/organs/"
 
-# These slices do not fit.
+# Slices of other shapes do not fit.
 expect_fail 'Invalid argument' cp "$experts/blk_1_ffn_down_exps/000.bin" "$up/000.bin"
 log_says 'shape is 172x64, .* 64x172'
 expect_fail 'Invalid argument' cp /etc/hostname "$up/000.bin"
@@ -108,7 +108,7 @@ equal "$(cat "$up/order")" "0 1 2 3 4 5 6"
 same "$MNT/model.gguf" "$TMP/seven.gguf"
 equal "$("$GGUF" organs "$TMP/seven.gguf" | grep -c 'x7	')" 20
 
-# Of two concurrent writers of one stack both count.
+# Both of two concurrent writers of one stack count.
 cp "$up/000.bin" "$TMP/zero"
 writers=()
 for i in 3 4 5; do

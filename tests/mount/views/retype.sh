@@ -110,7 +110,7 @@ mount_model -o "noassemble,layer=$TMP/elsewhere" "$base"
 same "$MNT/model.gguf" expected.gguf
 unmount_and_wait
 
-# With type=keep grafts get the base's types, unless others are chosen.
+# type=keep gives grafts the base's types, unless others are chosen.
 mount_model -o noassemble,fresh,type=keep "$base"
 cp "donor/.views/types/q8_0/$up" wide
 cp "donor/.views/types/q8_0/organs/blk_3_ffn_up.bin" wide3

@@ -248,7 +248,7 @@ static void metadata_shows_derived_values(void **state)
 	each_of(o.model, 3, 0, NULL);
 	assert_int_equal(ino_shown(o.model, "llama.block_count"), 0);
 	assert_shown(o.model, "llama.block_count", "3");
-	/* With a gap the count is unknown. */
+	/* A gap makes the count unknown. */
 	each_of(o.model, 1, 0, NULL);
 	assert_shown(o.model, "llama.block_count", "3");
 	model_drop(&o);

@@ -161,7 +161,7 @@ static void divided_networks_are_risky(void **state)
 	graft(&scene, AT(1, UP), AT(0, UP));
 	assert_found(&scene, check_sets_unit, VERDICT_RISKY,
 		     "ffn gate, up and down are not from one place in blk 0");
-	/* This is the last tensor of block 3. */
+	/* DOWN is the last tensor of block 3. */
 	graft(&scene, AT(3, DOWN), AT(3, DOWN));
 	graft(&scene, AT(4, O), AT(4, O));
 	assert_judged(&scene, check_sets_unit, VERDICT_RISKY,

@@ -270,7 +270,7 @@ static void a_type_of_the_same_size_changes_its_info_only(void **state)
 		graft(&b, 0, GGML_I32, 2, ne_a);
 		assemble(&b);
 		assert_int_equal(load_u32(b.bytes + type_at), GGML_I32);
-		/* With the type number put back, only the graft's bytes differ. */
+		/* Only the graft's bytes differ once the type number is put back. */
 		store_u32(b.bytes + type_at, GGML_F32);
 		assert_rest_unchanged(&b);
 		finish(&b);

@@ -474,7 +474,7 @@ static void impossible_row_is_refused_or_loses_its_impossible_part(void **state)
 			assert_int_equal(n, 0);
 		else
 			assert_between(n, 1, 2);
-		/* These calls do not crash either. */
+		/* layer_organ_hash() and the like do not crash either. */
 		layer_organ_hash(scene.layer, CLASS_ORGANS, "up", hash);
 		if (layer_link(scene.layer, CLASS_ORGANS, "up", scene.layer,
 			       &(struct layer_entry){ .klass = CLASS_NORM, .name = "x" }, NULL,

@@ -29,7 +29,7 @@ static void own_layer_is_trusted(void **state)
 {
 	make_layer(state);
 	assert_null(doubt(state));
-	/* These are the modes of a umask of 002, with a group of the user alone. */
+	/* A umask of 002 gives these modes, with a group of the user alone. */
 	must(chown(in_temp(state, "layer/blobs").text, geteuid(), getegid()) == 0);
 	must(chmod(in_temp(state, "layer/blobs").text, 0775) == 0);
 	assert_null(doubt(state));

@@ -54,7 +54,7 @@ static void the_largest_floats_stay_finite(void **state)
 	check_largest(purify, SPECTRAL_KEEP);
 }
 
-/* Of two waves one remains: the weaker has less than a hundredth of the energy. The correlation is
+/* One of two waves remains: the weaker has less than a hundredth of the energy. The correlation is
  * the root of the energy left. */
 static void the_weaker_of_two_waves_is_removed(void **state)
 {
@@ -100,7 +100,7 @@ static void lower_share_leaves_less_energy_but_at_least_the_share(void **state)
 				     "distance");
 			before = kept;
 		}
-		/* With many frequencies the rest is near the bound. */
+		/* The rest of many frequencies is near the bound. */
 		assert_true(n < 512 || before * before < 0.1 + 10.0 / (double)n);
 		free(x);
 		free(y);

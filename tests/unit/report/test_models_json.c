@@ -151,7 +151,7 @@ static void two_models_have_no_law(void **state)
 	object = parsed(&fleet, 2);
 	assert_true(cJSON_IsNull(at(object, "law")));
 	cJSON_Delete(object);
-	/* With values of θ there would be a law. */
+	/* Values of θ would give a law. */
 	object = parsed(&fleet, 3);
 	assert_true(cJSON_IsNull(at(at(at(object, "law"), "signal"), "a")));
 	cJSON_Delete(object);

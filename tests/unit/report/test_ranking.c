@@ -56,7 +56,7 @@ static void points_on_a_line_give_that_line(void **state)
 
 static void scattered_points_give_the_least_squares(void **state)
 {
-	/* By hand: means 3 and 4, sums of squares 10, products 8, 10. */
+	/* Computed by hand: means 3 and 4, sums of squares 10, products 8, 10. */
 	const double x[] = { 1, 2, 3, 4, 5 }, y[] = { 2, 4, 3, 6, 5 };
 	const struct fitted_line line = ranking_fit_line(x, y, 5);
 

@@ -217,7 +217,7 @@ static void cached_pages_are_read_without_waiting(void **state)
 		assert_int_equal(read_present(&opened, 4, alone), 2 * PAGE);
 		assert_int_equal(read_present(&opened, 5, alone), 2 * PAGE);
 	}
-	/* Of two pages the first is cached, then neither. */
+	/* The first of two pages is cached, then neither. */
 	preadv_absent = 7 * PAGE;
 	assert_int_equal(read_present(&opened, 6, true), -EAGAIN);
 	assert_int_equal(read_present(&opened, 30, true), -EAGAIN);

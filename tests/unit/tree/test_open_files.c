@@ -197,7 +197,7 @@ static void the_close_of_the_process_that_opened_it_counts_until_another_writes(
 	open_file_record_write(handle, 5, child);
 	assert_false(open_file_record_close(handle, 6, getpid()));
 	assert_true(open_file_record_close(handle, 5, child));
-	/* Of two writers the one that wrote last counts. */
+	/* The last of two writers counts. */
 	open_file_record_write(handle, 5, child);
 	open_file_record_write(handle, 6, getpid());
 	assert_false(open_file_record_close(handle, 5, child));

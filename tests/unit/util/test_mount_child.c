@@ -70,7 +70,7 @@ static int look_for_output(int socket, const void *context)
 	return fcntl(STDOUT_FILENO, F_GETFD) < 0 && fcntl(STDERR_FILENO, F_GETFD) < 0 ? 0 : EEXIST;
 }
 
-/* With a copy of that output, a child that the kernel cannot end would hold up its reader. */
+/* A child that the kernel cannot end would hold up the readers of a copy of that output. */
 static void a_child_does_not_keep_the_output_of_its_parent(void **state)
 {
 	const struct mountinfo mount = mount_of_tmp();
