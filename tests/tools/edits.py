@@ -3,13 +3,13 @@
 """edits.py - random edits of a mount, checked against the simplest model of them: a dictionary from
 file names to bytes.
 
-    edits.py MOUNT DONOR STATE SEED COUNT    do edits, check all of it now and then and at the end
+    edits.py MOUNT DONOR STATE SEED COUNT    edit; check everything now and then and at the end
     edits.py MOUNT DONOR STATE --check       check that the mount shows the content in STATE
-    edits.py MOUNT DONOR STATE --restore     undo all: every slot is filled again from .base
+    edits.py MOUNT DONOR STATE --restore     undo all: fill every slot again from .base
 
-DONOR is a model whose organs fit, in a mount of its own or in the same one. STATE is a file in which the expected content is kept, so that it
-can be checked by another run after the daemon was killed. Every edit is written there before it
-begins, as the outcomes it may have, and after it was answered as the one it has to have.
+DONOR is a model whose organs fit, in a mount of its own or in the same one. STATE is a file with
+the expected content, for checks by another run after a kill of the daemon. Every edit is written to
+STATE before it begins, with its possible outcomes, and after its answer with the required one.
 """
 import os
 import pickle

@@ -24,7 +24,7 @@ The first part of the path chooses the server's behaviour; FILE is in DIR:
 /token/FILE     wants the token "hf_secret", and leads to /bare/FILE at localhost
 /bare/FILE      wants no token
 
-With CERTIFICATE, a file with a key and a certificate, in the environment it is one of HTTPS.
+CERTIFICATE in the environment, a file with a key and a certificate, makes the server use HTTPS.
 """
 
 import base64

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fsfuzz.h - random system calls on a mount, checked against a model of its state.
  *
- * Each process has slots, keys and private names of its own, of which it knows every byte, and
- * slots that it shares with the others, of which it knows the possible contents. The common
- * knowledge lies in one file in memory (struct shared), which outlives the daemon: after a kill the
- * next mount is compared with the changes that close() had confirmed. */
+ * Each process knows every byte of its own slots, keys and private names, and the possible contents
+ * of the slots that it shares with others. The common knowledge is one memory file (struct shared),
+ * which outlives the daemon: after a kill the next mount is compared with the changes that close()
+ * had confirmed. */
 #ifndef TESTS_TOOLS_FSFUZZ_H
 #define TESTS_TOOLS_FSFUZZ_H
 

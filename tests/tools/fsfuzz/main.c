@@ -5,13 +5,13 @@
  *	fsfuzz [OPTIONS] MNT BASE     until --seconds are over, or something is found
  *	fsfuzz --check --state FILE MNT BASE     compare the mount with FILE
  *
- * BASE is a directory with the organ files that the model has, CLASS/NAME.bin. --state keeps in a
- * file the known state of the mount, for the next run after its daemon was killed, or another mount
- * of the same layer. The same --seed and --processes give each process the same choices, but not
- * the same interleaving, so --only N runs process N alone, and --operations M ends after so many;
- * --trace tells each on stderr.
+ * BASE is a directory with the model's organ files, CLASS/NAME.bin. --state keeps the known state
+ * of the mount in a file, for the next run after a kill of the daemon, or for another mount of the
+ * same layer. The same --seed and --processes give each process the same choices, but another
+ * interleaving; --only N runs process N alone, --operations M ends after M operations, and --trace
+ * logs each to stderr.
  *
- * Exit status: 0; 1 with the find and the operations before it; 3 where the daemon is gone. */
+ * Exit status: 0; 1 with the find and the operations before it; 3 if the daemon is gone. */
 #include "fsfuzz.h"
 
 #include <errno.h>
