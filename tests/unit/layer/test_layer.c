@@ -618,7 +618,8 @@ static void a_layer_of_a_later_version_keeps_its_files_when_it_is_refused(void *
 	struct error err = { 0 };
 	struct layer *layer = open_at(state, &site, &err);
 	char *before[ARRAY_LENGTH(files)];
-	size_t n[ARRAY_LENGTH(files)], entries;
+	size_t n[ARRAY_LENGTH(files)];
+	int entries;
 
 	fill_layer(layer);
 	layer_close(layer);
