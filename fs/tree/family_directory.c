@@ -334,7 +334,7 @@ static bool ends_with(const char *name, const char *ending)
 
 static const char *root_advice(const char *name)
 {
-	if (adapters_is_importance(name))
+	if (strcmp(name, ADAPTERS_IMPORTANCE) == 0)
 		return "link an importance matrix: ln -s /PATH/TO/FILE .imatrix";
 	if (ends_with(name, ".gguf"))
 		return "link an adapter (LoRA) in adapters: ln -s /PATH/TO/FILE adapters/; mount a "

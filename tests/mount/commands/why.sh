@@ -58,6 +58,8 @@ refused() {
 	"$ORGANFS" --why "$file" 2>&1 | grep -q refused || fail "$*: no reason for $file"
 }
 refused x ln "$MNT/organs/blk_3_ffn_up.bin" "$MNT/x"
+refused .notes cp /etc/hostname "$MNT/.notes"
+! grep -q 'importance matrix' "$MNT/.log" || fail 'the advice is for .imatrix'
 refused metadata/k ln "$MNT/metadata/general.name" "$MNT/metadata/k"
 refused metadata/k2 ln -s /etc/hostname "$MNT/metadata/k2"
 refused organs/fifo mkfifo "$MNT/organs/fifo"
