@@ -85,7 +85,10 @@ static bool is_on(const char *line, const char *title)
 
 	if (log_line_is_on(line, title))
 		return true;
-	if (!block || sscanf(block, "blocks/%u/%n", &number, &at) != 1 || !at)
+	/* A model's directory may be called blocks too. */
+	while (block && (sscanf(block, "blocks/%u/%n", &number, &at) != 1 || !at))
+		block = strstr(block + 1, "blocks/");
+	if (!block)
 		return false;
 	for (unsigned i = 0; i < CLASSES; i++) {
 		snprintf(other, sizeof(other), "%.*s%s/blk_%u_%s", (int)(block - title), title,

@@ -97,3 +97,13 @@ expect_fail 'not in a mount' "$ORGANFS" --why /etc/hostname
 expect_fail 'No such file' "$ORGANFS" --why "$TMP/nowhere/file"
 expect_fail 'needs one PATH' "$ORGANFS" --why
 unmount
+
+# The directory of one of several models may be called blocks.
+mkdir "$TMP/models"
+cp "$(use stories260K)" "$TMP/models/blocks.gguf"
+cp "$(use scribe-Q4_K_M)" "$TMP/models/my-blocks.gguf"
+mount_model -o noassemble "$TMP/models"
+for model in blocks my-blocks; do
+	refused $model/blocks/2/foo.bin cp /etc/hostname "$MNT/$model/blocks/2/foo.bin"
+done
+unmount
