@@ -129,7 +129,7 @@ static int put_link(struct model *model, const char *file, size_t length, struct
 	if (rc == 0)
 		rc = adapters_check_scale(model, file, length, NULL, gguf, err);
 	if (rc == 0)
-		rc = adapters_reserve(model, file, length, ADAPTER_GGUF);
+		rc = adapters_reserve(model, file, length, ADAPTER_GGUF, err);
 	if (rc == 0)
 		rc = layer_write_adapter(model->layer,
 					 &(struct layer_adapter){ .file = file,
@@ -192,7 +192,7 @@ int adapter_edit_use_importance(struct model *model, const char *path, struct er
 		rc = error_errno(err, ENOMEM);
 	journal_begin(model);
 	if (rc == 0)
-		rc = adapters_reserve(model, ADAPTERS_IMPORTANCE, length, ADAPTER_GGUF);
+		rc = adapters_reserve(model, ADAPTERS_IMPORTANCE, length, ADAPTER_GGUF, err);
 	if (rc == 0) {
 		adapters_set_link(model, ADAPTERS_IMPORTANCE, length, link, matrix.gguf);
 		matrix.gguf = NULL;
@@ -250,7 +250,8 @@ static int put_value(struct writing *writing, const char *text)
 		rc = adapters_check_scale(model, writing->file, writing->length, &writing->value,
 					  NULL, &writing->err);
 	if (rc == 0)
-		rc = adapters_reserve(model, writing->file, writing->length, writing->kind);
+		rc = adapters_reserve(model, writing->file, writing->length, writing->kind,
+				      &writing->err);
 	if (rc == 0)
 		rc = layer_write_adapter(model->layer,
 					 &(struct layer_adapter){ .file = writing->file,
@@ -476,7 +477,7 @@ static int recover_value(struct model *model, const struct layer_adapter *row,
 		row->text ? parse_value(row->text, strlen(row->text), kind, &value, &err) : -EINVAL;
 
 	if (rc == 0)
-		rc = adapters_reserve(model, row->file, length, kind);
+		rc = adapters_reserve(model, row->file, length, kind, NULL);
 	if (rc == 0)
 		adapters_set_value(model, row->file, length, kind, &value, &row->mtime);
 	return rc;
@@ -485,7 +486,7 @@ static int recover_value(struct model *model, const struct layer_adapter *row,
 static int recover_link(struct model *model, const struct layer_adapter *row, size_t length)
 {
 	struct content *link = make_link(model, row->target, row->uid, row->gid, NULL, NOT_YET);
-	int rc = link ? adapters_reserve(model, row->file, length, ADAPTER_GGUF) : -ENOMEM;
+	int rc = link ? adapters_reserve(model, row->file, length, ADAPTER_GGUF, NULL) : -ENOMEM;
 
 	if (rc < 0) {
 		content_unref(link);

@@ -57,7 +57,7 @@ static struct adapter_entry *find(struct adapters *adapters, const char *name, s
 }
 
 /* The caller holds both locks. */
-static int add(struct adapters *adapters, const char *name, size_t length)
+static int add(struct adapters *adapters, const char *name, size_t length, struct error *err)
 {
 	struct adapter_entry *entry =
 		adapters->n < ADAPTERS_NAMES ? calloc(1, sizeof(*entry)) : NULL;
@@ -67,7 +67,12 @@ static int add(struct adapters *adapters, const char *name, size_t length)
 		entry->name = strndup(name, length);
 	if (!entry || !entry->name) {
 		free(entry);
-		return i < ADAPTERS_NAMES ? -ENOMEM : -ENOSPC;
+		return i < ADAPTERS_NAMES
+			       ? -ENOMEM
+			       : error_set(err, ENOSPC, ERROR_NO_OFFSET,
+					   "a mount takes at most %d names of adapters: mount the "
+					   "model again",
+					   ADAPTERS_NAMES);
 	}
 	entry->number = i;
 	adapters->entries[adapters->n++] = entry;
@@ -87,7 +92,8 @@ static uint32_t count_links(const struct adapters *adapters)
 	return n;
 }
 
-int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind)
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind,
+		     struct error *err)
 {
 	struct adapters *adapters = model->adapters;
 	const struct adapter_entry *entry;
@@ -97,9 +103,10 @@ int adapters_reserve(struct model *model, const char *name, size_t length, enum 
 	entry = find(adapters, name, length);
 	if (kind == ADAPTER_GGUF && !(entry && entry->link) &&
 	    count_links(adapters) >= ADAPTERS_MAX)
-		rc = -ENOSPC;
+		rc = error_set(err, ENOSPC, ERROR_NO_OFFSET,
+			       "a model takes at most %d adapters: remove one", ADAPTERS_MAX);
 	else if (!entry)
-		rc = add(adapters, name, length);
+		rc = add(adapters, name, length, err);
 	pthread_mutex_unlock(&adapters->lock);
 	return rc;
 }
@@ -132,7 +139,7 @@ struct adapters *adapters_new(struct model *model)
 	}
 	adapters->matrix_cache = matrix_cache_new();
 	if (!adapters->matrix_cache ||
-	    add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED)) < 0) {
+	    add(adapters, ADAPTERS_COPIED, strlen(ADAPTERS_COPIED), NULL) < 0) {
 		adapters_free(adapters);
 		return NULL;
 	}

@@ -115,8 +115,9 @@ bool adapters_broken(struct model *model);
 
 /* Make sure that an adapter of that name exists, perhaps an empty one, so that setting this kind of
  * file cannot fail. The caller holds the commit lock, as for all functions below. Returns 0,
- * -ENOSPC or -ENOMEM. */
-int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind);
+ * -ENOMEM, or -ENOSPC with err, which may be NULL, set: there are too many. */
+int adapters_reserve(struct model *model, const char *name, size_t length, enum adapter_file kind,
+		     struct error *err);
 
 /* Set the link of adapter NAME, and gguf, the tensors of the link's file (NULL: broken). Takes
  * ownership of both. link NULL removes the adapter and its scale. */

@@ -164,8 +164,8 @@ static void set(const struct fuzz *f, struct content *link, struct gguf *gguf)
 	struct model *model = f->o.model;
 
 	journal_begin(model);
-	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_GGUF) == 0);
-	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_SCALE) == 0);
+	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_GGUF, NULL) == 0);
+	require(adapters_reserve(model, ADAPTER, LENGTH, ADAPTER_SCALE, NULL) == 0);
 	adapters_set_link(model, ADAPTER, LENGTH, link, gguf);
 	adapters_set_value(model, ADAPTER, LENGTH, ADAPTER_SCALE, link ? &scale : NULL, &now);
 	adapters_refresh(model);

@@ -42,6 +42,14 @@ head -c 300 "$a" >"$TMP/b.gguf"
 refused '.' "$TMP/b.gguf"
 equal "$(cat "$MNT/.grafts")" ''
 
+# The limit on adapters is not a full disk.
+for i in {1..31}; do
+	ln -s "$a" "$MNT/adapters/$i.gguf"
+done
+expect_fail 'no space left' ln -s "$a" "$MNT/adapters/32.gguf"
+log_says 'adapters/32.gguf: refused: a model takes at most 31 adapters: remove one; nothing'
+rm "$MNT"/adapters/*.gguf
+
 # Every malformed file is refused or broken, and the daemon lives.
 for file in "$MALFORMED"/*.gguf; do
 	expect_fail 'invalid argument' ln -s "$file" "$MNT/adapters/x.gguf"
