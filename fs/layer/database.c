@@ -240,6 +240,10 @@ static int open_handle(struct database *database, const char *path, enum databas
 	free(uri);
 	if (!database->handle)
 		return error_errno(err, ENOMEM);
+	/* SQLite opens a file of a read-only disk for reading. */
+	if (code == SQLITE_OK && access != DATABASE_READ &&
+	    sqlite3_db_readonly(database->handle, "main") > 0)
+		code = SQLITE_READONLY;
 	if (code == SQLITE_OK)
 		code = configure(database);
 	return code == SQLITE_OK ? 0 : set_error(database, error_of(database, code), err);

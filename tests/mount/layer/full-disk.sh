@@ -137,3 +137,9 @@ cp "$TMP/word" "$MNT/.undo"
 same "$MNT/model.gguf" "$base"
 unmount_and_wait
 unmount_and_wait "$TMP/donor"
+
+# A read-only disk is named as such.
+mount_model -o "noassemble,layer=$TMP/small/layer" "$base"
+unmount_and_wait
+mount -o remount,ro "$TMP/small"
+expect_fail 'layer.db: Read-only file system' "$ORGANFS" -o "layer=$TMP/small/layer" "$base" "$MNT"
