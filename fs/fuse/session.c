@@ -407,13 +407,15 @@ static int check_output(const struct mount_session *mount)
 {
 	const char *output = mount->options->output;
 	struct error err = { 0 };
-	struct stat status;
+	struct stat status = { .st_mode = 0 };
 
 	if (!output)
 		return 0;
 	if (!mount->models->several)
 		check_file(mount->models->models[0], output, &err);
-	else if (stat(output, &status) < 0 || !S_ISDIR(status.st_mode))
+	else if (stat(output, &status) < 0 && errno != ENOENT)
+		error_errno(&err, errno);
+	else if (!S_ISDIR(status.st_mode))
 		error_set(&err, ENOTDIR, ERROR_NO_OFFSET,
 			  "with several models output= must name an existing directory");
 	if (!err.code && !mount->options->read_only)

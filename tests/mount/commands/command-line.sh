@@ -35,6 +35,8 @@ cp "$MALFORMED/magic-lfs.gguf" "$TMP/broken/x.gguf"
 expect_fail 'broken: no model .*: x.gguf: .*Git LFS' "$ORGANFS" "$TMP/broken" "$MNT"
 expect_fail 'none: .*output= must name an existing directory' \
 	"$ORGANFS" -o output="$TMP/none" "$base" "$base" "$MNT"
+ln -s loop "$TMP/loop"
+expect_fail 'loop: .*symbolic links' "$ORGANFS" -o output="$TMP/loop" "$base" "$base" "$MNT"
 equal "$(exit_of "$ORGANFS" --help)" 0 help
 grep -q 'man organfs' "$TMP/out" || fail '--help names no manual'
 equal "$(exit_of "$ORGANFS" --version)" 0 version
