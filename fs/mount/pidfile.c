@@ -45,8 +45,8 @@ int pidfile_write(const char *path, struct error *err)
 		return 0;
 	if (reason == EEXIST)
 		return error_set(err, reason, ERROR_NO_OFFSET,
-				 "%.200s: the file has more than a process number in it; nothing "
-				 "is mounted: name another pidfile=",
+				 "%.200s: not a file with only a process number; nothing is "
+				 "mounted: name another pidfile=",
 				 path);
 	return error_set(err, reason, ERROR_NO_OFFSET,
 			 "%.200s: the process number cannot be written: %s; nothing is mounted",

@@ -27,4 +27,4 @@ mkfifo pipe
 expect_fail '/pipe: ' "$ORGANFS" -o noassemble,pidfile=pipe "$base" "$MNT"
 [ -p pipe ] || fail 'the pipe is gone'
 ! mountpoint -q "$MNT" || fail 'mounted with a foreign pid file'
-expect_fail 'pidfile= .*confine' "$ORGANFS" -o confine,pidfile=run/organfs.pid "$base" "$MNT"
+expect_fail 'confine and pidfile=' "$ORGANFS" -o confine,pidfile=run/organfs.pid "$base" "$MNT"
