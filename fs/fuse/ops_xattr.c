@@ -298,10 +298,12 @@ static void set_key_type(fuse_req_t req, struct inode *inode, const char *value,
 	} else if (!tree_can_graft(&fs->tree, inode->model)) {
 		rc = -EROFS;
 	} else if (!value_type_parse(value, n, &type)) {
-		find_title(fs, inode, title);
-		log_add(inode->model->log,
-			"%s: refused: \"%.*s\" is not a type of metadata; the key keeps its value",
-			title, (int)(n < 60 ? n : 60), value);
+		/* A key of .base has no title. */
+		if (find_title(fs, inode, title))
+			log_add(inode->model->log,
+				"%s: refused: \"%.*s\" is not a type of metadata; the key keeps "
+				"its value",
+				title, (int)(n < 60 ? n : 60), value);
 		rc = -EINVAL;
 	} else if (inode->stage && stage_has_ended(inode->stage)) {
 		rc = -ESTALE;

@@ -79,6 +79,9 @@ expect_fail 'No such file' cat "$MNT/blocks/5/ffn_up.bin"
 	fail 'no reason for a broken link of a block'
 refused metadata/general.name \
 	setfattr -n user.organfs.type -v thing "$MNT/metadata/general.name"
+expect_fail 'invalid argument' \
+	setfattr -n user.organfs.type -v thing "$MNT/.base/metadata/general.name"
+! grep ' : ' "$MNT/.log" || fail 'a message names no file'
 ! echo /nowhere/x.gguf 2>/dev/null >"$MNT/.assemble" || fail 'a missing directory is written to'
 "$ORGANFS" --why "$MNT/.assemble" | grep -q '\.assemble: failed: /nowhere/x.gguf: ' ||
 	fail 'no reason of an assembly'
