@@ -39,10 +39,8 @@ int ops_refuse(struct mount *fs, fuse_ino_t ino, const char *name, enum refused 
 		const struct family *family = family_of(directory);
 
 		tree_path(directory, where, sizeof(where));
-		if (makes)
-			instead = family->advice ? family->advice(name)
-						 : "the files here are made from the model and "
-						   "cannot be changed";
+		if (makes && family->advice)
+			instead = family->advice(name);
 		log_add(directory->model ? directory->model->log : fs->log,
 			"%s%s%s: refused: %s; %s", where, where[0] ? "/" : "", name, done[what],
 			instead);

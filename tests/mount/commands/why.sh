@@ -72,6 +72,8 @@ refused .base/organs/blk_3_ffn_up.bin rm -f "$MNT/.base/organs/blk_3_ffn_up.bin"
 refused .views/types/q8_0/organs/x mkdir "$MNT/.views/types/q8_0/organs/x"
 refused .views/npy/organs/blk_3_ffn_up.npy \
 	cp /etc/hostname "$MNT/.views/npy/organs/blk_3_ffn_up.npy"
+refused .views/npy/organs/x.npy cp /etc/hostname "$MNT/.views/npy/organs/x.npy"
+! grep 'x.npy: .*cannot be changed' "$MNT/.log" || fail 'NumPy files are said to be read-only'
 refused blocks/2/foo.bin cp "$MNT/organs/blk_3_ffn_up.bin" "$MNT/blocks/2/foo.bin"
 ln -sf /nowhere/x.bin "$MNT/organs/blk_5_ffn_up.bin"
 expect_fail 'No such file' cat "$MNT/blocks/5/ffn_up.bin"
