@@ -247,14 +247,17 @@ void merge_edit_publish_end(struct model *model, struct merge_ready *none)
 	forget_removals(model);
 }
 
-/* End the merge in force, with the commit lock held. is_kept: the layer records the merge. */
+/* End the merge in force. is_kept: the layer records the merge. */
 static int end(struct model *model, bool is_kept)
 {
 	struct error err = { 0 };
-	struct merge_state *now = merge_force_get(model);
+	struct merge_state *now;
 	struct merge_ready *ready = NULL;
-	int rc = now ? journal_check(model) : -ENOENT;
+	int rc;
 
+	journal_begin(model);
+	now = merge_force_get(model);
+	rc = now ? journal_check(model) : -ENOENT;
 	if (rc == 0 && !(ready = merge_ready_new_none(model, &err)))
 		rc = -err.code;
 	if (rc == 0 && is_kept)
@@ -267,27 +270,18 @@ static int end(struct model *model, bool is_kept)
 	}
 	merge_ready_free(ready);
 	merge_state_unref(now);
-	return rc;
-}
-
-static int end_alone(struct model *model, bool is_kept)
-{
-	int rc;
-
-	journal_begin(model);
-	rc = end(model, is_kept);
 	journal_end(model);
 	return rc;
 }
 
 int merge_edit_take_back(struct model *model)
 {
-	return end_alone(model, false);
+	return end(model, false);
 }
 
 int merge_edit_end(struct model *model)
 {
-	const int rc = end_alone(model, true);
+	const int rc = end(model, true);
 
 	if (rc == 0)
 		log_add(model->log, ".merge: the merge has ended");
