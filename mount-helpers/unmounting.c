@@ -147,7 +147,7 @@ static int run_umount(const struct work *work, const char *point, bool fake, int
 /* Unmount like umount(8), except that the path cannot lead to another mount, and that a mount that
  * could only be made read-only counts as busy. Afterwards umount(8) removes its record of the
  * mount; without that program the record stays. */
-static int take_away_as_root(const struct work *work, bool last, int out)
+static int unmount_as_root(const struct work *work, bool last, int out)
 {
 	const char *flags = work->arguments->flags, *point = work->mount.point;
 	const int how =
@@ -169,12 +169,12 @@ static int take_away_as_root(const struct work *work, bool last, int out)
 
 /* Try once to unmount, like umount(8) and fusermount3(1); last: for the last time. Their output
  * goes to out. */
-static int take_away(const struct work *work, bool last, int out)
+static int unmount_once(const struct work *work, bool last, int out)
 {
 	const char *const argv[] = { tools[FUSERMOUNT].name, work->arguments->lazy ? "-uz" : "-u",
 				     work->mount.point, NULL };
 
-	return geteuid() == 0 ? take_away_as_root(work, last, out)
+	return geteuid() == 0 ? unmount_as_root(work, last, out)
 			      : run(work, &tools[FUSERMOUNT], argv, out);
 }
 
@@ -200,26 +200,26 @@ static void pass_on(int from, FILE *to)
 
 /* Unmount, with retries: a process that asks the daemon keeps the mount busy for a moment. That is
  * another helper, which may unmount meanwhile, or a child of this one, whose request -f ends. */
-static bool is_taken_away(const struct work *work)
+static bool is_unmounted(const struct work *work)
 {
-	bool taken, last, gone = false;
+	bool done, last, gone = false;
 	int out;
 
 	for (int pause = 50;; pause *= 2) {
 		last = work->arguments->lazy || pause > 200;
 		out = memfd_create("umount", MFD_CLOEXEC);
-		taken = take_away(work, last, out) == 0;
-		if (!taken && !work->arguments->lazy)
+		done = unmount_once(work, last, out) == 0;
+		if (!done && !work->arguments->lazy)
 			gone = !is_there(work);
-		if (taken || gone || last)
+		if (done || gone || last)
 			break;
 		close(out);
 		poll(NULL, 0, pause);
 	}
 	if (!gone)
-		pass_on(out, taken ? stdout : stderr);
+		pass_on(out, done ? stdout : stderr);
 	close(out);
-	return taken || gone;
+	return done || gone;
 }
 
 /* Block the signals that end the waiting, and return a descriptor that is readable when one
@@ -388,7 +388,7 @@ static int unmount_found(struct work *work)
 	}
 	if (!lazy)
 		daemon_status_open(&work->mount, &work->daemon);
-	if (!is_taken_away(work)) {
+	if (!is_unmounted(work)) {
 		if (keeps)
 			noassemble_clear(&work->mount);
 		return STAYS_MOUNTED;

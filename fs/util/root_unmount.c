@@ -50,7 +50,7 @@ static int check(const struct mountinfo *mount, int above, const char *name)
 
 /* Unmount, or make read-only by mount_setattr(2). A remount would clear nosuid and nodev, which
  * keep a user's daemon from providing set-uid programs and devices. */
-static int take(const char *path, int flags, bool remounts)
+static int unmount_at(const char *path, int flags, bool remounts)
 {
 	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
 
@@ -78,7 +78,7 @@ int root_unmount(const struct mountinfo *mount, int flags, bool remounts)
 	    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", above, name) >= (int)sizeof(path))
 		rc = -ENAMETOOLONG;
 	if (rc == 0)
-		rc = take(path, flags, remounts);
+		rc = unmount_at(path, flags, remounts);
 	close(above);
 	return rc;
 }
