@@ -410,7 +410,7 @@ static int remove_key(struct model *model, uint32_t i, bool remember)
 	return 0;
 }
 
-int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
+int metadata_edit_remove_if(struct model *model, uint32_t i, const struct metadata_entry *was,
 			    bool *moved_on)
 {
 	struct metadata_entry *metadatum;
@@ -436,7 +436,7 @@ int metadata_edit_remove(struct model *model, uint32_t i)
 {
 	bool moved_on;
 
-	return metadata_edit_set_aside(model, i, NULL, &moved_on);
+	return metadata_edit_remove_if(model, i, NULL, &moved_on);
 }
 
 /* Set the key to the text of another, with the commit lock held. */

@@ -34,7 +34,7 @@ int metadata_edit_remove(struct model *model, uint32_t i);
 /* Like metadata_edit_remove(), but only while the key's value equals was, and remembers the key's
  * type for its next value. was NULL: any value, and the type is forgotten. If the key has another
  * value by now, sets *moved_on, removes nothing and returns -ESTALE. */
-int metadata_edit_set_aside(struct model *model, uint32_t i, const struct metadata_entry *was,
+int metadata_edit_remove_if(struct model *model, uint32_t i, const struct metadata_entry *was,
 			    bool *moved_on);
 
 /* Rename the key: set new_name as metadata_edit_fill() does and remove the key, in one transaction.

@@ -127,7 +127,7 @@ static int try_key_aside(struct mount *fs, const struct inode *key, const struct
 	if (inode) {
 		stage_set_type(inode->stage, STAGE_WAS, metadata_entry_value(metadatum)->type);
 		aside = scratch_files_prepare(fs->scratches, names->to.ino, names->new_name, inode);
-		rc = aside ? metadata_edit_set_aside(key->model, key->index, metadatum, moved_on)
+		rc = aside ? metadata_edit_remove_if(key->model, key->index, metadatum, moved_on)
 			   : -ENOMEM;
 	}
 	rc = end_aside(fs, inode, aside, rc);

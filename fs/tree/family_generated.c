@@ -246,7 +246,7 @@ static int merge_remove(const struct inode *inode, pid_t process)
 }
 
 /* The configuration is shown as written, and a URL in it may contain a password. */
-static bool merge_is_private(const struct inode *inode)
+static bool merge_is_owner_only(const struct inode *inode)
 {
 	struct merge_state *merge = merge_force_get(inode->model);
 	const bool is = merge && memmem(merge->text, merge->size, "://", 3) != NULL;
@@ -260,7 +260,7 @@ const struct family family_merge = {
 	.write = WRITE_OBEYED,
 	.traced = true,
 	.most = MERGE_CONFIG_MAX,
-	.is_owner_only = merge_is_private,
+	.is_owner_only = merge_is_owner_only,
 	.obey = merge_obey,
 	.remove = merge_remove,
 };

@@ -226,7 +226,7 @@ static int set_aside(struct model *model, uint32_t i, uint32_t was)
 	struct metadata_entry *value = metadata_get(model->metadata, was, &rc);
 
 	assert_non_null(value);
-	rc = metadata_edit_set_aside(model, i, value, &moved_on);
+	rc = metadata_edit_remove_if(model, i, value, &moved_on);
 	assert_int_equal(moved_on, rc == -ESTALE);
 	metadata_entry_unref(value);
 	return rc;
