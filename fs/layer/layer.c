@@ -333,12 +333,12 @@ const char *layer_path(struct layer *layer)
 
 const char *layer_why(struct layer *layer, const struct error *err, int rc, char text[LAYER_WHY])
 {
-	const bool full = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS;
+	const bool full = layer && (rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS);
 
 	if (err && err->code)
 		return error_describe(err, text, LAYER_WHY);
-	snprintf(text, LAYER_WHY, "%s%s%s", strerror(-rc), full && layer ? " in " : "",
-		 full && layer ? layer_path(layer) : "");
+	snprintf(text, LAYER_WHY, "%s%s%s", strerror(-rc), full ? " in " : "",
+		 full ? layer_path(layer) : "");
 	return text;
 }
 

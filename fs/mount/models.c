@@ -324,12 +324,13 @@ static int open_given(struct opening *opening, const char *path)
 	opening->passed[0] = '\0';
 	rc = open_directory(opening, path, true);
 	if (rc == 0 && opening->models->n == before)
-		rc = error_set(opening->err, ENOENT, ERROR_NO_OFFSET, "%s%s",
-			       opening->passed[0] ? "no model in this directory can be read: "
-						  : "no GGUF file is in this directory; ",
-			       opening->passed[0] ? opening->passed
-						  : "convert_hf_to_gguf.py of llama.cpp makes one "
-						    "of safetensors");
+		rc = opening->passed[0]
+			     ? error_set(opening->err, ENOENT, ERROR_NO_OFFSET,
+					 "no model in this directory can be read: %s",
+					 opening->passed)
+			     : error_set(opening->err, ENOENT, ERROR_NO_OFFSET,
+					 "no GGUF file is in this directory; convert_hf_to_gguf.py "
+					 "of llama.cpp makes one of safetensors");
 	return rc;
 }
 
