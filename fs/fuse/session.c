@@ -60,7 +60,7 @@ struct mount_session {
 	bool has_pidfile;
 };
 
-/* The absolute path of what was given. Returns 0 or -errno. */
+/* Absolute path of the mount point. Returns 0 or -errno. */
 static int resolve_mountpoint(struct mount_session *mount)
 {
 	char *point = paths_mount_point(mount->options->mountpoint);
@@ -196,8 +196,8 @@ static void report_missing(void)
 					      "/usr/local/bin/fusermount3" };
 
 	if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) == 0) {
-		log_error("this process cannot get CAP_SYS_ADMIN, which mounting needs; a "
-			  "container has it where it is started with --cap-add SYS_ADMIN");
+		log_error("a mount needs CAP_SYS_ADMIN, which this process cannot get; start its "
+			  "container with --cap-add SYS_ADMIN");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
