@@ -143,7 +143,8 @@ static int check_size(struct organ *organ, uint64_t file_size, struct error *err
 			 type_name(organ->type, scratch), shape, organ->data_size, data);
 }
 
-/* Users copy these files into slots, and the size check would complain of a name. */
+/* Reason to refuse a file of a format that users copy into slots, since the header's checks would
+ * complain of a name. NULL: another format. */
 static const char *explain_foreign(const struct source *source)
 {
 	static const struct {

@@ -22,7 +22,7 @@ struct daemon_status {
 	bool is_dead; /* without a status: the daemon has ended, as a child of its user found */
 };
 
-/* Ask the daemon of a mount, without keeping the mount in use afterwards. Returns whether there is
+/* Find the status of a mount, without keeping the mount in use afterwards. Returns whether there is
  * a status. The caller calls daemon_status_close() in each case. */
 bool daemon_status_open(const struct mountinfo *mount, struct daemon_status *daemon);
 void daemon_status_close(struct daemon_status *daemon);

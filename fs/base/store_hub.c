@@ -29,7 +29,7 @@
 /* Levels of directories that are read below the cache: three, and the repository's own. */
 #define LEVELS 10
 
-/* OWNER/REPO/FILE@REVISION, cut. */
+/* Parts of OWNER/REPO/FILE@REVISION. */
 struct hub_name {
 	char *copy;
 	const char *owner, *repo, *file, *revision;

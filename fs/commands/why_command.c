@@ -74,8 +74,8 @@ static char *read_log(const char *path, size_t n)
 	return text;
 }
 
-/* Is the line on that file? .log knows blocks/N/NAME as CLASS/blk_N_NAME. The name's attribute does
- * not help if the file is missing or a link. */
+/* Is the line on that file? .log knows blocks/N/NAME as CLASS/blk_N_NAME. A link, or a file that is
+ * missing, has no attribute user.organfs.error. */
 static bool is_on(const char *line, const char *title)
 {
 	const char *block = strstr(title, "blocks/");

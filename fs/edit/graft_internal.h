@@ -30,14 +30,14 @@ struct filling {
 	bool may_be_base;	      /* an organ equal to the base's ends the graft */
 	bool is_base;		      /* the staged bytes are those of the base */
 	uint32_t tensor;	      /* number of the slot, unless is_new */
-	bool replaces_only;	      /* fill the slot only while it holds the next member */
+	bool replaces_only;	      /* fill the slot only while its own content is was */
 	const struct content *was;
 	bool moved_on;		 /* the slot has another content by now */
 	bool put_back;		 /* the file was refused and the removal before it undone */
 	struct layer_seal *seal; /* sealed organ, owned by the stage */
-	const struct layer_undone
-		*moved_from; /* source of a move, emptied in the same transaction; NULL: none */
-	uint32_t moved_from_slot;	     /* its number */
+	/* source of a move, emptied in the same transaction; NULL: none */
+	const struct layer_undone *moved_from;
+	uint32_t moved_from_slot;
 	struct content *moved_from_whiteout; /* content of the emptied slot; used up */
 	struct organ organ;  /* organ to fill the slot; owns the name until a content takes it */
 	struct donor *donor; /* borrowed; NULL: not known */

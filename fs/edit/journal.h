@@ -57,7 +57,7 @@ void journal_end_publish(struct model *model);
  * merge first, then those of adapters; no snapshot is taken between the two. */
 void journal_refresh(struct model *model);
 
-/* Take model_snapshot(), never amid a publication. Called without commit. */
+/* Take model_snapshot(), but not amid a publication. The caller does not hold commit. */
 int journal_snapshot(struct model *model, struct snapshot *snapshot);
 
 /* Must a removal leave a whiteout, because the slot would hold a tensor without a graft? */

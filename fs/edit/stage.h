@@ -107,8 +107,8 @@ void stage_set_type(struct stage *stage, enum stage_type how, struct value_type 
  * shells close a descriptor between truncation and write. */
 bool stage_written(struct stage *stage);
 
-/* Must each commit fail, because a write, a sync or a seal has failed? stage_fail() makes it so,
- * with rc, a -errno. */
+/* Must each commit fail, because a write, a sync or a seal has failed? stage_fail() lets commits
+ * fail with rc, a -errno. */
 bool stage_failed(struct stage *stage);
 void stage_fail(struct stage *stage, int rc);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* directory_notices.h - notices to the kernel that the mtime of a directory has changed. The kernel
  * caches the attributes of directories, and each graft changes the mtime of its directory, so the
- * notice is sent before the graft is answered. It also wakes processes that poll(2) .grafts or
- * .log. */
+ * notice is sent before the graft is answered. The notice also wakes processes that poll(2) .grafts
+ * or .log. */
 #ifndef FS_FUSE_DIRECTORY_NOTICES_H
 #define FS_FUSE_DIRECTORY_NOTICES_H
 

@@ -139,7 +139,7 @@ static int configure(struct database *database)
 			    NULL, NULL, NULL);
 }
 
-/* Have the close write no log back. Without this SQLite writes it back and removes it. */
+/* Keep the log, which a close of the database otherwise writes back and removes. */
 static void keep_log(struct database *database)
 {
 	sqlite3_file *log = log_of(database);

@@ -2,11 +2,11 @@
 /* database.h - a connection to the SQLite database of a layer, with settings that make commits
  * durable, and with errors as errno values.
  *
- * SQLite writes a write-ahead log (WAL), synced at each commit: the log below.
- * locking_mode=EXCLUSIVE keeps the index of the WAL in memory, so no file is mapped and any
- * filesystem is suitable; the lock on the layer's directory (layer.c) excludes other mounts. The
- * database is untrusted: functions and views in the schema are disabled, and each page is checked
- * when it is read. A connection must not be used in a child of fork(2). */
+ * Each commit syncs SQLite's write-ahead log (WAL), called the log below. locking_mode=EXCLUSIVE
+ * keeps the index of the WAL in memory, so no file is mapped and any filesystem is suitable; the
+ * lock on the layer's directory (layer.c) excludes other mounts. The database is untrusted:
+ * functions and views in the schema are disabled, and each page is checked when it is read. A
+ * connection must not be used in a child of fork(2). */
 #ifndef FS_LAYER_DATABASE_H
 #define FS_LAYER_DATABASE_H
 

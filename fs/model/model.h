@@ -40,7 +40,7 @@ struct journal {
 	pthread_cond_t moved;	/* a thread that waits for a graft or a publication may go on */
 	/* Protected by commit: */
 	struct journal_graft *waiting; /* grafts whose transaction is not durable yet */
-	/* threads in journal_begin(): they wait until the list is empty, and new grafts for them */
+	/* threads in journal_begin(), which wait for these grafts; new grafts wait for them */
 	unsigned exclusive;
 	bool replaying; /* the replayer alone may make changes, which become visible in one step */
 	pthread_t replayer;

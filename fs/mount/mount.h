@@ -45,9 +45,9 @@ struct mount {
 	struct pool *computed_rows;    /* reads of tensors computed from others */
 	struct stop_flags *stop_reads; /* of running reads, and of words being obeyed */
 	struct pool *obeyed;	       /* words of .undo, .recipe and .merge */
-	struct pool *commits;	 /* closes, removals, renames and fsync() of what was written */
-	struct pool *assemblies; /* writes to .assemble */
-	struct pool *opens;	 /* opens of files that the kernel may read by itself */
+	struct pool *commits;	       /* closes, removals, renames and fsync() of written files */
+	struct pool *assemblies;       /* writes to .assemble */
+	struct pool *opens;	       /* opens of files that the kernel may read by itself */
 	struct fifo_lock *assembly_lock; /* lets one assembly run */
 	struct pool *link_lookups;	 /* look-ups of the targets of links */
 	struct pool *shard_checks;	 /* checks for shards, one at a time */

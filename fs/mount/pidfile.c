@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Open path, new or with nothing but a number in it. Returns -1 with errno set: a wrong path must
- * not cost a model, or root a device. */
+/* Open a new file, or one that has nothing but a number, so that a wrong path overwrites no model,
+ * and no device for root. Returns -1 with errno set. */
 static int open_pidfile(const char *path)
 {
 	const int fd =

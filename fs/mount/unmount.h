@@ -16,8 +16,8 @@ void unmount_block_signals(void);
  * is true, it then assembles each model with grafts and deletes its layer, if private. SIGINT or
  * SIGTERM cancels the assemblies that are not done. After that, as after any failure, the grafts
  * are kept, and log and status name the layer and say whether the target is unchanged. status gets
- * the progress. Returns 0; -EIO if the grafts of a model were kept by a failure; else 1 if .check
- * calls a written model impossible, as status says. */
+ * the progress. Returns 0; -EIO if the grafts of a model were kept because of a failure; else 1 if
+ * .check calls a written model impossible, as status says. */
 int unmount_finish(struct mount *fs, bool write, struct unmount_status *status);
 
 #endif

@@ -18,7 +18,7 @@ struct donor;
 struct write_sources; /* of a mount; any thread may use it */
 struct write_source;  /* counted; any thread may use it */
 
-/* The donor of this mount's file with that inode number, and its size. NULL: unknown. */
+/* Find the donor, and the size, of the mount's file with that inode number. NULL: unknown. */
 typedef struct donor *write_source_own_fn(void *context, uint64_t ino, uint64_t *size);
 
 /* own is called while a trace begins. NULL: out of memory. */

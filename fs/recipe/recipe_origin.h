@@ -22,9 +22,9 @@ struct recipe_origin {
  * -ENOMEM. */
 int recipe_origin_name(struct recipe_text *name, const char *path);
 
-/* Set *number to the donor of the recipe that is this file, added if it is new, or to RECIPE_BASE.
- * recipe->base has its fingerprint. A donor whose file was moved or replaced has no size. Returns 0
- * or -ENOMEM. */
+/* Set *number to RECIPE_BASE if the file is recipe->base, by its fingerprint, else to its number
+ * among the recipe's donors; a new file is added. A donor whose file was moved or replaced has no
+ * size. Returns 0 or -ENOMEM. */
 int recipe_origin_donor(const struct recipe_origin *of, const struct backing *base,
 			struct recipe *recipe, struct recipe_ancestry *ancestry, uint32_t *number);
 

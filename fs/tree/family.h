@@ -136,9 +136,9 @@ struct family {
 
 	/* For directories. path: below the root of the model, for tree_path(); NULL: a root. C
 	 * stands for the class, F for the form, S for CLASS/NAME of the slot, B for the block.
-	 * lookup: as tree_find(). may_block: may lookup, or the file's size, have
-	 * to read from the base first? list: the first entry from *place on, and its place in
-	 * *place; place 0 follows "..". */
+	 * lookup: as tree_find(). may_block: may lookup, or the file's size, have to read
+	 * from the base first? list: the first entry from *place on, and its place in *place;
+	 * place 0 follows "..". */
 	const char *path;
 	struct inode *(*lookup)(const struct tree *tree, const struct inode *directory,
 				const char *name, int *rc);

@@ -246,8 +246,8 @@ static unsigned count_names(const struct scratch_files *scratches, const struct 
 }
 
 /* Has a process the file open? The caller holds the lock. A thread that opens the file opens the
- * stage first and then asks scratch_files_has_ended(): either it is counted here, or it finds the
- * file over. */
+ * stage first and then asks scratch_files_has_ended(): either it is counted here, or it finds that
+ * the file has ended. */
 static bool is_open(const struct scratch_files *scratches, const struct inode *inode)
 {
 	return stage_opens(inode->stage) > count_names(scratches, inode);
@@ -298,12 +298,12 @@ void scratch_files_place(struct scratch_files *scratches, const struct inode *in
 
 bool scratch_files_has_ended(struct scratch_files *scratches, const struct inode *inode)
 {
-	bool over;
+	bool ended;
 
 	pthread_mutex_lock(&scratches->lock);
-	over = stage_has_ended(inode->stage);
+	ended = stage_has_ended(inode->stage);
 	pthread_mutex_unlock(&scratches->lock);
-	return over;
+	return ended;
 }
 
 void scratch_files_end(struct scratch_files *scratches, const struct inode *inode,

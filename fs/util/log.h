@@ -20,9 +20,10 @@ struct log *log_new_child(struct log *parent, const char *name);
 
 void log_free(struct log *log);
 
-/* Have added called after each message, also of children; NULL removes the listener, which does not
- * run any more when this returns. added runs with the locks of both logs held, so that log_count()
- * includes the message when it returns; it must not add a message. */
+/* Set the listener: added, called after each message, also of children; NULL: none. A former
+ * listener does not run any more when log_set_listener() returns. added runs with the locks of both
+ * logs held, so that log_count() includes the message when added returns; it must not add a
+ * message. */
 void log_set_listener(struct log *log, void (*added)(void *context), void *context);
 
 /* Print one line on standard error, after "organfs: ". Control characters are replaced. */

@@ -389,7 +389,7 @@ export class Organs {
 
 	/* drops */
 
-	// The slot that a single organ is dropped on, if it is of the same kind.
+	// The slot on which a single organ is dropped, if both are of the same kind.
 	slotAt(target) {
 		const row = target.closest?.("tr.leaf");
 		const [organ] = dragged.now?.organs.length === 1 ? dragged.now.organs : [];

@@ -58,7 +58,7 @@ for wrong in organs/blk_2_ffn_up embed/token_embd; do
 	same "$TMP/out.gguf" "$TMP/expected"
 done
 
-# An unmount does not assemble it either, and keeps the grafts.
+# An unmount with such an organ assembles nothing, and keeps the grafts.
 rm -r "$TMP/layer" "$TMP/out.gguf"
 cp -r "$TMP/plain" "$TMP/layer"
 damage "$TMP/layer" organs/blk_2_ffn_up
