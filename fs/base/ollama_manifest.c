@@ -46,7 +46,7 @@ static int find_layer(const cJSON *manifest, struct ollama_blob *blob, struct er
 
 	if (!cJSON_IsArray(layers))
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
-				 "its manifest is damaged: it is no JSON with layers");
+				 "its manifest is damaged: not JSON with layers");
 	cJSON_ArrayForEach(layer, layers)
 	{
 		const char *type =

@@ -109,7 +109,7 @@ static int find_commit(const char *repo, const char *revision, char commit[COMMI
 		memcpy(commit, text ? text : revision, COMMIT_LENGTH + 1);
 	else if (text)
 		rc = error_set(err, EBADMSG, ERROR_NO_OFFSET,
-			       "the cache is damaged: %.60s of the repository is no commit; hf "
+			       "the cache is damaged: %.60s of the repository is not a commit; hf "
 			       "download writes it again",
 			       revision);
 	else

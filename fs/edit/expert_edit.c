@@ -203,7 +203,7 @@ static int parse_order(const char *text, uint32_t n, uint32_t *order, uint32_t *
 		number = strtoul(at, &after, 10);
 		if (!isdigit((unsigned char)*at) || (*after && !isspace((unsigned char)*after)))
 			return error_set(err, EINVAL, (uint64_t)(at - text),
-					 "the order has a word that is no number");
+					 "the order has a word that is not a number");
 		if (number >= n)
 			return error_set(err, EINVAL, (uint64_t)(at - text),
 					 "there is no expert %lu; they are 0 to %" PRIu32, number,

@@ -325,7 +325,7 @@ int merge_edit_recover(struct model *model, struct error *err)
 			 "the merge in its layer cannot be read: %.100s; to go on without it: "
 			 "sqlite3 %s/layer.db 'DELETE FROM merge'",
 			 why.code	  ? error_describe(&why, text, sizeof(text))
-			 : rc == -EBADMSG ? "this is no text"
+			 : rc == -EBADMSG ? "not text"
 					  : strerror(-rc),
 			 layer_path(model->layer));
 }

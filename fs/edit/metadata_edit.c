@@ -57,7 +57,7 @@ static int find_key(struct editing *editing)
 		editing->key_length = key_filename_decode(editing->name, editing->key);
 		if (editing->key_length == 0)
 			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
-					 "the file name is no key");
+					 "the file name is not that of a key");
 		fixed = metadata_is_fixed(editing->key, editing->key_length);
 	} else {
 		fixed = metadata_key(metadata, editing->i).fixed;
@@ -540,7 +540,7 @@ static int recover_value(struct editing *editing, const struct layer_key *key)
 		editing->typed = STAGE_WANTED;
 		if (!value_type_parse(key->type, strlen(key->type), &editing->type))
 			return error_set(&editing->err, EINVAL, ERROR_NO_OFFSET,
-					 "\"%.40s\" is no type", key->type);
+					 "\"%.40s\" is not a type of metadata", key->type);
 	}
 	rc = check_text(editing, &source);
 	if (rc < 0)

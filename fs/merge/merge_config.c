@@ -200,7 +200,7 @@ static int check_parameters(const struct merge_config *config,
 				      merge_method_names[config->method],
 				      merge_config_parameters[p]);
 		if (of_model && !is_of_model(config->method, p))
-			return refuse(err, setting, "\"%s\" is no parameter of a single model",
+			return refuse(err, setting, "\"%s\" is not a parameter of a single model",
 				      merge_config_parameters[p]);
 	}
 	return 0;
@@ -212,7 +212,7 @@ static int check_base(const struct merge_parameters *parameters, struct error *e
 	for (enum merge_parameter p = 0; p < MERGE_PARAMETERS; p++)
 		if (parameters->settings[p].n)
 			return refuse(err, &parameters->settings[p],
-				      "\"%s\" is no parameter of the base model",
+				      "\"%s\" is not a parameter of the base model",
 				      merge_config_parameters[p]);
 	return 0;
 }
@@ -271,7 +271,7 @@ static int check_count(const struct merge_config *config, const struct merge_sli
 	if (config->method == MERGE_SLERP)
 		return check_slerp(config, slice, err);
 	if (based && config->sliced && slice->base == MERGE_CONFIG_NO_SOURCE)
-		return refuse(err, slice, "\"%s\", the base model, is no source of this slice",
+		return refuse(err, slice, "\"%s\", the base model, is not a source of this slice",
 			      merge_config_shown(merge_config_base(config, slice)->model).text);
 	if (config->method == MERGE_PASSTHROUGH || config->method == MERGE_NEARSWAP ||
 	    config->method == MERGE_ARCEE_FUSION)

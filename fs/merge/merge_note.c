@@ -278,7 +278,7 @@ int merge_note_read(char *bytes, struct merge_note *note, struct error *err)
 		rc = line ? read_line(&reader, line, rest) : -EBADMSG;
 	}
 	if (rc == -EBADMSG)
-		error_set(err, EBADMSG, ERROR_NO_OFFSET, "line %zu is no line of a merge note",
+		error_set(err, EBADMSG, ERROR_NO_OFFSET, "line %zu is not a line of a merge note",
 			  number);
 	else if (rc < 0)
 		error_set(err, -rc, ERROR_NO_OFFSET, "out of memory");

@@ -40,7 +40,7 @@ static int check_half(const struct planner *planner, const struct plan_model *mo
 
 	if (which == PAIR_NONE)
 		return plan_refuse(planner, adapter,
-				   "%.100s of \"%.60s\" is no half of a low-rank pair", half->name,
+				   "%.100s of \"%.60s\" is not half of a low-rank pair", half->name,
 				   adapter->name);
 	if (!target)
 		return plan_refuse(planner, adapter,

@@ -46,7 +46,7 @@ static int add_number(const char *text, size_t length, size_t at, struct adapter
 	if (value_scalar_parse(KV_F32, text + at, length, at, &bits, err) < 0)
 		return -EINVAL;
 	if (!isfinite(float_of(bits)))
-		return error_set(err, EINVAL, at, "it is no finite number");
+		return error_set(err, EINVAL, at, "not a finite number");
 	scale->numbers[scale->n++] = (double)float_of(bits);
 	return 0;
 }

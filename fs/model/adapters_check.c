@@ -39,7 +39,7 @@ static int check_half(struct model *model, const char *tensor, size_t length, co
 	if (pair_half(tensor, length, &n) == PAIR_NONE)
 		return error_set(
 			err, EINVAL, ERROR_NO_OFFSET,
-			"%.100s is no half of a low-rank pair: it would be named NAME.lora_a or "
+			"%.100s is not half of a low-rank pair: it would be named NAME.lora_a or "
 			"NAME.lora_b",
 			tensor);
 	if (!adapters_target(model, tensor, length, &slot))

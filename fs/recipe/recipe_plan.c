@@ -239,9 +239,10 @@ static int plan_key(struct recipe_replay *replay, const struct recipe_key *key)
 	/* A value without a type is checked when it is written. */
 	if (key->removed || !key->type.bytes)
 		return 0;
-	if (key->type.bytes && !value_type_parse(key->type.bytes, key->type.length, &type))
+	if (!value_type_parse(key->type.bytes, key->type.length, &type))
 		return error_set(&replay->err, EINVAL, ERROR_NO_OFFSET,
-				 "key %.100s: %.60s is no type", key->key.bytes, key->type.bytes);
+				 "key %.100s: \"%.60s\" is not a type of metadata", key->key.bytes,
+				 key->type.bytes);
 	rc = value_parse(&source, type, 8, &bytes, &err);
 	free(bytes.bytes);
 	return rc < 0 ? error_set(&replay->err, -rc, ERROR_NO_OFFSET, "key %.60s: %.150s",

@@ -107,7 +107,7 @@ static int take_text(struct parsing *p, char *text, size_t size)
 	size_t n;
 
 	if (p->n != 3 || !table_get(p->fields[2], &n) || n >= size || n == 0)
-		return bad(p, "this fact is no text, or too long");
+		return bad(p, "this fact is not text, or too long");
 	snprintf(text, size, "%s", p->fields[2]);
 	make_printable(text);
 	return 0;
@@ -142,7 +142,7 @@ static int take_fact(struct parsing *p)
 		if (strcmp(key, card_number_key(i)) != 0)
 			continue;
 		if (p->n != 3 || !table_real(p->fields[2], &card->numbers[i].value))
-			return bad(p, "this fact is no number");
+			return bad(p, "this fact is not a number");
 		card->numbers[i].known = true;
 	}
 	/* Ignore the facts of later versions. */

@@ -18,7 +18,7 @@ refused() {
 	absent "$MNT/adapters/$name"
 }
 
-refused 'no half' "$base"
+refused 'not half' "$base"
 refused '.' "$GGUF"
 refused 'not a regular file' "$TMP"
 mkfifo "$TMP/fifo"

@@ -169,7 +169,7 @@ refused ':3' 'format 2, .*only 1' "$bad"
 spoil '3s/\t48\t48/\t48\t47/'
 refused ':3' 'more than its 47 tensors' "$bad"
 spoil '5s/$/%zz/'
-refused ':5' 'no text' "$bad"
+refused ':5' 'not text' "$bad"
 spoil '6s/\t[0-9]*$/\t-3/'
 refused ':6' 'not two numbers' "$bad"
 spoil '20s/F32/Q8_0/'

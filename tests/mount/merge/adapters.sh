@@ -51,7 +51,7 @@ same "$MNT/model.gguf" wanted
 ! grep -Ev '^(ok|risky)' "$MNT/.check" || fail "$(cat "$MNT/.check")"
 cp "$MNT/.recipe" recipe
 
-refused 'is no half of a low-rank pair' 'merge_method: passthrough' \
+refused 'is not half of a low-rank pair' 'merge_method: passthrough' \
 	'models: [{model: stories260K+with-a}]'
 sed 's/blk\.1/blk.9/' b.gguf >c.gguf
 refused 'has no blk.9.' 'merge_method: passthrough' 'models: [{model: stories260K+c}]'

@@ -47,7 +47,7 @@ refused "$up, how: reference, donor: base, from: output_norm.weight}\n" \
 	'organs/blk_1_ffn_up: the organ.s shape'
 refused 'metadata:\n- {key: general.alignment, value: "1"}\n' 'cannot be changed'
 refused 'metadata:\n- {key: llama.block_count, type: uint32, value: many}\n' 'llama.block_count'
-refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' 'thing is no type'
+refused 'metadata:\n- {key: a.b, type: thing, value: x}\n' '"thing" is not a type of metadata'
 refused 'options: {merged: keep}\nadapters:\n- {file: x, value: "1"}\n' 'adapters/x is neither'
 refused 'options: {blocks: keep}\ngrafts:\n- {slot: organs/blk_1_ffn_up, how: removed}\n' \
 	'a mount with -o blocks=keep'

@@ -157,7 +157,7 @@ static void a_manifest_that_is_no_small_file_is_refused(void **state)
 	struct path path = in_temp(state, manifest);
 
 	put(state, manifest, "");
-	assert_not_found("ollama:a:b", EBADMSG, "no JSON with layers");
+	assert_not_found("ollama:a:b", EBADMSG, "not JSON with layers");
 	must(truncate(path.text, (1 << 20) + 1) == 0);
 	assert_not_found("ollama:a:b", EFBIG, "longer than 1 MiB");
 	must(unlink(path.text) == 0 && mkfifo(path.text, 0600) == 0);
@@ -264,7 +264,7 @@ static void a_damaged_or_hostile_cache_is_refused(void **state)
 	put_link_out(state, shard);
 	assert_not_found("hf:me/repo/s-00001-of-00002.gguf", EBADMSG, "out of the store");
 	put(state, REPO "refs/main", "../../../../etc");
-	assert_not_found("hf:me/repo/m.gguf", EBADMSG, "is no commit");
+	assert_not_found("hf:me/repo/m.gguf", EBADMSG, "is not a commit");
 }
 
 #define STUDIO ".lmstudio/models/me/repo/"

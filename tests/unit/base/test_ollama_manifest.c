@@ -77,8 +77,8 @@ static void no_model_and_several_are_refused(void **state)
 	assert_damaged("[]", ENODATA, "has 0 GGUFs");
 	assert_damaged("[7, null, {\"mediaType\": 3}]", ENODATA, "has 0 GGUFs");
 	assert_damaged("[" GOOD "," GOOD "]", ENODATA, "has 2 GGUFs");
-	assert_damaged("{}", EBADMSG, "no JSON with layers");
-	assert_damaged("[" GOOD, EBADMSG, "no JSON with layers");
+	assert_damaged("{}", EBADMSG, "not JSON with layers");
+	assert_damaged("[" GOOD, EBADMSG, "not JSON with layers");
 }
 
 UNIT_MAIN(NULL, NULL)

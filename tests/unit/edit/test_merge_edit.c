@@ -306,8 +306,9 @@ static void a_damaged_note_opens_no_model(void **state)
 		close_model(&scene->o);
 		scene->o = try_model(state, "base.gguf");
 		assert_null(scene->o.model);
-		assert_non_null(strstr(scene->o.err.text, i ? "\"blk_0_ffn_up\" is already the"
-							    : "line 1 is no line of a merge note"));
+		assert_non_null(
+			strstr(scene->o.err.text, i ? "\"blk_0_ffn_up\" is already the"
+						    : "line 1 is not a line of a merge note"));
 		assert_non_null(strstr(scene->o.err.text, "to go on without it: sqlite3 "));
 		alter_rows(path, "DELETE FROM merge");
 		close_model(&scene->o);

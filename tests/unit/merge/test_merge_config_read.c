@@ -293,7 +293,7 @@ static const struct {
 	{ LINEAR "slices: [{base_model: x}]\n", "2:10", "\"sources\" is missing" },
 	{ "merge_method: ties\nslices: [{base_model: x, sources: [{model: a, layer_range: [0, "
 	  "1]}]}]\n",
-	  "2:10", "\"x\", the base model, is no source of this slice" },
+	  "2:10", "\"x\", the base model, is not a source of this slice" },
 	{ "merge_method: ties\nslices:\n- {base_model: x, sources: [{model: a, layer_range: [0, "
 	  "1]},"
 	  " {model: x, layer_range: [0, 1]}]}\n- {sources: [{model: a, layer_range: [0, 1]}]}\n",
@@ -355,10 +355,10 @@ static const struct {
 	{ LINEAR TWO "parameters: {weight: [{value: 1, tensor: x}]}\n", "5:34", "\"tensor\"" },
 	{ LINEAR TWO "parameters: {t: 1}\n", "5:14", "linear has no use for \"t\"" },
 	{ LINEAR "models: [{model: a, parameters: {normalize: true}}]\n", "2:34",
-	  "\"normalize\" is no parameter of a single model" },
+	  "\"normalize\" is not a parameter of a single model" },
 	{ "merge_method: ram\nbase_model: x\n"
 	  "models: [{model: a, parameters: {epsilon: 0.1}}]\n",
-	  "3:34", "\"epsilon\" is no parameter of a single model" },
+	  "3:34", "\"epsilon\" is not a parameter of a single model" },
 	{ LINEAR TWO "parameters: {max_iter: 1001}\n", "5:24",
 	  "\"max_iter\" is between 0 and 1000" },
 	{ LINEAR TWO "parameters: {tol: -1}\n", "5:19", "\"tol\" is between 0 and 1" },
@@ -367,11 +367,11 @@ static const struct {
 	{ TIES "models: [{model: base}]\n", "3:1",
 	  "ties merges at least 1 model with the base model, not 0" },
 	{ TIES "models: [{model: base, parameters: {weight: 1}}, {model: a}]\n", "3:37",
-	  "\"weight\" is no parameter of the base model" },
+	  "\"weight\" is not a parameter of the base model" },
 	{ TIES "models: [{model: base, parameters: {density: 1}}, {model: a}]\n", "3:37",
 	  "\"density\"" },
 	{ TIES "slices: [{sources: [{model: a, layer_range: [0, 1]}]}]\n", "3:10",
-	  "\"base\", the base model, is no source of this slice" },
+	  "\"base\", the base model, is not a source of this slice" },
 	{ "merge_method: ties\n" TWO, "1:1", "ties needs \"base_model\"" },
 	{ LINEAR TWO "---\nname: a\nmerge_method: ties\n" TWO, "6:1", "ties needs \"base_model\"" },
 	{ "merge_method: passthrough\n" TWO, "2:1", "merges 1 model, not 2" },

@@ -120,7 +120,7 @@ static void text_that_is_no_note_is_refused(void **state)
 		assert_non_null(text);
 		if (merge_note_read(text, &note, &err) != -EBADMSG)
 			fail_msg("\"%s\" is read", texts[i]);
-		assert_non_null(strstr(err.text, "is no line of a merge note"));
+		assert_non_null(strstr(err.text, "is not a line of a merge note"));
 		merge_note_release(&note);
 	}
 }

@@ -643,7 +643,7 @@ static void adapters_that_do_not_fit_are_refused_at_their_place(void **state)
 	} cases[] = {
 		{ NULL, NULL, "there are no tensors in \"lora\"" },
 		{ "blk.1.attn_q.weight.lora_a", NULL, "has no other half" },
-		{ "blk.1.attn_q.weight", NULL, "is no half of a low-rank pair" },
+		{ "blk.1.attn_q.weight", NULL, "is not half of a low-rank pair" },
 		{ "blk.3.attn_q.weight.lora_a", "blk.3.attn_q.weight.lora_b",
 		  "has no blk.3.attn_q.weight, which \"lora\" changes" },
 		{ "output.weight.lora_a", "output.weight.lora_b", "does not fit" },
@@ -1072,7 +1072,7 @@ static void document_is_no_adapter(void **state)
 	assert_not_planned(state,
 			   "name: a\n" BY_WEIGHT "models: [{model: host}]\n---\n" BY_WEIGHT
 			   "models: [{model: {model: host, lora: a}}]\n",
-			   EINVAL, "8:10", "is no half of a low-rank pair");
+			   EINVAL, "8:10", "is not half of a low-rank pair");
 }
 
 static void without_memory_nothing_is_planned(void **state)

@@ -70,7 +70,7 @@ static void other_texts_are_refused_at_their_place(void **state)
 		{ "[", 0, "ends with" },
 		{ "[1]]", 1, "" },
 		{ "[1] 2", 4, "ends with" },
-		{ "inf", 0, "no finite number" },
+		{ "inf", 0, "not a finite number" },
 		{ "1 1e39", 2, "" },
 		{ "norm=keep", 0, "" },
 		{ "1 norm=keep 1", 2, "" },

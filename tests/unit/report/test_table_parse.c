@@ -161,8 +161,8 @@ static void error_names_its_line(void **state)
 		{ "table\t1\tm\t0\t0\t0\nfact\n", 2, "outside" },
 		{ "table\t1\tm\t0\t0\t0\nfact\tblock_count\t3\n", 2, "two numbers" },
 		{ "table\t1\tm\t0\t0\t0\nfact\tblock_count\t3\t2\n", 2, "two numbers" },
-		{ "table\t1\tm\t0\t0\t0\nfact\trope.freq_base\t1\t2\n", 2, "no number" },
-		{ "table\t1\tm\t0\t0\t0\nfact\tarchitecture\t\n", 2, "no text" },
+		{ "table\t1\tm\t0\t0\t0\nfact\trope.freq_base\t1\t2\n", 2, "not a number" },
+		{ "table\t1\tm\t0\t0\t0\nfact\tarchitecture\t\n", 2, "not text" },
 	};
 
 	(void)state;
