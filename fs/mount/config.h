@@ -34,7 +34,7 @@ int config_parse(const char *text, size_t size, struct config *config, struct er
 /* Parse the file at path; a missing file has no options. With users_own the file must belong to the
  * effective user or to root; the file of another user, to which an inherited environment may lead,
  * is not read, and 1 is returned. Only regular files are read; other kinds fail without waiting.
- * Otherwise as config_parse(), with the error codes of open(2) and read(2) too. */
+ * Other results are those of config_parse(), and error codes of open(2) and read(2). */
 int config_read(const char *path, bool users_own, struct config *config, struct error *err);
 
 /* Path of the user's file, to free: $XDG_CONFIG_HOME/organfs.conf, or ~/.config/organfs.conf. NULL

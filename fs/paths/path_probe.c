@@ -356,7 +356,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Cut the last name off the path if it is name, or any name if that is NULL. */
+/* Cut the last name off the path, if it equals name or name is NULL. */
 static bool cut_name(char *path, const char *name)
 {
 	char *slash = strrchr(path, '/');

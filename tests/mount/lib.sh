@@ -766,7 +766,7 @@ no_lighttpd() {
 }
 
 # serve_ranges [PORT]: serve the files in $TMP/www by tools/ranges.py, with its requests in
-# $REQUESTS. $URL is the address without the manner, $SERVER the process.
+# $REQUESTS. $URL is the URL of its root, $SERVER the process.
 serve_ranges() {
 	REQUESTS=$TMP/requests
 	mkdir -p "$TMP/www"
