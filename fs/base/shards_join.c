@@ -235,22 +235,6 @@ static struct backing *shards_backing_new(struct join *join, struct backing *con
 				path, &stat);
 }
 
-/* The head of the joined file, followed by zeros, because a shard that is gone has no data. */
-struct head {
-	struct backing *file;
-	uint64_t end;
-};
-
-static int read_head(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const struct head *head = context;
-	const uint64_t left = offset < head->end ? head->end - offset : 0;
-	const size_t part = left < n ? (size_t)left : n;
-
-	memset((uint8_t *)bytes + part, 0, n - part);
-	return part ? backing_read(head->file, bytes, part, offset) : 0;
-}
-
 /* The parsed shard k. NULL: missing, or shard 0 is gone and its head, with the metadata, was not
  * kept. */
 static const struct gguf *gguf_of(const struct shards *shards, uint32_t k)
@@ -276,8 +260,9 @@ static int join_files(const struct shards *shards, struct join *join, struct bac
 	/* Moved to the backing, which frees it. */
 	const struct join kept = *join;
 	const struct shard_file *first = shards->parts[0];
-	struct head head = { .end = join->head_end };
-	const struct source source = { read_head, &head, join->size };
+	/* A shard that is gone has no data. */
+	struct backing_head head = { .end = join->head_end };
+	const struct source source = { backing_head_read, &head, join->size };
 
 	*file = shards_backing_new(join, files, shards->count,
 				   first && shards->gone[0] ? &first->head : &none, shards->header,

@@ -139,23 +139,6 @@ static void release_view(void *context)
 	view_unref(context);
 }
 
-/* Source of a result's header, with zeros in the place of tensor data: gguf_read() reads ahead, and
- * tensor data may need passes over whole models. */
-struct header {
-	struct backing *file;
-	uint64_t size;
-};
-
-static int read_header(void *context, void *bytes, size_t n, uint64_t offset)
-{
-	const struct header *header = context;
-	const uint64_t left = offset < header->size ? header->size - offset : 0;
-	const size_t part = n < left ? n : (size_t)left;
-
-	memset((uint8_t *)bytes + part, 0, n - part);
-	return backing_read_with(header->file, BACKING_UNVERIFIED, bytes, part, offset);
-}
-
 static int open_layout(const struct planner *planner, struct layout *layout,
 		       const struct plan_model *host, const struct document_part *parts,
 		       struct base *base)
@@ -165,15 +148,16 @@ static int open_layout(const struct planner *planner, struct layout *layout,
 				   .st_size = (off_t)layout->size,
 				   .st_mtim = backing_stat(host->file)->st_mtim };
 	struct backing_ops ops = { .read = read_view, .release = release_view, .computed = true };
-	struct header header = { .size = layout->data_offset };
-	const struct source source = { read_header, &header, layout->size };
+	/* Tensor data may need passes over whole models. */
+	struct backing_head head = { .end = layout->data_offset };
+	const struct source source = { backing_head_read, &head, layout->size };
 
 	ops.context = view_of_layout(layout, host->file, parts);
 	if (ops.context)
 		base->file = backing_from_ops(&ops, backing_path(host->file), &stat);
 	if (!base->file)
 		return plan_out_of_memory(planner);
-	header.file = base->file;
+	head.file = base->file;
 	base->gguf = gguf_read(&source, planner->err);
 	return base->gguf ? 0 : -planner->err->code;
 }

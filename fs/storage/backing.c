@@ -586,3 +586,13 @@ struct source backing_source(struct backing *backing)
 {
 	return (struct source){ source_read_at, backing, backing_size(backing) };
 }
+
+int backing_head_read(void *context, void *bytes, size_t n, uint64_t offset)
+{
+	const struct backing_head *head = context;
+	const uint64_t left = offset < head->end ? head->end - offset : 0;
+	const size_t part = n < left ? n : (size_t)left;
+
+	memset((uint8_t *)bytes + part, 0, n - part);
+	return part ? source_read_at(head->file, bytes, part, offset) : 0;
+}

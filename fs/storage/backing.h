@@ -193,6 +193,14 @@ void backing_fd_put(struct backing *backing);
  * long as the backing. */
 struct source backing_source(struct backing *backing);
 
+/* Context of a source like backing_source(), but with zeros from end on, where tensor data is
+ * missing or costly: gguf_read() reads ahead. */
+struct backing_head {
+	struct backing *file;
+	uint64_t end;
+};
+int backing_head_read(void *context, void *bytes, size_t n, uint64_t offset);
+
 /* Set the log, which outlives the backing, for all parts that have none. A file's first read error
  * is logged, and its first change. Call before other threads know these parts. */
 void backing_set_log(struct backing *backing, struct log *log);
